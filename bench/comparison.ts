@@ -1,0 +1,100 @@
+// One case of a suite, such as "HTTP JSON, 16 connections": every server's samples, and how each compares with the floor.
+
+import type { RoundSample } from './interleaved.js';
+import { median, pairedRatios, spread } from './statistics.js';
+import type { Spread } from './statistics.js';
+import { formatFigure, formatTable } from './table.js';
+
+export interface Measured {
+  readonly server: string;
+  readonly title: string;
+  readonly samples: readonly RoundSample[];
+}
+
+export interface Comparison {
+  readonly id: string;
+  readonly title: string;
+  /** The first is the floor. */
+  readonly measured: readonly Measured[];
+}
+
+export type Figure = 'requestsPerSecond' | 'p50' | 'p99' | 'serverCpuPerRequest';
+
+const LOAD_BOUND = 0.93;
+const HEAD = [
+  'server',
+  'req/s',
+  'x floor (min-max)',
+  'p50 us',
+  'x floor',
+  'p99 us',
+  'x floor',
+  'CPU us/req',
+  'x floor',
+  'server busy',
+  'load busy',
+  'RSS MB',
+  'errors',
+];
+
+function valuesOf(measured: Measured, figure: keyof RoundSample): readonly number[] {
+  return measured.samples.map((sample) => Number(sample[figure]));
+}
+
+export function medianOf(measured: Measured, figure: keyof RoundSample): number {
+  return median(valuesOf(measured, figure));
+}
+
+/** Of the paired rounds, so that a slow spell of the machine, which hits both, cancels. */
+export function ratioToFloor(comparison: Comparison, measured: Measured, figure: Figure): Spread {
+  return spread(pairedRatios(valuesOf(measured, figure), valuesOf(comparison.measured[0]!, figure)));
+}
+
+export function errorsOf(comparison: Comparison): number {
+  return comparison.measured.flatMap(({ samples }) => samples).reduce((sum, sample) => sum + sample.errors, 0);
+}
+
+function rowOf(comparison: Comparison, measured: Measured): readonly string[] {
+  const isFloor = measured === comparison.measured[0];
+  const figure = (name: keyof RoundSample): string => formatFigure(medianOf(measured, name));
+  const ratio = (name: Figure): string =>
+    isFloor ? '1' : formatFigure(ratioToFloor(comparison, measured, name).median);
+  const rate = ratioToFloor(comparison, measured, 'requestsPerSecond');
+  const percent = (name: 'serverBusy' | 'clientBusy'): string => `${(medianOf(measured, name) * 100).toFixed(0)} %`;
+  return [
+    measured.title,
+    figure('requestsPerSecond'),
+    isFloor ? '1' : `${formatFigure(rate.median)} (${formatFigure(rate.min)}-${formatFigure(rate.max)})`,
+    figure('p50'),
+    ratio('p50'),
+    figure('p99'),
+    ratio('p99'),
+    figure('serverCpuPerRequest'),
+    ratio('serverCpuPerRequest'),
+    percent('serverBusy'),
+    percent('clientBusy'),
+    (medianOf(measured, 'serverRss') / 1e6).toFixed(0),
+    String(valuesOf(measured, 'errors').reduce((sum, errors) => sum + errors, 0)),
+  ];
+}
+
+export function formatComparison(comparison: Comparison): string {
+  const { measured } = comparison;
+  const lines = [
+    comparison.title,
+    formatTable(
+      HEAD,
+      measured.map((one) => rowOf(comparison, one)),
+    ),
+  ];
+  for (const one of measured) {
+    if (medianOf(one, 'clientBusy') > LOAD_BOUND && medianOf(one, 'serverBusy') < LOAD_BOUND) {
+      lines.push(
+        `note: '${one.title}' waited for the load generator; its req/s is a lower bound, read its CPU instead`,
+      );
+    }
+    const failed = one.samples.find((sample) => sample.firstError !== undefined);
+    if (failed) lines.push(`ERROR: '${one.title}', round ${failed.round + 1}: ${failed.firstError}`);
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,89 @@
+// One load run: opens all connections, keeps them busy for a lead-in and a measured window, then waits for what is still
+// in flight, so that an answer that never comes is counted as an error instead of being cut off.
+
+import { GrpcLoadConnection } from './grpc-load-connection.js';
+import type { GrpcTarget } from './grpc-load-connection.js';
+import { HttpLoadConnection } from './http-load-connection.js';
+import type { HttpTarget } from './http-load-connection.js';
+import { LoadWindow } from './load-window.js';
+import { percentile } from '../statistics.js';
+
+export type LoadTarget = HttpTarget | GrpcTarget;
+
+export interface LoadConnection {
+  readonly unanswered: number;
+  start(): void;
+  close(): void;
+}
+
+export interface LoadOrder {
+  readonly target: LoadTarget;
+  readonly leadInSeconds: number;
+  readonly seconds: number;
+}
+
+/** Times in microseconds. */
+export interface LoadReport {
+  readonly seconds: number;
+  readonly requests: number;
+  readonly errors: number;
+  readonly firstError: string | undefined;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly max: number;
+  /** CPU that the generator itself spent in the window. */
+  readonly generatorCpu: number;
+}
+
+const DRAIN_SECONDS = 5;
+
+function sleep(seconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+}
+
+function openAll(target: LoadTarget, window: LoadWindow): Promise<readonly LoadConnection[]> {
+  return Promise.all(
+    Array.from({ length: target.connections }, (): Promise<LoadConnection> =>
+      target.protocol === 'http' ? HttpLoadConnection.open(target, window) : GrpcLoadConnection.open(target, window),
+    ),
+  );
+}
+
+async function drain(connections: readonly LoadConnection[], window: LoadWindow): Promise<void> {
+  const unanswered = (): number => connections.reduce((sum, connection) => sum + connection.unanswered, 0);
+  const deadline = performance.now() + DRAIN_SECONDS * 1000;
+  while (unanswered() > 0 && performance.now() < deadline) await sleep(0.002);
+  for (let missing = unanswered(); missing > 0; missing--) window.failed('an answer never came');
+}
+
+/** `onWindow` is called at the two moments that bound the measured window. */
+export async function runLoad(order: LoadOrder, onWindow: (edge: 'begin' | 'end') => void): Promise<LoadReport> {
+  const window = new LoadWindow();
+  const connections = await openAll(order.target, window);
+  for (const connection of connections) connection.start();
+  await sleep(order.leadInSeconds);
+
+  const cpu = process.cpuUsage();
+  window.begin();
+  onWindow('begin');
+  await sleep(order.seconds);
+  window.end();
+  const spent = process.cpuUsage(cpu);
+  onWindow('end');
+
+  await drain(connections, window);
+  for (const connection of connections) connection.close();
+  const { latencies, ...figures } = window.figures();
+  const microseconds = (share: number): number => percentile(latencies, share) * 1000;
+  return {
+    ...figures,
+    p50: microseconds(0.5),
+    p90: microseconds(0.9),
+    p99: microseconds(0.99),
+    p999: microseconds(0.999),
+    max: microseconds(1),
+    generatorCpu: spent.user + spent.system,
+  };
+}

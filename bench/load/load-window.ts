@@ -1,0 +1,60 @@
+// What one load run counts. Connections report every answer here; only those that end inside the measured window are
+// kept, each with its own latency, so percentiles are exact. `issuing` tells connections whether to send on.
+
+export interface WindowFigures {
+  readonly seconds: number;
+  readonly requests: number;
+  readonly errors: number;
+  readonly firstError: string | undefined;
+  /** Milliseconds, ascending. */
+  readonly latencies: Float64Array;
+}
+
+export class LoadWindow {
+  issuing = true;
+  #latencies = new Float64Array(1 << 18);
+  #count = 0;
+  #measuring = false;
+  #begin = 0;
+  #end = 0;
+  #errors = 0;
+  #firstError: string | undefined;
+
+  begin(): void {
+    this.#begin = performance.now();
+    this.#measuring = true;
+  }
+
+  end(): void {
+    this.#end = performance.now();
+    this.#measuring = false;
+    this.issuing = false;
+  }
+
+  /** An answer whose request was sent at `sent`; both in milliseconds of `performance.now()`. */
+  answered(sent: number, now: number): void {
+    if (!this.#measuring) return;
+    if (this.#count === this.#latencies.length) {
+      const larger = new Float64Array(this.#count * 2);
+      larger.set(this.#latencies);
+      this.#latencies = larger;
+    }
+    this.#latencies[this.#count++] = now - sent;
+  }
+
+  /** Counted whenever it happens, inside the measured window or not. */
+  failed(reason: string): void {
+    this.#errors++;
+    this.#firstError ??= reason;
+  }
+
+  figures(): WindowFigures {
+    return {
+      seconds: (this.#end - this.#begin) / 1000,
+      requests: this.#count,
+      errors: this.#errors,
+      firstError: this.#firstError,
+      latencies: this.#latencies.slice(0, this.#count).sort(),
+    };
+  }
+}

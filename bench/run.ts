@@ -1,0 +1,121 @@
+// `npm run bench -- <suite> [options]`: runs one suite, prints its tables and keeps its samples in bench/results/.
+
+import { parseArgs } from 'node:util';
+
+import { choosePinning, describeMachine, loadAverage } from './machine.js';
+import { writeResults } from './results-file.js';
+import type { Suite, SuiteOptions } from './suite.js';
+import { runIdentity } from './suites/identity.js';
+
+const SUITES: Readonly<Record<string, { readonly about: string; readonly run: Suite }>> = {
+  identity: { about: 'HTTP JSON, HTTP binary and gRPC of the identity model beside floor servers', run: runIdentity },
+};
+
+const USAGE = `usage: npm run bench -- <suite> [options]
+
+suites
+${Object.entries(SUITES)
+  .map(([name, { about }]) => `  ${name.padEnd(12)} ${about}`)
+  .join('\n')}
+
+options
+  --rounds N            measured rounds of each server (default 5)
+  --seconds S           length of a round (default 2)
+  --connections A,B,…   numbers of connections (default 1,16,64)
+  --quick               2 rounds of 0.5 s, to see that everything works; do not quote its figures
+  --only A,B,…          only these rows: http-json, http-binary, grpc
+  --servers A,B,…       of floor, raw (the load generator's ceiling), thread, inline (default floor,thread,inline)
+  --server-cpus LIST    cores of each server, as for taskset (default: the first core)
+  --client-cpus LIST    cores of the load generator (default: the last core)`;
+
+function positive(text: string, option: string, isWhole: boolean): number {
+  const value = Number(text);
+  if (!(value > 0 && value < 1e6) || (isWhole && !Number.isInteger(value))) {
+    throw new Error(`${option}: expected a positive ${isWhole ? 'integer' : 'number'}, got '${text}'`);
+  }
+  return value;
+}
+
+function listOf(text: string | undefined): readonly string[] | undefined {
+  return text?.split(',').map((part) => part.trim());
+}
+
+function readOptions(args: readonly string[]): { readonly suite: string; readonly options: SuiteOptions } | undefined {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      connections: { type: 'string', default: '1,16,64' },
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      servers: { type: 'string' },
+      'server-cpus': { type: 'string' },
+      'client-cpus': { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const [suite] = positionals;
+  if (values.help || suite === undefined) return undefined;
+  if (positionals.length > 1) throw new Error(`expected one suite, got ${positionals.join(' ')}`);
+  const server = values['server-cpus'];
+  const client = values['client-cpus'];
+  const pinning = choosePinning({
+    ...(server === undefined ? {} : { server }),
+    ...(client === undefined ? {} : { client }),
+  });
+  return {
+    suite,
+    options: {
+      timing: {
+        rounds: positive(values.rounds ?? (values.quick ? '2' : '5'), '--rounds', true),
+        seconds: positive(values.seconds ?? (values.quick ? '0.5' : '2'), '--seconds', false),
+        warmUpSeconds: values.quick ? 0.3 : 1,
+      },
+      connections: listOf(values.connections)!.map((text) => positive(text, '--connections', true)),
+      only: listOf(values.only),
+      servers: listOf(values.servers),
+      pinning,
+      print: (text) => console.log(text),
+    },
+  };
+}
+
+async function main(): Promise<void> {
+  const read = readOptions(process.argv.slice(2));
+  if (!read) {
+    console.log(USAGE);
+    return;
+  }
+  const suite = SUITES[read.suite];
+  if (!suite) throw new Error(`unknown suite '${read.suite}', expected one of ${Object.keys(SUITES).join(', ')}`);
+  const { timing, connections, pinning } = read.options;
+  const machine = describeMachine();
+  const loadBefore = loadAverage();
+  console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.platform}, node ${machine.node}`);
+  console.log(`load average ${loadBefore.join(' ')}; ${pinning.note}`);
+  console.log(`${timing.rounds} rounds of ${timing.seconds} s each, interleaved; medians, ratios of paired rounds\n`);
+
+  const { comparisons, errors } = await suite.run(read.options);
+  const loadAfter = loadAverage();
+  console.log(`\nload average ${loadAfter.join(' ')}`);
+  const kept = {
+    machine,
+    pinning,
+    timing,
+    connections,
+    loadAverage: { before: loadBefore, after: loadAfter },
+    comparisons,
+  };
+  console.log(`samples: ${await writeResults(read.suite, kept)}`);
+  if (errors > 0) {
+    console.error(`${errors} errors: these figures are worth nothing`);
+    process.exitCode = 1;
+  }
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});

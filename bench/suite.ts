@@ -1,0 +1,23 @@
+// What `run.ts` and a suite agree on.
+
+import type { Comparison } from './comparison.js';
+import type { Timing } from './interleaved.js';
+import type { Pinning } from './machine.js';
+
+export interface SuiteOptions {
+  readonly timing: Timing;
+  readonly connections: readonly number[];
+  /** Names of the suite's rows; undefined for all. */
+  readonly only: readonly string[] | undefined;
+  /** Names of the suite's servers; undefined for its usual ones. */
+  readonly servers: readonly string[] | undefined;
+  readonly pinning: Pinning;
+  readonly print: (text: string) => void;
+}
+
+export interface SuiteResult {
+  readonly comparisons: readonly Comparison[];
+  readonly errors: number;
+}
+
+export type Suite = (options: SuiteOptions) => Promise<SuiteResult>;

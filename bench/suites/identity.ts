@@ -1,0 +1,251 @@
+// The identity model, 2 x FP32 [1,16] in and out, over HTTP JSON, HTTP binary and gRPC: our server, with and without its
+// server thread, beside the smallest server that speaks the same wire.
+
+import { BenchProcess } from '../bench-process.js';
+import type { Comparison, Measured } from '../comparison.js';
+import { errorsOf, formatComparison, medianOf, ratioToFloor } from '../comparison.js';
+import { FLOOR_BINARY_PATH, FLOOR_JSON_PATH } from '../floor/floor-paths.js';
+import * as wire from '../identity-wire.js';
+import { measureInterleaved } from '../interleaved.js';
+import type { Participant } from '../interleaved.js';
+import type { LoadTarget } from '../load/load-run.js';
+import { askGrpc, askHttp, modelInfer } from '../real-clients.js';
+import type { SuiteOptions, SuiteResult } from '../suite.js';
+import { formatFigure } from '../table.js';
+
+const STREAMS_ON_ONE_CONNECTION = 64;
+
+const SERVERS = ['floor', 'raw', 'thread', 'inline'] as const;
+type ServerName = (typeof SERVERS)[number];
+
+const WIRES = ['http-json', 'http-binary', 'grpc'] as const;
+type Wire = (typeof WIRES)[number];
+
+const WIRE_TITLES: Readonly<Record<Wire, string>> = {
+  'http-json': 'HTTP JSON',
+  'http-binary': 'HTTP binary',
+  grpc: 'gRPC',
+};
+
+interface Shape {
+  readonly connections: number;
+  readonly streams: number;
+}
+
+interface Running {
+  readonly name: ServerName;
+  readonly processes: Readonly<Record<Wire, BenchProcess>>;
+}
+
+interface Goal {
+  readonly text: string;
+  readonly wire: Wire;
+  readonly shape: string;
+  readonly server: ServerName;
+  readonly figure: 'requestsPerSecond' | 'p50';
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+const rate = (id: Wire, shape: string, atLeast: number): Goal => ({
+  text: `${WIRE_TITLES[id]} ${shape}: req/s at least ${atLeast} x floor`,
+  wire: id,
+  shape,
+  server: 'thread',
+  figure: 'requestsPerSecond',
+  atLeast,
+});
+const p50 = (id: Wire, server: ServerName, atMost: number): Goal => ({
+  text: `${WIRE_TITLES[id]} 1x1, serverThread: ${server === 'thread'}: p50 at most ${atMost} x floor`,
+  wire: id,
+  shape: '1x1',
+  server,
+  figure: 'p50',
+  atMost,
+});
+
+const GOALS: readonly Goal[] = [
+  rate('grpc', '16x1', 4),
+  rate('grpc', '64x1', 4),
+  rate('grpc', '1x64', 4),
+  p50('grpc', 'inline', 1),
+  rate('http-binary', '16x1', 0.6),
+  rate('http-binary', '64x1', 0.6),
+  rate('http-json', '16x1', 0.5),
+  rate('http-json', '64x1', 0.5),
+  p50('http-binary', 'inline', 1.5),
+  p50('http-binary', 'thread', 2.3),
+  p50('http-json', 'inline', 1.5),
+  p50('http-json', 'thread', 2.3),
+];
+const THREAD_HOP_MICROSECONDS = 70;
+
+export async function runIdentity(options: SuiteOptions): Promise<SuiteResult> {
+  const wires = chosen(WIRES, options.only, '--only');
+  const servers = chosen(SERVERS, options.servers, '--servers', ['floor', 'thread', 'inline']);
+  if (!servers.includes('floor')) throw new Error('--servers must name the floor: the others are compared with it');
+  const started: BenchProcess[] = [];
+  const comparisons: Comparison[] = [];
+  try {
+    const generator = await BenchProcess.start(new URL('../load/load-generator.js', import.meta.url), {
+      cpus: options.pinning.client,
+    });
+    started.push(generator);
+    const running: Running[] = [];
+    for (const name of servers) running.push(await startServer(name, options.pinning.server, started));
+    for (const id of wires) {
+      const targets = await Promise.all(running.map((one) => verifiedTarget(one, id)));
+      options.print(describeWire(id, running, targets));
+      for (const shape of shapesOf(id, options.connections)) {
+        const participants = running.map((one, i): Participant => {
+          const target = targets[i]!;
+          const shaped =
+            target.protocol === 'http' ? { ...target, connections: shape.connections } : { ...target, ...shape };
+          return { name: one.name, server: one.processes[id], target: shaped };
+        });
+        const samples = await measureInterleaved(participants, generator, options.timing);
+        const comparison = compare(id, shape, participants, samples);
+        comparisons.push(comparison);
+        options.print(`${formatComparison(comparison)}\n`);
+      }
+    }
+  } finally {
+    await Promise.all(started.map((one) => one.stop()));
+  }
+  options.print(formatGoals(comparisons));
+  return { comparisons, errors: comparisons.reduce((sum, one) => sum + errorsOf(one), 0) };
+}
+
+function chosen<T extends string>(
+  known: readonly T[],
+  wanted: readonly string[] | undefined,
+  option: string,
+  fallback: readonly T[] = known,
+): readonly T[] {
+  if (!wanted) return fallback;
+  const unknown = wanted.filter((name) => !(known as readonly string[]).includes(name));
+  if (unknown.length > 0)
+    throw new Error(`${option}: unknown '${unknown.join(', ')}', expected of ${known.join(', ')}`);
+  return known.filter((name) => wanted.includes(name));
+}
+
+async function startServer(name: ServerName, cpus: string | undefined, started: BenchProcess[]): Promise<Running> {
+  const start = async (module: string, ...parameters: string[]): Promise<BenchProcess> => {
+    const one = await BenchProcess.start(new URL(module, import.meta.url), { cpus, arguments: parameters });
+    started.push(one);
+    return one;
+  };
+  const everywhere = (one: BenchProcess): Running => ({
+    name,
+    processes: { 'http-json': one, 'http-binary': one, grpc: one },
+  });
+  switch (name) {
+    case 'floor': {
+      const http = await start('../floor/http-floor.js');
+      const grpc = await start('../floor/grpc-floor.js');
+      return { name, processes: { 'http-json': http, 'http-binary': http, grpc } };
+    }
+    case 'raw':
+      return everywhere(await start('../floor/raw-floor.js'));
+    case 'thread':
+      return everywhere(await start('../servers/identity-server.js', 'true'));
+    case 'inline':
+      return everywhere(await start('../servers/identity-server.js', 'false'));
+  }
+}
+
+// Asks once through an independent client and checks the answer; the load then expects its very bytes. Streams and
+// connections are filled in later.
+async function verifiedTarget(server: Running, id: Wire): Promise<LoadTarget> {
+  const one = server.processes[id];
+  const isOurs = server.name === 'thread' || server.name === 'inline';
+  if (id === 'grpc') {
+    const port = one.port('grpcPort');
+    const expectedMessage = await askGrpc(port, wire.grpcRequest);
+    if (isOurs) wire.checkGrpcAnswer(expectedMessage);
+    else wire.checkSameBytes(expectedMessage, wire.grpcRequest);
+    const { path } = modelInfer;
+    return { protocol: 'grpc', port, connections: 1, streams: 1, path, message: wire.grpcRequest, expectedMessage };
+  }
+  const port = one.port('httpPort');
+  const isJson = id === 'http-json';
+  const floorPath = isJson ? FLOOR_JSON_PATH : FLOOR_BINARY_PATH;
+  const path = isOurs ? `/v2/models/${wire.MODEL}/infer` : floorPath;
+  const form = isJson ? wire.jsonRequest : wire.binaryRequest;
+  const { headers, body } = await askHttp(port, path, form);
+  if (isJson) wire.checkJsonAnswer(body);
+  else wire.checkBinaryAnswer(body, Number(headers['inference-header-content-length']));
+  return { protocol: 'http', port, connections: 1, request: rawHttpRequest(port, path, form), expectedBody: body };
+}
+
+function rawHttpRequest(port: number, path: string, form: wire.HttpForm): Buffer {
+  const headers = { host: `127.0.0.1:${port}`, ...form.headers, 'content-length': String(form.body.length) };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.concat([Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`), form.body]);
+}
+
+function describeWire(id: Wire, running: readonly Running[], targets: readonly LoadTarget[]): string {
+  const sizes = targets.map((target, i) => {
+    const [sent, answered] =
+      target.protocol === 'http'
+        ? [target.request.length, target.expectedBody.length]
+        : [target.message.length, target.expectedMessage.length];
+    return `${running[i]!.name} ${sent} -> ${answered}`;
+  });
+  const what = id === 'grpc' ? 'message bytes' : 'request bytes with headers -> body bytes';
+  return `${WIRE_TITLES[id]}: answers checked; ${what}: ${sizes.join(', ')}\n`;
+}
+
+function shapesOf(id: Wire, connections: readonly number[]): readonly Shape[] {
+  const single = connections.map((count): Shape => ({ connections: count, streams: 1 }));
+  return id === 'grpc' ? [...single, { connections: 1, streams: STREAMS_ON_ONE_CONNECTION }] : single;
+}
+
+function compare(
+  id: Wire,
+  shape: Shape,
+  participants: readonly Participant[],
+  samples: readonly Measured['samples'][],
+): Comparison {
+  const titles: Readonly<Record<ServerName, string>> = {
+    floor: id === 'grpc' ? 'floor: grpc-js echo' : 'floor: bare node:http',
+    raw: 'raw: ceiling of the load',
+    thread: 'ours, serverThread: true',
+    inline: 'ours, serverThread: false',
+  };
+  const streams = id === 'grpc' ? ` x ${shape.streams} stream${shape.streams === 1 ? '' : 's'}` : '';
+  return {
+    id: `${id} ${shape.connections}x${shape.streams}`,
+    title: `${WIRE_TITLES[id]}, ${shape.connections} connection${shape.connections === 1 ? '' : 's'}${streams}`,
+    measured: participants.map(({ name }, i) => ({
+      server: name,
+      title: titles[name as ServerName],
+      samples: samples[i]!,
+    })),
+  };
+}
+
+function formatGoals(comparisons: readonly Comparison[]): string {
+  const find = (id: string, server: ServerName): { comparison: Comparison; measured: Measured } | undefined => {
+    const comparison = comparisons.find((one) => one.id === id);
+    const measured = comparison?.measured.find((one) => one.server === server);
+    return comparison && measured ? { comparison, measured } : undefined;
+  };
+  const lines = GOALS.flatMap((goal) => {
+    const found = find(`${goal.wire} ${goal.shape}`, goal.server);
+    if (!found) return [];
+    const got = ratioToFloor(found.comparison, found.measured, goal.figure).median;
+    const met = got >= (goal.atLeast ?? -Infinity) && got <= (goal.atMost ?? Infinity);
+    return [`  ${met ? 'met   ' : 'MISSED'}  ${goal.text}: ${formatFigure(got)}`];
+  });
+  for (const id of WIRES) {
+    const thread = find(`${id} 1x1`, 'thread');
+    const inline = find(`${id} 1x1`, 'inline');
+    if (!thread || !inline) continue;
+    const added = medianOf(thread.measured, 'p50') - medianOf(inline.measured, 'p50');
+    const verdict = added <= THREAD_HOP_MICROSECONDS ? 'met   ' : 'MISSED';
+    const text = `${WIRE_TITLES[id]} 1x1: the server thread adds at most ${THREAD_HOP_MICROSECONDS} us to p50`;
+    lines.push(`  ${verdict}  ${text}: ${formatFigure(added)}`);
+  }
+  return lines.length === 0 ? 'Goals: none of them was measured in this run' : ['Goals', ...lines].join('\n');
+}

@@ -1,0 +1,33 @@
+// Compiles one TypeScript project into a folder: `node scripts/compile.js <tsconfig> <folder>`.
+// The compiler writes beside the folder and the result then takes its place, so that what no longer has a source
+// disappears, a failed compile changes nothing, and a process reading the folder meanwhile never finds it half written.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+
+const [project, folder] = process.argv.slice(2);
+if (project === undefined || folder === undefined) {
+  throw new Error('expected two arguments: a tsconfig file and the folder to write');
+}
+
+const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
+const target = resolve(folder);
+// A sibling, so that the relative paths in source maps stay true after the move.
+const next = `${target}.next-${process.pid}`;
+const previous = `${target}.previous-${process.pid}`;
+
+mkdirSync(dirname(target), { recursive: true });
+try {
+  const { status, error } = spawnSync(process.execPath, [compiler, '-p', project, '--outDir', next], {
+    stdio: 'inherit',
+  });
+  if (error !== undefined) throw error;
+  if (status === 0) {
+    if (existsSync(target)) renameSync(target, previous);
+    renameSync(next, target);
+  }
+  process.exitCode = status ?? 1;
+} finally {
+  for (const leftover of [next, previous]) rmSync(leftover, { recursive: true, force: true });
+}

@@ -1,0 +1,51 @@
+// The contract between the engine and what executes batches, wherever that is: in the server's own thread or
+// across a message port. The engine never knows which.
+
+import type { TritonError } from '../../errors.js';
+import type { Parameters } from '../../model/callable.js';
+import type { InferTensor } from '../../model/exchange.js';
+
+/** What an execution needs of one request. */
+export interface ExecutionRequest {
+  readonly id: string;
+  readonly parameters: Parameters | undefined;
+  /** One place per declared input, in declaration order; undefined where an optional one was not sent. */
+  readonly inputs: readonly (InferTensor | undefined)[];
+  /** Rows of the batch axis; 1 when the model does not batch. */
+  readonly rows: number;
+  /** Names of the outputs that the client wants; empty for all. */
+  readonly requestedOutputs: readonly string[];
+}
+
+/** What became of one request of a batch. */
+export type ExecutionResult =
+  | { readonly kind: 'outputs'; readonly outputs: readonly InferTensor[] }
+  | { readonly kind: 'error'; readonly error: TritonError };
+
+/** Milliseconds of the parts of an execution. */
+export interface ExecutionTimes {
+  /** From the dispatch until the callable runs. */
+  readonly computeInput: number;
+  /** The callable. */
+  readonly computeInfer: number;
+  /** From the callable's return until the results are here. */
+  readonly computeOutput: number;
+}
+
+/** Told once when an execution ends; `results` has one entry per request, in order. */
+export type ExecutionDone = (results: readonly ExecutionResult[], times: ExecutionTimes) => void;
+
+/** An execution under way. */
+export interface Execution {
+  /** The client of request `index` of the batch is gone. */
+  cancel(index: number): void;
+}
+
+/** Runs the batches of one instance of a model. */
+export interface ModelInstance {
+  /**
+   * Runs a batch. `done` is called exactly once, possibly before this returns; when the instance dies, with
+   * UNAVAILABLE for every request.
+   */
+  execute(batch: readonly ExecutionRequest[], done: ExecutionDone): Execution;
+}

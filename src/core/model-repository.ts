@@ -1,0 +1,93 @@
+// The models by name and version with their states, and the lookups whose refusals Triton words exactly
+// (core/src/model_repository_manager/model_lifecycle.cc, GetModel).
+
+import { TritonError } from '../errors.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { Model } from './model.js';
+import { parseModelVersion } from './model-version.js';
+
+export type ModelState = 'LOADING' | 'READY' | 'UNLOADING' | 'UNAVAILABLE';
+
+/** One version of a model and how it is. */
+export interface ModelEntry {
+  readonly model: Model;
+  state: ModelState;
+  /** Why it is UNAVAILABLE, or ''. */
+  reason: string;
+}
+
+export class ModelRepository {
+  readonly #models = new Map<string, Map<number, ModelEntry>>();
+
+  /** Adds a version in state LOADING. A version of that name and number that is there is replaced. */
+  add(config: CompleteModelConfig): ModelEntry {
+    const entry: ModelEntry = { model: new Model(config), state: 'LOADING', reason: '' };
+    let versions = this.#models.get(config.name);
+    if (versions === undefined) this.#models.set(config.name, (versions = new Map()));
+    versions.set(config.version, entry);
+    return entry;
+  }
+
+  /** Forgets a version. */
+  remove(name: string, version: number): ModelEntry | undefined {
+    const versions = this.#models.get(name);
+    const entry = versions?.get(version);
+    versions?.delete(version);
+    if (versions?.size === 0) this.#models.delete(name);
+    return entry;
+  }
+
+  find(name: string, version: number): ModelEntry | undefined {
+    return this.#models.get(name)?.get(version);
+  }
+
+  /** Every version of every model, by name, then version. */
+  entries(): ModelEntry[] {
+    return [...this.#models.keys()].sort().flatMap((name) => this.versions(name));
+  }
+
+  /** Every version of a model, ascending. */
+  versions(name: string): ModelEntry[] {
+    const versions = this.#models.get(name);
+    if (versions === undefined) return [];
+    return [...versions.entries()].sort(([a], [b]) => a - b).map(([, entry]) => entry);
+  }
+
+  /** Numbers of the versions that are ready, ascending, as strings. */
+  readyVersions(name: string): string[] {
+    return this.versions(name)
+      .filter(({ state }) => state === 'READY')
+      .map(({ model }) => String(model.config.version));
+  }
+
+  /** True when every version of every model is ready, or was unloaded on request. */
+  get allReady(): boolean {
+    for (const versions of this.#models.values()) {
+      for (const { state, reason } of versions.values()) {
+        if (state !== 'READY' && !(state === 'UNAVAILABLE' && reason === 'unloaded')) return false;
+      }
+    }
+    return true;
+  }
+
+  /** The ready model that a request means. Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG. */
+  get(name: string, version: string): Model {
+    const number = parseModelVersion(version);
+    const versions = this.#models.get(name);
+    if (versions === undefined) throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' is not found`);
+    if (number === undefined) {
+      let latest: ModelEntry | undefined;
+      for (const entry of versions.values()) {
+        if (entry.state === 'READY' && (latest === undefined || entry.model.config.version > latest.model.config.version)) latest = entry;
+      }
+      if (latest === undefined) throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' has no available versions`);
+      return latest.model;
+    }
+    const entry = versions.get(number);
+    if (entry === undefined) throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' version ${number} is not found`);
+    if (entry.state !== 'READY') {
+      throw new TritonError('UNAVAILABLE', `Request for unknown model: '${name}' version ${number} is not at ready state`);
+    }
+    return entry.model;
+  }
+}

@@ -1,0 +1,10 @@
+// What the server needs of each wire protocol's listener.
+
+export interface Frontend {
+  /** Listens and resolves with the real port. Rejects with UNAVAILABLE naming address and port when taken. */
+  start(): Promise<number>;
+  /** No new connections; existing ones close as soon as they have no request under way. */
+  drain(): void;
+  /** Closes whatever is left; resolves when no socket is open. Idempotent. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,111 @@
+// What users write: the types of inference callables and of what they get and return.
+
+import type { Awaitable } from './awaitable.js';
+import type { CompleteModelConfig } from './complete-model-config.js';
+import type { ModelConfig } from './model-config.js';
+import type { Inputs, OutputList, OutputRecord, TensorSpecs } from './tensor-spec.js';
+
+/** Parameters of a request or response. Integers beyond 2^53 are bigints. */
+export type Parameters = Readonly<Record<string, string | boolean | number | bigint>>;
+
+/** One request, as a callable sees it. */
+export interface InferenceRequest<I extends TensorSpecs = TensorSpecs> {
+  /** The tensors by input name, in declaration order; optional ones that were not sent are absent. */
+  readonly inputs: Inputs<I>;
+  readonly parameters: Parameters;
+  /** The id that the client gave, or ''. */
+  readonly id: string;
+  /** Aborts when the client is gone: it hung up, cancelled, or its deadline passed. */
+  readonly signal: AbortSignal;
+}
+
+export interface Logger {
+  error(message: string): void;
+  warn(message: string): void;
+  info(message: string): void;
+  verbose(level: number, message: string): void;
+}
+
+/** What a callable knows beside its requests: PyTriton's `@triton_context`, and more. */
+export interface InferenceContext<I extends TensorSpecs = TensorSpecs> {
+  readonly modelName: string;
+  readonly modelVersion: number;
+  readonly modelConfig: CompleteModelConfig;
+  /** The requests of this batch, for parameters and ids under `batch` and `sample`. */
+  readonly requests: readonly InferenceRequest<I>[];
+  /** Aborts when the clients of all requests of the batch are gone. */
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+}
+
+/** What a callable returns for one request: outputs by name, or in declaration order. */
+export type OutputsLike<O extends TensorSpecs> = OutputRecord<O> | OutputList<O>;
+
+type Steps<T> = AsyncIterable<T> | Iterable<T>;
+
+/** The raw form: a list of requests in, as many results out, in the same order. */
+export type InferFunc<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs = TensorSpecs, Decoupled extends boolean = false> = (
+  requests: readonly InferenceRequest<I>[],
+  context: InferenceContext<I>,
+) => Decoupled extends true
+  ? Steps<readonly (OutputsLike<O> | undefined)[]>
+  : Awaitable<readonly (OutputsLike<O> | InferenceRequest<I>)[]>;
+
+/** The form under `batch` and `sample`: tensors by name in, outputs back. */
+export type TensorFunc<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs = TensorSpecs, Decoupled extends boolean = false> = (
+  inputs: Inputs<I>,
+  context: InferenceContext<I>,
+) => Decoupled extends true ? Steps<OutputsLike<O>> : Awaitable<OutputsLike<O>>;
+
+/** An object whose method `infer` is called on it. */
+export interface ModelObject<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs = TensorSpecs, Decoupled extends boolean = false> {
+  readonly infer: InferFunc<I, O, Decoupled>;
+}
+
+/** One instance of a model: a function, or an object with a method `infer`. */
+export type Callable<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs = TensorSpecs, Decoupled extends boolean = false> =
+  | InferFunc<I, O, Decoupled>
+  | ModelObject<I, O, Decoupled>;
+
+/** A model without its callable: what server and client share. */
+export interface ModelSpec<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs = TensorSpecs, Decoupled extends boolean = boolean> {
+  /** Letters, digits, dots, underscores and dashes. */
+  readonly modelName: string;
+  /** A positive integer. Default 1. */
+  readonly modelVersion?: number;
+  readonly inputs: I;
+  readonly outputs: O;
+  readonly config?: ModelConfig<Decoupled>;
+  /** Refuse outputs that do not have exactly the declared names, dtypes and shapes. Default false: see `docs/callables.md`. */
+  readonly strict?: boolean;
+}
+
+/** A model with its callable: what `Triton.bind` takes. A list of callables makes as many instances. */
+export type BoundModel<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = ModelSpec<I, O, Decoupled> & {
+  readonly inferFunc: Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>> | readonly Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>>[];
+};
+
+/**
+ * The type of a callable that is written apart from `bind`.
+ *
+ * @example
+ * const double: CallableOf<typeof model> = batch(({ x }) => ({ y: x.map((v) => 2 * v) }));
+ */
+export type CallableOf<M> = M extends ModelSpec<infer I, infer O, infer Decoupled> ? InferFunc<I, O, Decoupled> : never;
+
+/**
+ * Declares a model apart from its callable, so that `bind` and `ModelClient` share one set of types.
+ *
+ * @example
+ * const linear = defineModel({
+ *   modelName: 'Linear',
+ *   inputs: { data: { dtype: 'float32', shape: [-1] } },
+ *   outputs: { result: { dtype: 'float32', shape: [-1] } },
+ * });
+ * triton.bind({ ...linear, inferFunc });
+ */
+export function defineModel<const I extends TensorSpecs, const O extends TensorSpecs, const Decoupled extends boolean = false>(
+  spec: ModelSpec<I, O, Decoupled>,
+): ModelSpec<I, O, Decoupled> {
+  return spec;
+}

@@ -1,0 +1,70 @@
+// Declarations of inputs and outputs in either form, checked and in declaration order.
+
+import { TritonError } from '../errors.js';
+import { DTYPES, parseDtype } from '../tensor/dtype.js';
+import { checkMembers, expectBoolean } from './check.js';
+import type { CompleteTensorSpec } from './complete-model-config.js';
+import type { TensorSpec, TensorSpecs } from './tensor-spec.js';
+
+const MEMBERS = ['name', 'dtype', 'shape', 'optional'];
+
+/** `where` names the model in messages. Throws INVALID_ARG. */
+export function completeTensorSpecs(specs: TensorSpecs, kind: 'input' | 'output', where: string): CompleteTensorSpec[] {
+  const complete = namedSpecs(specs, kind, where).map(([name, spec]) => completeTensorSpec(name, spec, kind, where));
+  const seen = new Set<string>();
+  for (const { name } of complete) {
+    if (seen.has(name)) throw new TritonError('INVALID_ARG', `${kind} '${name}' of ${where} is declared twice`);
+    seen.add(name);
+  }
+  return complete;
+}
+
+function namedSpecs(specs: TensorSpecs, kind: string, where: string): (readonly [string, TensorSpec])[] {
+  if (Array.isArray(specs)) {
+    return (specs as readonly TensorSpec[]).map((spec, index) => {
+      expectObject(spec, `${kind} ${index + 1} of ${where}`);
+      const name = spec.name ?? `${kind.toUpperCase()}_${index + 1}`;
+      if (typeof name !== 'string') throw new TritonError('INVALID_ARG', `name of ${kind} ${index + 1} of ${where} must be a string, got ${typeof name}`);
+      return [name, spec] as const;
+    });
+  }
+  expectObject(specs, `${kind}s of ${where}`);
+  return Object.entries(specs as Readonly<Record<string, TensorSpec>>).map(([name, spec]) => {
+    // JavaScript moves integer-like keys to the front of a record, which would change the positional order.
+    if (/^(0|[1-9][0-9]*)$/.test(name)) {
+      throw new TritonError('INVALID_ARG', `${kind} '${name}' of ${where} has an integer-like name, which a record cannot keep in order; declare the ${kind}s as a list`);
+    }
+    expectObject(spec, `${kind} '${name}' of ${where}`);
+    if (spec.name !== undefined && spec.name !== name) {
+      throw new TritonError('INVALID_ARG', `${kind} '${name}' of ${where} has another name '${spec.name}' inside`);
+    }
+    return [name, spec] as const;
+  });
+}
+
+function expectObject(value: unknown, what: string): void {
+  if (typeof value !== 'object' || value === null) {
+    throw new TritonError('INVALID_ARG', `${what} must be an object, got ${value === null ? 'null' : typeof value}`);
+  }
+}
+
+function completeTensorSpec(name: string, spec: TensorSpec, kind: 'input' | 'output', where: string): CompleteTensorSpec {
+  const what = `${kind} '${name}' of ${where}`;
+  if (name === '') throw new TritonError('INVALID_ARG', `an ${kind} of ${where} has an empty name`);
+  checkMembers(spec, MEMBERS, what);
+  const optional = expectBoolean(spec.optional ?? false, `optional of ${what}`);
+  if (optional && kind === 'output') throw new TritonError('INVALID_ARG', `Output tensors cannot be optional, but ${what} is`);
+  let dtype;
+  try {
+    dtype = parseDtype(spec.dtype);
+  } catch (error) {
+    throw new TritonError('INVALID_ARG', `${what} has an ${TritonError.from(error).message}`);
+  }
+  if (!Array.isArray(spec.shape)) throw new TritonError('INVALID_ARG', `shape of ${what} must be a list of integers, got ${typeof spec.shape}`);
+  for (const dim of spec.shape as readonly unknown[]) {
+    if (!Number.isSafeInteger(dim) || ((dim as number) < 1 && dim !== -1)) {
+      throw new TritonError('INVALID_ARG', `shape of ${what} must hold integers >= 1, or -1 for any size, got ${String(dim)} in [${spec.shape.join(',')}]`);
+    }
+  }
+  return { name, dtype, datatype: DTYPES[dtype].datatype, shape: [...spec.shape], optional };
+}

@@ -1,0 +1,40 @@
+// One exchange in protocol-neutral form: what every frontend decodes into and encodes from, and what the core
+// schedules. Tensors are raw wire bytes here; they become typed values only where a callable runs.
+
+import type { Datatype } from '../tensor/dtype.js';
+import type { Parameters } from './callable.js';
+
+/** A named tensor in wire form: little-endian elements, BYTES elements with 32-bit length prefixes. */
+export interface InferTensor {
+  readonly name: string;
+  readonly datatype: Datatype;
+  readonly shape: readonly number[];
+  /** Owned by the exchange: nobody else writes to it. */
+  readonly bytes: Uint8Array;
+}
+
+/** ModelInferRequest of the protocol. */
+export interface ModelInferRequest {
+  readonly modelName: string;
+  /** '' asks for the latest version. */
+  readonly modelVersion: string;
+  readonly id: string;
+  /** Undefined when there are none. */
+  readonly parameters: Parameters | undefined;
+  readonly inputs: readonly InferTensor[];
+  /** Names of the requested outputs; empty asks for all. */
+  readonly outputs: readonly string[];
+  /** Priority level; 0 means the default level. */
+  readonly priority: number;
+  /** The request's own queue timeout; 0 means none. */
+  readonly timeoutMicroseconds: number;
+}
+
+/** ModelInferResponse of the protocol. */
+export interface ModelInferResponse {
+  readonly modelName: string;
+  readonly modelVersion: string;
+  readonly id: string;
+  readonly parameters: Parameters | undefined;
+  readonly outputs: readonly InferTensor[];
+}

@@ -1,0 +1,54 @@
+// The options of a model beyond its tensors, with PyTriton's names in camelCase and PyTriton's defaults.
+// Plain objects; `complete-model-config.ts` checks them and fills the defaults in.
+
+/** What happens to a request that waited longer than its timeout. */
+export const TimeoutAction = { REJECT: 'REJECT', DELAY: 'DELAY' } as const;
+export type TimeoutAction = (typeof TimeoutAction)[keyof typeof TimeoutAction];
+
+/** Where instances run. TSTriton reports KIND_CPU; the callable decides what it computes on. */
+export const DeviceKind = { KIND_AUTO: 'KIND_AUTO', KIND_CPU: 'KIND_CPU', KIND_GPU: 'KIND_GPU' } as const;
+export type DeviceKind = (typeof DeviceKind)[keyof typeof DeviceKind];
+
+/** Triton's ModelQueuePolicy. */
+export interface QueuePolicy {
+  /** REJECT answers an expired request with UNAVAILABLE; DELAY lets it wait behind the unexpired. Default REJECT. */
+  readonly timeoutAction?: TimeoutAction;
+  /** How long a request may wait in the queue; 0 (default) means forever. */
+  readonly defaultTimeoutMicroseconds?: number;
+  /** Whether a request's own `timeout` parameter may shorten the default. Default false. */
+  readonly allowTimeoutOverride?: boolean;
+  /** How many requests may wait; one more is refused with UNAVAILABLE. 0 (default) means no limit. */
+  readonly maxQueueSize?: number;
+}
+
+/** Triton's ModelDynamicBatching. */
+export interface DynamicBatcher {
+  /** How long the oldest request may wait for others to join its batch. Default 0: no longer than the instance is busy. */
+  readonly maxQueueDelayMicroseconds?: number;
+  /** Batch sizes (rows) to send as soon as they are reached. Default: the maximum batch size. */
+  readonly preferredBatchSize?: readonly number[];
+  /** Answers in the order in which the requests came. Default false. */
+  readonly preserveOrdering?: boolean;
+  /** Number of priority levels, 1 being the most urgent; 0 (default) means none. */
+  readonly priorityLevels?: number;
+  /** The level of requests that name none; 1 … priorityLevels when there are levels. */
+  readonly defaultPriorityLevel?: number;
+  /** The policy of the queue, and of levels that have none of their own. */
+  readonly defaultQueuePolicy?: QueuePolicy;
+  /** Policies by priority level. */
+  readonly priorityQueuePolicy?: Readonly<Record<number, QueuePolicy>>;
+}
+
+/** Options of a model. */
+export interface ModelConfig<Decoupled extends boolean = boolean> {
+  /** Whether tensors have a batch axis and requests are put together. Default true. */
+  readonly batching?: boolean;
+  /** Largest number of rows of a batch, >= 1. Default 4. */
+  readonly maxBatchSize?: number;
+  /** The dynamic batcher; `null` executes each request alone. Default `{}`. */
+  readonly batcher?: DynamicBatcher | null;
+  /** Batches of an asynchronous callable that may run at the same time on one instance. Default 1. */
+  readonly concurrency?: number;
+  /** Whether the model sends any number of responses per request. Default false. */
+  readonly decoupled?: Decoupled;
+}

@@ -1,0 +1,80 @@
+// How users declare inputs and outputs, and the types that follow from a declaration: a record keyed by name,
+// or a list whose unnamed entries are called INPUT_1, INPUT_2, … and OUTPUT_1, … by position, as in PyTriton.
+
+import type { DataOf, Dtype, DtypeLike, ToDtype } from '../tensor/dtype.js';
+import type { Tensor } from '../tensor/tensor.js';
+
+/** One input or output of a model, as the user declares it. */
+export interface TensorSpec {
+  /** Only in list declarations; default `INPUT_<i>` or `OUTPUT_<i>`, counted from 1. */
+  readonly name?: string;
+  /** numpy's name (`'float32'`), a typed-array constructor (`Float32Array`) or Triton's name (`'FP32'`). */
+  readonly dtype: DtypeLike;
+  /** Dimensions without the batch axis (when the model batches); -1 stands for any size. */
+  readonly shape: readonly number[];
+  /** Inputs only: a request may leave it out. Default false. */
+  readonly optional?: boolean;
+}
+
+/** A declaration of all inputs or outputs, in positional order. */
+export type TensorSpecs = Readonly<Record<string, Omit<TensorSpec, 'name'>>> | readonly TensorSpec[];
+
+// Position (from '0', as keyof a tuple spells it) to the number in a default name.
+type Counted = { [K in keyof Ordinals & `${number}`]: Ordinals[K] };
+type Ordinals = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32];
+type NameAt<Spec, Position, Prefix extends string> = Spec extends { readonly name: infer Name extends string }
+  ? Name
+  : Position extends keyof Counted
+    ? `${Prefix}_${Counted[Position] & number}`
+    : string;
+
+/** Declarations keyed by name, whichever form they were written in. */
+export type NamedSpecs<S extends TensorSpecs, Prefix extends string> = S extends readonly TensorSpec[]
+  ? { [K in Extract<keyof S, `${number}`> as NameAt<S[K], K, Prefix>]: S[K] }
+  : S;
+
+type Simplify<T> = { [K in keyof T]: T[K] } & {};
+/** The dtype that a declaration names. */
+export type DtypeIn<Spec> = Spec extends { readonly dtype: infer D } ? ToDtype<D> : never;
+type OptionalNames<N> = { [K in keyof N]: N[K] extends { readonly optional: true } ? K : never }[keyof N];
+type TensorsOf<N> = Simplify<
+  { readonly [K in Exclude<keyof N, OptionalNames<N>>]: Tensor<DtypeIn<N[K]>> } & {
+    readonly [K in OptionalNames<N>]?: Tensor<DtypeIn<N[K]>>;
+  }
+>;
+
+/** A value of a dtype in plain (nested) arrays. */
+export type PlainArray<D extends Dtype> = readonly PlainElement<D>[] | readonly PlainArray<D>[];
+type PlainElement<D extends Dtype> = D extends 'string'
+  ? string
+  : D extends 'bytes'
+    ? Uint8Array | string
+    : D extends 'int64' | 'uint64'
+      ? bigint | number
+      : number | boolean;
+
+/** What is taken for a tensor of a dtype: a Tensor, its bare data, or plain nested arrays. */
+export type TensorLike<D extends Dtype> = Tensor<D> | DataOf[D] | PlainArray<D>;
+
+/** The tensors of a request, by input name. */
+export type Inputs<I extends TensorSpecs> = TensorsOf<NamedSpecs<I, 'INPUT'>>;
+
+/** The tensors of a response, by output name, as clients get them. */
+export type Outputs<O extends TensorSpecs> = TensorsOf<NamedSpecs<O, 'OUTPUT'>>;
+
+type ValuesOf<N> = { readonly [K in keyof N]: TensorLike<DtypeIn<N[K]>> };
+
+/** What a callable returns for one request or one batch, by output name. */
+export type OutputRecord<O extends TensorSpecs> = Simplify<ValuesOf<NamedSpecs<O, 'OUTPUT'>>>;
+
+/** The same as a list in declaration order: typed by position for list declarations. */
+export type OutputList<O extends TensorSpecs> = O extends readonly TensorSpec[]
+  ? { readonly [K in keyof O]: TensorLike<DtypeIn<O[K]>> }
+  : readonly TensorLike<Dtype>[];
+
+/** What a client may send for the inputs: optional ones may be left out. */
+export type InputValues<I extends TensorSpecs> = Simplify<
+  { readonly [K in Exclude<keyof NamedSpecs<I, 'INPUT'>, OptionalNames<NamedSpecs<I, 'INPUT'>>>]: TensorLike<DtypeIn<NamedSpecs<I, 'INPUT'>[K]>> } & {
+    readonly [K in OptionalNames<NamedSpecs<I, 'INPUT'>>]?: TensorLike<DtypeIn<NamedSpecs<I, 'INPUT'>[K]>>;
+  }
+>;

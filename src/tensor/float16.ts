@@ -1,0 +1,87 @@
+// Conversion between float32 and the two 16-bit floats, bit patterns in Uint16Array: IEEE 754 binary16
+// (float16) and its truncated cousin bfloat16. Decoding binary16 goes through a table of all 65 536 values.
+
+const scratch = new DataView(new ArrayBuffer(4));
+let binary16Table: Float32Array | undefined;
+
+function decodeBinary16(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+function table(): Float32Array {
+  if (binary16Table === undefined) {
+    binary16Table = new Float32Array(65536);
+    for (let bits = 0; bits < 65536; bits++) binary16Table[bits] = decodeBinary16(bits);
+  }
+  return binary16Table;
+}
+
+/** Rounds a number to the nearest binary16 (ties to even); overflow gives an infinity. */
+export function toBinary16(value: number): number {
+  scratch.setFloat32(0, value);
+  // Rounding a double to float32 first could round twice: keep what float32 cannot hold as a sticky bit.
+  let bits32 = scratch.getUint32(0);
+  const rounded = scratch.getFloat32(0);
+  if (rounded !== value && Number.isFinite(value) && Number.isFinite(rounded)) {
+    if (Math.abs(rounded) > Math.abs(value)) bits32 -= 1;
+    bits32 |= 1;
+  }
+  const sign = (bits32 >>> 16) & 0x8000;
+  const exponent = (bits32 >>> 23) & 0xff;
+  const fraction = bits32 & 0x7fffff;
+  if (exponent === 0xff) return sign | 0x7c00 | (fraction === 0 ? 0 : 0x200 | (fraction >>> 13));
+  const shifted = exponent - 127 + 15;
+  if (shifted >= 31) return sign | 0x7c00;
+  if (shifted <= 0) {
+    if (shifted < -10) return sign;
+    return sign | roundShift(fraction | 0x800000, 14 - shifted);
+  }
+  return sign + roundShift((shifted << 23) | fraction, 13);
+}
+
+function roundShift(value: number, shift: number): number {
+  const kept = value >>> shift;
+  const rest = value & ((1 << shift) - 1);
+  const half = 1 << (shift - 1);
+  return rest > half || (rest === half && (kept & 1) === 1) ? kept + 1 : kept;
+}
+
+/** float16 bits to float32 values. */
+export function decodeFloat16(bits: Uint16Array): Float32Array {
+  const values = new Float32Array(bits.length);
+  const lookup = table();
+  for (let i = 0; i < bits.length; i++) values[i] = lookup[bits[i]!]!;
+  return values;
+}
+
+/** Numbers to the nearest float16 bits; what is out of range becomes an infinity. */
+export function encodeFloat16(values: ArrayLike<number>): Uint16Array {
+  const bits = new Uint16Array(values.length);
+  for (let i = 0; i < bits.length; i++) bits[i] = toBinary16(values[i]!);
+  return bits;
+}
+
+/** bfloat16 bits to float32 values: the upper half of a float32. */
+export function decodeBfloat16(bits: Uint16Array): Float32Array {
+  const words = new Uint32Array(bits.length);
+  for (let i = 0; i < bits.length; i++) words[i] = bits[i]! << 16;
+  return new Float32Array(words.buffer);
+}
+
+/** Numbers to the nearest bfloat16 bits (ties to even). */
+export function encodeBfloat16(values: ArrayLike<number>): Uint16Array {
+  const singles = Float32Array.from(values);
+  const words = new Uint32Array(singles.buffer);
+  const bits = new Uint16Array(singles.length);
+  for (let i = 0; i < bits.length; i++) {
+    const word = words[i]!;
+    if (Number.isNaN(singles[i]!)) bits[i] = (word >>> 16) | 0x40;
+    else bits[i] = (word + 0x7fff + ((word >>> 16) & 1)) >>> 16;
+  }
+  return bits;
+}

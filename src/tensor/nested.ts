@@ -1,0 +1,147 @@
+// Plain (nested) arrays to typed data and back. Values must fit the dtype exactly, floats apart, which are
+// rounded to the declared type; a number that silently became another is the one thing this must not do.
+
+import { TritonError } from '../errors.js';
+import { DTYPES, type DataOf, type Dtype, type NumericDtype } from './dtype.js';
+import { encodeBfloat16, encodeFloat16 } from './float16.js';
+import { formatShape } from './shape.js';
+
+/** A value or arrays of values, to any depth. */
+export type Nested = number | bigint | boolean | string | Uint8Array | readonly Nested[] | ArrayLike<number> | ArrayLike<bigint>;
+
+const INTEGER_RANGE: Partial<Record<Dtype, readonly [bigint, bigint]>> = {
+  uint8: [0n, 255n],
+  uint16: [0n, 65_535n],
+  uint32: [0n, 4_294_967_295n],
+  uint64: [0n, 18_446_744_073_709_551_615n],
+  int8: [-128n, 127n],
+  int16: [-32_768n, 32_767n],
+  int32: [-2_147_483_648n, 2_147_483_647n],
+  int64: [-9_223_372_036_854_775_808n, 9_223_372_036_854_775_807n],
+};
+
+/** Flat data of a dtype and the shape that the nesting gives. Throws INVALID_ARG when ragged or unfit. */
+export function flattenNested<D extends Dtype>(dtype: D, values: Nested): { data: DataOf[D]; shape: number[] } {
+  const shape = nestedShape(dtype, values);
+  const flat: unknown[] = [];
+  collect(dtype, values, shape, 0, flat);
+  return { data: convertElements(dtype, flat), shape };
+}
+
+/**
+ * Converts plain elements to the data of a dtype. Numbers and bigints must be exact for integers, booleans or
+ * 0 and 1 for bool; floats round, but a finite value must not overflow. Throws INVALID_ARG naming the element.
+ */
+export function convertElements<D extends Dtype>(dtype: D, elements: ArrayLike<unknown>): DataOf[D] {
+  switch (dtype as Dtype) {
+    case 'bytes':
+      return Array.from(elements, (value, index) => toBytes(value, index)) as DataOf[D];
+    case 'string':
+      return Array.from(elements, (value, index) => {
+        if (typeof value === 'string') return value;
+        throw unfit(dtype, value, index, 'a string');
+      }) as DataOf[D];
+    case 'float32':
+    case 'float64':
+    case 'float16':
+    case 'bfloat16':
+      return convertFloats(dtype, elements) as DataOf[D];
+    case 'bool':
+      return Uint8Array.from(elements, (value, index) => {
+        if (value === true || value === 1 || value === 1n) return 1;
+        if (value === false || value === 0 || value === 0n) return 0;
+        throw unfit(dtype, value, index, 'true, false, 0 or 1');
+      }) as DataOf[D];
+    default:
+      return convertIntegers(dtype, elements);
+  }
+}
+
+function convertIntegers<D extends Dtype>(dtype: D, elements: ArrayLike<unknown>): DataOf[D] {
+  const [least, most] = INTEGER_RANGE[dtype]!;
+  const wide = dtype === 'int64' || dtype === 'uint64';
+  const low = Number(least);
+  const high = Number(most);
+  const data = new (DTYPES[dtype as NumericDtype].array as Float64ArrayConstructor)(elements.length);
+  for (let i = 0; i < elements.length; i++) {
+    let value = elements[i];
+    if (typeof value === 'boolean') value = Number(value);
+    if (typeof value === 'number' && Number.isInteger(value) && (wide || (value >= low && value <= high))) {
+      if (!wide) {
+        data[i] = value;
+        continue;
+      }
+      value = BigInt(value);
+    }
+    if (typeof value !== 'bigint' || value < least || value > most) {
+      throw unfit(dtype, elements[i], i, `an integer from ${least} to ${most}`);
+    }
+    data[i] = (wide ? value : Number(value)) as number;
+  }
+  return data as unknown as DataOf[D];
+}
+
+function convertFloats(dtype: Dtype, elements: ArrayLike<unknown>): DataOf[Dtype] {
+  const doubles = new Float64Array(elements.length);
+  for (let i = 0; i < doubles.length; i++) {
+    const value = elements[i];
+    if (typeof value === 'number') doubles[i] = value;
+    else if (typeof value === 'bigint' || typeof value === 'boolean') doubles[i] = Number(value);
+    else throw unfit(dtype, value, i, 'a number');
+  }
+  if (dtype === 'float64') return doubles;
+  const limit = LARGEST[dtype as keyof typeof LARGEST];
+  for (let i = 0; i < doubles.length; i++) {
+    const value = doubles[i]!;
+    if (Math.abs(value) >= limit && Number.isFinite(value)) throw unfit(dtype, value, i, `a number of magnitude below ${limit}`);
+  }
+  if (dtype === 'float32') return Float32Array.from(doubles);
+  return dtype === 'float16' ? encodeFloat16(doubles) : encodeBfloat16(doubles);
+}
+
+// The first magnitudes that round to infinity: half a unit above each type's largest finite value.
+const LARGEST = { float16: 65_520, float32: 2 ** 128 * (1 - 2 ** -25), bfloat16: 2 ** 128 * (1 - 2 ** -9) } as const;
+
+function toBytes(value: unknown, index: number): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  if (typeof value === 'string') return new TextEncoder().encode(value);
+  throw unfit('bytes', value, index, 'a Uint8Array or a string');
+}
+
+function unfit(dtype: Dtype, value: unknown, index: number, expected: string): TritonError {
+  const shown = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  return new TritonError('INVALID_ARG', `element ${index} does not fit ${dtype}: expected ${expected}, got ${shown}`);
+}
+
+function isList(dtype: Dtype, value: unknown): value is ArrayLike<Nested> {
+  if (Array.isArray(value)) return true;
+  return ArrayBuffer.isView(value) && !(value instanceof DataView) && !(dtype === 'bytes' && value instanceof Uint8Array);
+}
+
+function nestedShape(dtype: Dtype, values: Nested): number[] {
+  const shape: number[] = [];
+  for (let level: unknown = values; isList(dtype, level); level = level[0]) shape.push(level.length);
+  return shape;
+}
+
+function collect(dtype: Dtype, values: Nested, shape: readonly number[], depth: number, flat: unknown[]): void {
+  if (!isList(dtype, values)) {
+    if (depth !== shape.length) throw ragged(shape);
+    flat.push(values);
+    return;
+  }
+  if (depth === shape.length || values.length !== shape[depth]) throw ragged(shape);
+  for (let i = 0; i < values.length; i++) collect(dtype, values[i]!, shape, depth + 1, flat);
+}
+
+function ragged(shape: readonly number[]): TritonError {
+  return new TritonError('INVALID_ARG', `nested arrays must be rectangular, expected shape ${formatShape(shape)} throughout`);
+}
+
+/** Flat elements to nested arrays of the given shape. */
+export function nest(elements: ArrayLike<number | bigint | boolean | string | Uint8Array>, shape: readonly number[]): Nested {
+  let offset = 0;
+  const build = (depth: number): Nested =>
+    depth === shape.length ? elements[offset++]! : Array.from({ length: shape[depth]! }, () => build(depth + 1));
+  return build(0);
+}

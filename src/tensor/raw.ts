@@ -1,0 +1,122 @@
+// The wire form of tensor data: little-endian elements back to back; for BYTES each element is a 32-bit
+// little-endian length and that many bytes (Triton's binary tensor data extension and raw_input_contents).
+// Typed arrays are views of the wire bytes where the alignment allows it, so the host must be little-endian.
+
+import { TritonError } from '../errors.js';
+import { DTYPES, type DataOf, type Dtype, type NumericDtype } from './dtype.js';
+
+if (new Uint8Array(Uint16Array.of(1).buffer)[0] !== 1) throw new TritonError('UNSUPPORTED', 'TSTriton runs on little-endian machines only');
+
+/**
+ * Data of a dtype from its wire bytes. A view of `bytes` when aligned, else a copy; the caller has checked
+ * the sizes (`bytes` must be whole elements).
+ */
+export function decodeRaw<D extends Dtype>(dtype: D, bytes: Uint8Array): DataOf[D] {
+  if (dtype === 'bytes') return decodeBytesElements(bytes) as DataOf[D];
+  if (dtype === 'string') return decodeStrings(bytes) as DataOf[D];
+  const { array, byteSize } = DTYPES[dtype as NumericDtype];
+  const length = bytes.byteLength / byteSize;
+  if (bytes.byteOffset % byteSize === 0) {
+    return new (array as Float32ArrayConstructor)(bytes.buffer, bytes.byteOffset, length) as unknown as DataOf[D];
+  }
+  const copy = new Uint8Array(bytes.byteLength);
+  copy.set(bytes);
+  return new (array as Float32ArrayConstructor)(copy.buffer, 0, length) as unknown as DataOf[D];
+}
+
+/** Number of bytes that {@link writeRaw} writes. */
+export function rawByteLength(dtype: Dtype, data: DataOf[Dtype]): number {
+  if (dtype === 'bytes') {
+    let total = 0;
+    for (const element of data as Uint8Array[]) total += 4 + element.byteLength;
+    return total;
+  }
+  if (dtype === 'string') {
+    let total = 0;
+    for (const element of data as string[]) total += 4 + Buffer.byteLength(element, 'utf8');
+    return total;
+  }
+  return (data as Uint8Array).byteLength;
+}
+
+/** Writes the wire bytes of `data` into `target` at `offset`; returns the offset after them. */
+export function writeRaw(dtype: Dtype, data: DataOf[Dtype], target: Buffer, offset: number): number {
+  if (dtype === 'bytes') {
+    for (const element of data as Uint8Array[]) {
+      offset = target.writeUInt32LE(element.byteLength, offset);
+      target.set(element, offset);
+      offset += element.byteLength;
+    }
+    return offset;
+  }
+  if (dtype === 'string') {
+    for (const element of data as string[]) {
+      const length = target.write(element, offset + 4, 'utf8');
+      target.writeUInt32LE(length, offset);
+      offset += 4 + length;
+    }
+    return offset;
+  }
+  const numbers = data as Uint8Array;
+  target.set(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength), offset);
+  return offset + numbers.byteLength;
+}
+
+/** The wire bytes of `data` in a buffer of their own. */
+export function encodeRaw(dtype: Dtype, data: DataOf[Dtype]): Buffer {
+  const bytes = Buffer.from(new ArrayBuffer(rawByteLength(dtype, data)));
+  writeRaw(dtype, data, bytes, 0);
+  return bytes;
+}
+
+/** What is wrong with the wire form of BYTES, in the terms of Triton's messages, or its number of elements. */
+export type BytesScan =
+  | { readonly kind: 'elements'; readonly count: number }
+  | { readonly kind: 'incomplete length'; readonly available: number }
+  | { readonly kind: 'incomplete element'; readonly expected: number; readonly available: number };
+
+/** Walks the length prefixes of BYTES data. */
+export function scanBytesElements(bytes: Uint8Array): BytesScan {
+  const end = bytes.byteLength;
+  let offset = 0;
+  let count = 0;
+  while (offset < end) {
+    if (end - offset < 4) return { kind: 'incomplete length', available: end - offset };
+    const length = readUint32(bytes, offset);
+    offset += 4;
+    if (end - offset < length) return { kind: 'incomplete element', expected: length, available: end - offset };
+    offset += length;
+    count++;
+  }
+  return { kind: 'elements', count };
+}
+
+function decodeBytesElements(bytes: Uint8Array): Uint8Array[] {
+  const elements: Uint8Array[] = [];
+  for (let offset = 0; offset < bytes.byteLength; ) {
+    const length = readUint32(bytes, offset);
+    offset += 4;
+    // Not `bytes.subarray`: a Buffer would hand out Buffers, which print and compare differently.
+    elements.push(new Uint8Array(bytes.buffer, bytes.byteOffset + offset, length));
+    offset += length;
+  }
+  return elements;
+}
+
+function decodeStrings(bytes: Uint8Array): string[] {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const elements: string[] = [];
+  for (let offset = 0; offset < bytes.byteLength; ) {
+    const length = readUint32(bytes, offset);
+    offset += 4;
+    elements.push(buffer.toString('utf8', offset, offset + length));
+    offset += length;
+  }
+  return elements;
+}
+
+function readUint32(bytes: Uint8Array, offset: number): number {
+  return (
+    (bytes[offset]! | (bytes[offset + 1]! << 8) | (bytes[offset + 2]! << 16) | (bytes[offset + 3]! << 24)) >>> 0
+  );
+}

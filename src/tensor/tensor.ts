@@ -1,0 +1,202 @@
+// The value that callables get and return: dtype, data and shape, row-major. Thin on purpose: views along the
+// batch axis, conversions to and from nested arrays, no algebra.
+
+import { TritonError } from '../errors.js';
+import { DTYPES, isBytesDtype, isDataOf, type DataOf, type Dtype, type NumericDtype } from './dtype.js';
+import { decodeBfloat16, decodeFloat16, encodeBfloat16, encodeFloat16 } from './float16.js';
+import { flattenNested, nest, type Nested } from './nested.js';
+import { elementCount, formatShape, sameShape } from './shape.js';
+
+// Shared through the global symbol registry, so that two copies of the package recognise each other's tensors.
+const BRAND: unique symbol = Symbol.for('tstriton.Tensor') as never;
+
+/** One element of a tensor's data. */
+export type ElementOf<D extends Dtype> = DataOf[D][number];
+
+/**
+ * A dense row-major array with a dtype.
+ *
+ * `data` holds `shape[0] × shape[1] × …` elements; a rank-0 shape `[]` holds one.
+ * The tensor does not copy `data`: it is a view of what it was given.
+ *
+ * @example
+ * new Tensor('float32', Float32Array.of(1, 2, 3, 4), [2, 2])
+ */
+export class Tensor<D extends Dtype = Dtype> {
+  readonly dtype: D;
+  readonly data: DataOf[D];
+  readonly shape: readonly number[];
+  declare readonly [BRAND]: true;
+
+  /** Throws INVALID_ARG when data and dtype, or data and shape, do not belong together. */
+  constructor(dtype: D, data: DataOf[D], shape: readonly number[] = [data.length]) {
+    if (!Object.hasOwn(DTYPES, dtype)) {
+      throw new TritonError('INVALID_ARG', `unknown dtype ${String(dtype)}, expected one of ${Object.keys(DTYPES).join(', ')}`);
+    }
+    if (!isDataOf(dtype, data)) {
+      const expected = DTYPES[dtype].array?.name ?? (dtype === 'string' ? 'string[]' : 'Uint8Array[]');
+      const got = Object.prototype.toString.call(data).slice(8, -1);
+      throw new TritonError('INVALID_ARG', `unexpected data for a ${dtype} tensor. Expected ${expected}, got ${got}`);
+    }
+    for (const dim of shape) {
+      if (!Number.isSafeInteger(dim) || dim < 0) {
+        throw new TritonError('INVALID_ARG', `unexpected shape ${formatShape(shape)} of a tensor: dimensions are integers >= 0`);
+      }
+    }
+    if (elementCount(shape) !== data.length) {
+      throw new TritonError(
+        'INVALID_ARG',
+        `unexpected number of elements for a tensor of shape ${formatShape(shape)}. Expected ${elementCount(shape)}, got ${data.length}`,
+      );
+    }
+    this.dtype = dtype;
+    this.data = data;
+    this.shape = shape;
+  }
+
+  /** True for a Tensor of this or another copy of the package. */
+  static is(value: unknown): value is Tensor {
+    return typeof value === 'object' && value !== null && BRAND in value;
+  }
+
+  /**
+   * A tensor from plain numbers, bigints, booleans, strings or (nested) arrays of them.
+   * Without a `shape` the nesting gives it. Throws INVALID_ARG for ragged nesting and for values that do not fit.
+   */
+  static from<D extends Dtype>(dtype: D, values: Nested, shape?: readonly number[]): Tensor<D> {
+    const flat = flattenNested(dtype, values);
+    return new Tensor(dtype, flat.data, shape ?? flat.shape);
+  }
+
+  /** A float16 or bfloat16 tensor from numbers, each rounded to the nearest value. */
+  static fromFloat32<D extends 'float16' | 'bfloat16'>(
+    dtype: D,
+    values: ArrayLike<number>,
+    shape: readonly number[] = [values.length],
+  ): Tensor<D> {
+    const bits = dtype === 'float16' ? encodeFloat16(values) : encodeBfloat16(values);
+    return new Tensor<D>(dtype, bits as DataOf[D], shape);
+  }
+
+  /** Joins tensors along the first axis; all other dimensions must agree. */
+  static concat<D extends Dtype>(tensors: readonly Tensor<D>[]): Tensor<D> {
+    const first = tensors[0];
+    if (first === undefined) throw new TritonError('INVALID_ARG', 'cannot concatenate an empty list of tensors');
+    if (tensors.length === 1) return first;
+    let rows = 0;
+    let elements = 0;
+    for (const tensor of tensors) {
+      if (tensor.dtype !== first.dtype || tensor.shape.length === 0 || !sameShape(tensor.shape.slice(1), first.shape.slice(1))) {
+        throw new TritonError(
+          'INVALID_ARG',
+          `cannot concatenate ${tensor.dtype} ${formatShape(tensor.shape)} with ${first.dtype} ${formatShape(first.shape)}: ` +
+            'dtypes and all dimensions after the first must be equal',
+        );
+      }
+      rows += tensor.shape[0]!;
+      elements += tensor.data.length;
+    }
+    const data = joinData(first.dtype, tensors, elements);
+    return new Tensor(first.dtype, data, [rows, ...first.shape.slice(1)]);
+  }
+
+  /** Joins tensors of one shape along a new first axis. */
+  static stack<D extends Dtype>(tensors: readonly Tensor<D>[]): Tensor<D> {
+    if (tensors.length === 0) throw new TritonError('INVALID_ARG', 'cannot stack an empty list of tensors');
+    return Tensor.concat(tensors.map((tensor) => new Tensor(tensor.dtype, tensor.data, [1, ...tensor.shape])));
+  }
+
+  /** Number of rows: the first dimension. Throws INVALID_ARG for a rank-0 tensor. */
+  get rowCount(): number {
+    if (this.shape.length === 0) throw new TritonError('INVALID_ARG', 'a tensor of shape [] has no rows');
+    return this.shape[0]!;
+  }
+
+  /** Row `index` without the first axis; a view for dtypes with typed arrays. */
+  row(index: number): Tensor<D> {
+    if (!Number.isInteger(index) || index < 0 || index >= this.rowCount) {
+      throw new TritonError('INVALID_ARG', `row ${index} is out of range for a tensor of shape ${formatShape(this.shape)}`);
+    }
+    const size = elementCount(this.shape.slice(1));
+    return new Tensor(this.dtype, viewOf(this.data, index * size, (index + 1) * size), this.shape.slice(1));
+  }
+
+  /** All rows, each without the first axis. */
+  rows(): Tensor<D>[] {
+    return Array.from({ length: this.rowCount }, (_, index) => this.row(index));
+  }
+
+  /** Rows `start` up to but not including `end`, the first axis kept; a view for dtypes with typed arrays. */
+  slice(start: number, end: number = this.rowCount): Tensor<D> {
+    const last = Math.min(Math.max(end, 0), this.rowCount);
+    const first = Math.min(Math.max(start, 0), last);
+    const size = elementCount(this.shape.slice(1));
+    return new Tensor(this.dtype, viewOf(this.data, first * size, last * size), [last - first, ...this.shape.slice(1)]);
+  }
+
+  /** Cuts the first axis into consecutive pieces of the given numbers of rows, which must add up. */
+  split(rowCounts: readonly number[]): Tensor<D>[] {
+    const total = rowCounts.reduce((sum, rows) => sum + rows, 0);
+    if (total !== this.rowCount) {
+      throw new TritonError('INVALID_ARG', `cannot split ${this.rowCount} rows into pieces of ${rowCounts.join(' + ')} = ${total} rows`);
+    }
+    let start = 0;
+    return rowCounts.map((rows) => this.slice(start, (start += rows)));
+  }
+
+  /** The same data in another shape of as many elements. */
+  reshape(shape: readonly number[]): Tensor<D> {
+    return new Tensor(this.dtype, this.data, shape);
+  }
+
+  /** A new tensor with `fn` applied to each element. */
+  map(fn: (value: ElementOf<D>, index: number) => ElementOf<D>): Tensor<D> {
+    const data = (this.data as unknown as { map(fn: (value: never, index: number) => unknown): DataOf[D] }).map(fn as never);
+    return new Tensor(this.dtype, data, this.shape);
+  }
+
+  /**
+   * Nested plain arrays: numbers, bigints for 64-bit integers, booleans for `bool`, the numbers that float16
+   * and bfloat16 bits stand for, strings, or Uint8Arrays for `bytes`. A rank-0 tensor gives the value itself.
+   */
+  toNested(): Nested {
+    if (this.dtype === 'bool') return nest(Array.from(this.data as Uint8Array, (value) => value !== 0), this.shape);
+    if (this.dtype === 'float16' || this.dtype === 'bfloat16') return nest(this.toFloat32(), this.shape);
+    return nest(this.data as Parameters<typeof nest>[0], this.shape);
+  }
+
+  /** The elements of a `bytes` or `string` tensor as strings, read as UTF-8. Throws INVALID_ARG for other dtypes. */
+  strings(): string[] {
+    if (this.dtype === 'string') return this.data as string[];
+    if (this.dtype !== 'bytes') throw new TritonError('INVALID_ARG', `a ${this.dtype} tensor has no strings, only bytes and string have`);
+    const decoder = new TextDecoder();
+    return (this.data as Uint8Array[]).map((element) => decoder.decode(element));
+  }
+
+  /** The values of a floating-point tensor as float32. Throws INVALID_ARG for other dtypes. */
+  toFloat32(): Float32Array {
+    const { dtype, data } = this as Tensor;
+    if (dtype === 'float16') return decodeFloat16(data as Uint16Array);
+    if (dtype === 'bfloat16') return decodeBfloat16(data as Uint16Array);
+    if (dtype === 'float32') return data as Float32Array;
+    if (dtype === 'float64') return Float32Array.from(data as Float64Array);
+    throw new TritonError('INVALID_ARG', `a ${dtype} tensor does not convert to float32, only floating-point tensors do`);
+  }
+}
+Object.defineProperty(Tensor.prototype, BRAND, { value: true });
+
+function viewOf<D extends Dtype>(data: DataOf[D], start: number, end: number): DataOf[D] {
+  if (start === 0 && end === data.length) return data;
+  return (Array.isArray(data) ? data.slice(start, end) : (data as Uint8Array).subarray(start, end)) as DataOf[D];
+}
+
+function joinData<D extends Dtype>(dtype: D, tensors: readonly Tensor<D>[], elements: number): DataOf[D] {
+  if (isBytesDtype(dtype)) return tensors.flatMap((tensor) => tensor.data as unknown[]) as DataOf[D];
+  const joined = new (DTYPES[dtype as NumericDtype].array as Float32ArrayConstructor)(elements);
+  let offset = 0;
+  for (const tensor of tensors) {
+    joined.set(tensor.data as Float32Array, offset);
+    offset += tensor.data.length;
+  }
+  return joined as unknown as DataOf[D];
+}

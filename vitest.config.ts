@@ -1,0 +1,43 @@
+// Four projects: `unit` and `conformance` are quick, `docs` runs what the documents claim, `system` is the rest of test/.
+// Tests outside src import the package by its own name, that is the build in dist.
+import { defineConfig } from 'vitest/config';
+
+const TEST_FOLDERS_WITH_OWN_PROJECT = ['test/conformance/**', 'test/docs/**'];
+
+function project(name: string, include: string[], exclude: string[] = []) {
+  return {
+    extends: true as const,
+    test: { name, include, exclude: ['**/node_modules/**', 'test/types/**', ...exclude] },
+  };
+}
+
+export default defineConfig({
+  // Node 20 parses no `using` declarations.
+  oxc: { target: 'es2022' },
+  test: {
+    environment: 'node',
+    pool: 'forks',
+    setupFiles: ['test/support/open-resources.ts'],
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    teardownTimeout: 5_000,
+    dangerouslyIgnoreUnhandledErrors: false,
+    restoreMocks: true,
+    unstubEnvs: true,
+    unstubGlobals: true,
+    reporters: ['default'],
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts'],
+      exclude: ['src/**/*.test.ts', 'src/protocol/grpc/generated/**'],
+      reporter: ['text', 'json-summary'],
+      reportsDirectory: 'coverage',
+    },
+    projects: [
+      project('unit', ['src/**/*.test.ts', 'test/*.test.ts']),
+      project('conformance', ['test/conformance/**/*.test.ts']),
+      project('docs', ['test/docs/**/*.test.ts']),
+      project('system', ['test/*/**/*.test.ts'], TEST_FOLDERS_WITH_OWN_PROJECT),
+    ],
+  },
+});
