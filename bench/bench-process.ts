@@ -80,7 +80,10 @@ export class BenchProcess {
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = new Promise((resolve) => this.#child.once('exit', resolve));
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_SECONDS * 1000);
+    const timer = setTimeout(() => {
+      console.error(`${this.#name} was still running ${STOP_SECONDS} s after it was told to stop, and was killed`);
+      this.#child.kill('SIGKILL');
+    }, STOP_SECONDS * 1000);
     // A process that dies of being stopped has stopped.
     await this.#ask({ kind: 'stop' }).catch(() => undefined);
     await exited;

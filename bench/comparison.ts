@@ -14,13 +14,15 @@ export interface Measured {
 export interface Comparison {
   readonly id: string;
   readonly title: string;
+  readonly connections: number;
   /** The first is the floor. */
   readonly measured: readonly Measured[];
 }
 
 export type Figure = 'requestsPerSecond' | 'p50' | 'p99' | 'serverCpuPerRequest';
 
-const LOAD_BOUND = 0.93;
+const BUSY = 0.93;
+const ENOUGH_CONNECTIONS = 16;
 const HEAD = [
   'server',
   'req/s',
@@ -78,6 +80,16 @@ function rowOf(comparison: Comparison, measured: Measured): readonly string[] {
   ];
 }
 
+// With this many connections one of the two sides always has work, and it should be the server. On few connections
+// they take turns, however many streams there are, and neither need be busy.
+function noteOn(measured: Measured, connections: number): string | undefined {
+  if (connections < ENOUGH_CONNECTIONS || medianOf(measured, 'serverBusy') >= BUSY) return undefined;
+  if (medianOf(measured, 'clientBusy') >= BUSY) {
+    return 'waited for the load generator: its req/s is a lower bound, read its CPU instead';
+  }
+  return 'was not busy, nor was the load generator: something else ran on these cores, read its CPU instead';
+}
+
 export function formatComparison(comparison: Comparison): string {
   const { measured } = comparison;
   const lines = [
@@ -88,11 +100,8 @@ export function formatComparison(comparison: Comparison): string {
     ),
   ];
   for (const one of measured) {
-    if (medianOf(one, 'clientBusy') > LOAD_BOUND && medianOf(one, 'serverBusy') < LOAD_BOUND) {
-      lines.push(
-        `note: '${one.title}' waited for the load generator; its req/s is a lower bound, read its CPU instead`,
-      );
-    }
+    const note = noteOn(one, comparison.connections);
+    if (note !== undefined) lines.push(`note: '${one.title}' ${note}`);
     const failed = one.samples.find((sample) => sample.firstError !== undefined);
     if (failed) lines.push(`ERROR: '${one.title}', round ${failed.round + 1}: ${failed.firstError}`);
   }

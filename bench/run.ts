@@ -11,6 +11,8 @@ const SUITES: Readonly<Record<string, { readonly about: string; readonly run: Su
   identity: { about: 'HTTP JSON, HTTP binary and gRPC of the identity model beside floor servers', run: runIdentity },
 };
 
+const QUIET = 0.5; // one-minute load average before the run
+
 const USAGE = `usage: npm run bench -- <suite> [options]
 
 suites
@@ -95,6 +97,7 @@ async function main(): Promise<void> {
   const loadBefore = loadAverage();
   console.log(`${machine.cpu}, ${machine.cores} cores, ${machine.platform}, node ${machine.node}`);
   console.log(`load average ${loadBefore.join(' ')}; ${pinning.note}`);
+  if (loadBefore[0]! > QUIET) console.log('this machine is busy with other things: read ratios and CPU, not rates');
   console.log(`${timing.rounds} rounds of ${timing.seconds} s each, interleaved; medians, ratios of paired rounds\n`);
 
   const { comparisons, errors } = await suite.run(read.options);

@@ -56,12 +56,11 @@ export class TritonError extends Error {
 function describeThrown(value: unknown): string {
   if (value instanceof Error) return value.message || value.name;
   if (typeof value === 'string') return value;
-  if (value === undefined) return 'undefined was thrown';
-  if (value === null) return 'null was thrown';
+  if (typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string') return value.message;
   try {
-    return String((value as { readonly message?: unknown }).message ?? JSON.stringify(value) ?? typeof value);
+    return JSON.stringify(value) ?? `a ${typeof value} was thrown`;
   } catch {
-    return `a value of type ${typeof value} was thrown`;
+    return `a ${typeof value} was thrown`;
   }
 }
 

@@ -217,6 +217,7 @@ function compare(
   return {
     id: `${id} ${shape.connections}x${shape.streams}`,
     title: `${WIRE_TITLES[id]}, ${shape.connections} connection${shape.connections === 1 ? '' : 's'}${streams}`,
+    connections: shape.connections,
     measured: participants.map(({ name }, i) => ({
       server: name,
       title: titles[name as ServerName],

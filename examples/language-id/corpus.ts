@@ -41,7 +41,10 @@ export function splitSentences(sentences: readonly LabelledText[], folds: number
   const training: LabelledText[] = [];
   const heldOut: LabelledText[] = [];
   for (const language of LANGUAGES) {
-    const own = shuffle(sentences.filter((sentence) => sentence.language === language), random);
+    const own = shuffle(
+      sentences.filter((sentence) => sentence.language === language),
+      random,
+    );
     own.forEach((sentence, i) => (i % folds === fold ? heldOut : training).push(sentence));
   }
   return { training, heldOut };

@@ -94,11 +94,14 @@ export function decodeModel(bytes: Uint8Array): LanguageModel {
   const headerLength = view.getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + headerLength))) as Header;
   if (header.languages.join() !== LANGUAGES.join()) {
-    throw new Error(`the model file is for the languages ${header.languages.join()}, expected ${LANGUAGES.join()}: train it again`);
+    throw new Error(
+      `the model file is for the languages ${header.languages.join()}, expected ${LANGUAGES.join()}: train it again`,
+    );
   }
   const count = header.ngrams.length * LANGUAGES.length;
   const expected = 4 + headerLength + count * 4;
-  if (bytes.length !== expected) throw new Error(`the model file has ${bytes.length} bytes, expected ${expected}: train it again`);
+  if (bytes.length !== expected)
+    throw new Error(`the model file has ${bytes.length} bytes, expected ${expected}: train it again`);
   return {
     ngrams: new Map(header.ngrams.map((ngram, id) => [ngram, id])),
     weights: Float32Array.from({ length: count }, (_, i) => view.getFloat32(4 + headerLength + i * 4, true)),

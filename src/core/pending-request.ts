@@ -21,6 +21,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   readonly parameters: Parameters | undefined;
   readonly inputs: readonly (InferTensor | undefined)[];
   readonly rows: number;
+  readonly body: ArrayBuffer | undefined;
   readonly requestedOutputs: readonly string[];
   readonly priority: number;
   readonly timeoutMicroseconds: number;
@@ -47,6 +48,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.priority = request.priority;
     this.timeoutMicroseconds = request.timeoutMicroseconds;
     this.inputs = shape.inputs;
+    this.body = request.body;
     this.rows = shape.rows;
     this.startedAt = place.now;
     this.#owner = place.owner;

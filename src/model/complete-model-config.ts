@@ -1,13 +1,8 @@
-// A model's declaration checked and with all defaults filled in: plain data that crosses threads, answers
-// metadata and configuration requests, and drives validation and scheduling. Every mistake that can be known
-// without running the callable is refused here, at bind.
+// A model's configuration, complete: plain data that crosses threads, answers metadata and configuration
+// requests, and drives validation and scheduling. `complete-model.ts` makes it from what the user declared.
 
-import { TritonError } from '../errors.js';
 import type { Datatype, Dtype } from '../tensor/dtype.js';
-import type { ModelSpec } from './callable.js';
-import { checkMembers, expectBoolean, expectInteger } from './check.js';
-import { completeBatcher, type CompleteDynamicBatcher } from './complete-batcher.js';
-import { completeTensorSpecs } from './complete-tensor-specs.js';
+import type { CompleteDynamicBatcher } from './complete-batcher.js';
 
 export interface CompleteTensorSpec {
   readonly name: string;
@@ -32,61 +27,4 @@ export interface CompleteModelConfig {
   readonly concurrency: number;
   readonly decoupled: boolean;
   readonly strict: boolean;
-}
-
-const MODEL_NAME = /^[a-zA-Z0-9._-]+$/;
-const SPEC_MEMBERS = ['modelName', 'modelVersion', 'inputs', 'outputs', 'config', 'strict', 'inferFunc'];
-const CONFIG_MEMBERS = ['batching', 'maxBatchSize', 'batcher', 'concurrency', 'decoupled'];
-// Options that are known but not served yet: refused by name rather than ignored.
-const COMING_MEMBERS = ['responseCache', 'modelWarmup', 'versionPolicy', 'executionTimeoutMicroseconds'];
-
-/** Largest max_batch_size of the protocol, an int32. */
-const MAX_INT32 = 2_147_483_647;
-
-/**
- * Checks a declaration and fills in the defaults.
- * Throws INVALID_ARG naming the model, the option, what was got and what was expected.
- */
-export function completeModelConfig(spec: ModelSpec, instanceCount: number): CompleteModelConfig {
-  const name = checkModelName(spec.modelName);
-  const where = `model '${name}'`;
-  checkMembers(spec, SPEC_MEMBERS, where);
-  const version = expectInteger(spec.modelVersion ?? 1, 1, Number.MAX_SAFE_INTEGER, `modelVersion of ${where}`);
-  const config = spec.config ?? {};
-  const coming = COMING_MEMBERS.find((member) => Object.hasOwn(config, member));
-  if (coming !== undefined) {
-    throw new TritonError('UNSUPPORTED', `config.${coming} of ${where} is not supported by this version of TSTriton`);
-  }
-  checkMembers(config, CONFIG_MEMBERS, `config of ${where}`);
-  const decoupled = expectBoolean(config.decoupled ?? false, `config.decoupled of ${where}`);
-  if (decoupled) {
-    throw new TritonError('UNSUPPORTED', `config.decoupled of ${where} is not supported by this version of TSTriton`);
-  }
-  const batching = expectBoolean(config.batching ?? true, `config.batching of ${where}`);
-  const maxBatchSize = expectInteger(config.maxBatchSize ?? 4, 1, MAX_INT32, `config.maxBatchSize of ${where}`);
-  return {
-    name,
-    version,
-    inputs: completeTensorSpecs(spec.inputs, 'input', where),
-    outputs: completeTensorSpecs(spec.outputs, 'output', where),
-    maxBatchSize: batching ? maxBatchSize : 0,
-    dynamicBatching: batching && config.batcher !== null ? completeBatcher(config.batcher ?? {}, maxBatchSize, where) : undefined,
-    instanceCount,
-    concurrency: expectInteger(config.concurrency ?? 1, 1, MAX_INT32, `config.concurrency of ${where}`),
-    decoupled,
-    strict: expectBoolean(spec.strict ?? false, `strict of ${where}`),
-  };
-}
-
-function checkModelName(name: unknown): string {
-  if (typeof name !== 'string') throw new TritonError('INVALID_ARG', `modelName must be a string, got ${typeof name}`);
-  if (name === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
-  if (!MODEL_NAME.test(name)) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `Model name can only contain alphanumeric characters, dots, underscores and dashes, got ${JSON.stringify(name)}`,
-    );
-  }
-  if (name === '.' || name === '..') throw new TritonError('INVALID_ARG', `Model name ${JSON.stringify(name)} is a path, not a name`);
-  return name;
 }

@@ -28,6 +28,11 @@ export interface ModelInferRequest {
   readonly priority: number;
   /** The request's own queue timeout; 0 means none. */
   readonly timeoutMicroseconds: number;
+  /**
+   * The memory that all inputs are views of, when nothing else is in it that anybody still needs: it may be
+   * handed to another thread instead of copied. Undefined where tensors lie in shared or scattered memory.
+   */
+  readonly body?: ArrayBuffer | undefined;
 }
 
 /** ModelInferResponse of the protocol. */

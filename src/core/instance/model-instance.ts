@@ -13,6 +13,8 @@ export interface ExecutionRequest {
   readonly inputs: readonly (InferTensor | undefined)[];
   /** Rows of the batch axis; 1 when the model does not batch. */
   readonly rows: number;
+  /** See `body` of ModelInferRequest. */
+  readonly body: ArrayBuffer | undefined;
   /** Names of the outputs that the client wants; empty for all. */
   readonly requestedOutputs: readonly string[];
 }

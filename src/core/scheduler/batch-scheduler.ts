@@ -31,6 +31,7 @@ export class BatchScheduler {
   #nextSlot = 0;
   #immediate: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
+  readonly #running = new Set<readonly PendingRequest[]>();
   #stopping = false;
 
   constructor(config: CompleteModelConfig, statistics: InferenceStatistics) {
@@ -85,7 +86,7 @@ export class BatchScheduler {
     this.#stopping = true;
   }
 
-  /** Fails what still waits and lets go of the timer. Executions under way end by themselves. */
+  /** Fails what still waits or runs, and lets go of the timer. Executions under way are abandoned. */
   stop(error: TritonError): void {
     this.#stopping = true;
     this.#disarm();
@@ -93,6 +94,10 @@ export class BatchScheduler {
       this.#statistics.pending--;
       this.#fail(request, error, 'OTHER');
     }
+    for (const batch of this.#running) {
+      for (const request of batch) if (!request.ended && !request.cancelled) this.#fail(request, error, 'OTHER');
+    }
+    this.#running.clear();
   }
 
   // Decides at the end of the current turn of the event loop, so that requests that arrived together are seen together.
@@ -144,11 +149,13 @@ export class BatchScheduler {
     this.#statistics.pending -= batch.length;
     for (const request of batch) request.dispatchedAt = dispatchedAt;
     slot.running++;
+    this.#running.add(batch);
     let ended = false;
     const done: ExecutionDone = (results, times) => {
       if (ended) return;
       ended = true;
       slot.running--;
+      if (!this.#running.delete(batch)) return;
       this.#statistics.recordExecution(rows, times);
       for (let i = 0; i < batch.length; i++) this.#finish(batch[i]!, results[i]!, times);
       this.#wakeIfWaiting();

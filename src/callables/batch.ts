@@ -1,0 +1,68 @@
+// The decorator that most callables use: all rows of all requests of a batch as one set of tensors.
+
+import { TritonError } from '../errors.js';
+import type { Awaitable } from '../model/awaitable.js';
+import type { InferenceContext, InferenceRequest, InferFunc, OutputsLike, TensorFunc } from '../model/callable.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { markDecorated } from '../model/decorated.js';
+import { rowsOf } from '../model/inference-request.js';
+import { resolveOutputs } from '../model/resolve-outputs.js';
+import type { TensorSpecs } from '../model/tensor-spec.js';
+import { concatRows } from '../tensor/concat-rows.js';
+import type { Tensor } from '../tensor/tensor.js';
+import { isPromiseLike } from '../model/is-promise-like.js';
+
+type Tensors = Readonly<Record<string, Tensor>>;
+
+/**
+ * Puts the rows of all requests of a batch together: `fn` gets each input as one tensor of shape
+ * `[rows, …declared shape]` and returns outputs with as many rows, which are handed back to the requests they
+ * belong to. PyTriton's `@batch`.
+ *
+ * @example
+ * batch(({ a, b }) => ({ sum: a.map((value, i) => value + b.data[i]!) }))
+ */
+export function batch<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
+  fn: TensorFunc<I, O, Decoupled>,
+): InferFunc<I, O, Decoupled> {
+  const batched = (requests: readonly InferenceRequest<I>[], context: InferenceContext<I>): Awaitable<OutputsLike<O>[]> => {
+    const rowCounts = requests.map((request) => rowsOf(request as InferenceRequest));
+    const result = (fn as (inputs: Tensors, context: InferenceContext<I>) => unknown)(joinInputs(requests as readonly InferenceRequest[]), context);
+    return isPromiseLike(result)
+      ? result.then((settled) => splitOutputs<O>(settled, rowCounts, context.modelConfig))
+      : splitOutputs<O>(result, rowCounts, context.modelConfig);
+  };
+  return markDecorated(batched as unknown as InferFunc<I, O, Decoupled>, 'batch');
+}
+
+function joinInputs(requests: readonly InferenceRequest[]): Tensors {
+  const first = requests[0]!.inputs as Tensors;
+  if (requests.length === 1) return first;
+  const names = Object.keys(first);
+  const joined: Record<string, Tensor> = {};
+  for (const name of names) {
+    joined[name] = concatRows(
+      requests.map((request) => {
+        const tensor = (request.inputs as Tensors)[name];
+        if (tensor === undefined || Object.keys(request.inputs).length !== names.length) {
+          throw new TritonError('INVALID_ARG', `cannot batch requests with different sets of inputs: ${names.join(', ')} and ${Object.keys(request.inputs).join(', ')}`);
+        }
+        return tensor;
+      }),
+    );
+  }
+  return joined;
+}
+
+function splitOutputs<O extends TensorSpecs>(result: unknown, rowCounts: readonly number[], modelConfig: CompleteModelConfig): OutputsLike<O>[] {
+  const total = rowCounts.reduce((sum, rows) => sum + rows, 0);
+  const outputs = resolveOutputs(result, modelConfig, total);
+  const records: Record<string, Tensor>[] = rowCounts.map(() => ({}));
+  outputs.forEach((tensor, index) => {
+    if (tensor === undefined) return;
+    const { name } = modelConfig.outputs[index]!;
+    if (rowCounts.length === 1) records[0]![name] = tensor;
+    else tensor.split(rowCounts).forEach((part, request) => (records[request]![name] = part));
+  });
+  return records as unknown as OutputsLike<O>[];
+}

@@ -1,0 +1,28 @@
+// Entry point of the package: everything a server needs.
+
+export { batch } from './callables/batch.js';
+export { sample } from './callables/sample.js';
+export { TritonError, type ErrorCode, type TritonErrorOptions } from './errors.js';
+export {
+  defineModel,
+  type BoundModel,
+  type Callable,
+  type CallableOf,
+  type InferenceContext,
+  type InferenceRequest,
+  type InferFunc,
+  type Logger,
+  type ModelObject,
+  type ModelSpec,
+  type OutputsLike,
+  type Parameters,
+  type TensorFunc,
+} from './model/callable.js';
+export type { CompleteModelConfig, CompleteTensorSpec } from './model/complete-model-config.js';
+export { DeviceKind, TimeoutAction, type DynamicBatcher, type ModelConfig, type QueuePolicy } from './model/model-config.js';
+export type { InputValues, Inputs, OutputList, OutputRecord, Outputs, PlainArray, TensorLike, TensorSpec, TensorSpecs } from './model/tensor-spec.js';
+export type { DataOf, Datatype, Dtype, DtypeLike, ToDtype } from './tensor/dtype.js';
+export type { Nested } from './tensor/nested.js';
+export { Tensor } from './tensor/tensor.js';
+export type { TritonConfig } from './triton-config.js';
+export { Triton } from './triton.js';

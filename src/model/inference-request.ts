@@ -1,0 +1,62 @@
+// The request object that callables get. A callable may return it in place of its outputs, so it is known by
+// a brand; its AbortSignal is made only when somebody asks for it.
+
+import { Tensor } from '../tensor/tensor.js';
+import type { InferenceRequest, Parameters } from './callable.js';
+import type { CompleteTensorSpec } from './complete-model-config.js';
+
+const BRAND = Symbol.for('tstriton.InferenceRequest');
+const NO_PARAMETERS: Parameters = Object.freeze({});
+
+export class HostedRequest implements InferenceRequest {
+  readonly inputs: Readonly<Record<string, Tensor>>;
+  readonly parameters: Parameters;
+  readonly id: string;
+  /** Rows of the batch axis; 1 when the model does not batch. */
+  readonly rows: number;
+  #controller: AbortController | undefined;
+  #aborted = false;
+
+  constructor(inputs: Readonly<Record<string, Tensor>>, rows: number, id: string, parameters: Parameters | undefined) {
+    this.inputs = inputs;
+    this.rows = rows;
+    this.id = id;
+    this.parameters = parameters ?? NO_PARAMETERS;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort();
+    }
+    return this.#controller.signal;
+  }
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  /** The client is gone. */
+  abort(): void {
+    this.#aborted = true;
+    this.#controller?.abort();
+  }
+}
+Object.defineProperty(HostedRequest.prototype, BRAND, { value: true });
+
+/** True for a request as callables get it, of this or another copy of the package. */
+export function isInferenceRequest(value: unknown): value is InferenceRequest {
+  return typeof value === 'object' && value !== null && BRAND in value;
+}
+
+/** The inputs of a request in declaration order, as a list: what it stands for when returned as a result. */
+export function inputsInOrder(request: InferenceRequest, specs: readonly CompleteTensorSpec[]): (Tensor | undefined)[] {
+  return specs.map((spec) => (request.inputs as Readonly<Record<string, Tensor>>)[spec.name]);
+}
+
+/** Rows of a request's tensors along the batch axis; 1 for a request without inputs. */
+export function rowsOf(request: InferenceRequest): number {
+  if (request instanceof HostedRequest) return request.rows;
+  for (const tensor of Object.values(request.inputs as Readonly<Record<string, Tensor>>)) return tensor.rowCount;
+  return 1;
+}

@@ -1,0 +1,136 @@
+// Turns what a callable returned for one request, or for a whole batch, into one tensor per declared output:
+// checked always for names, count and rows, and with `strict` for dtype, rank and dimensions too. Not strict,
+// a tensor of another dtype is converted if no value changes but by rounding to the declared float type.
+
+import { TritonError } from '../errors.js';
+import { DTYPES, isBytesDtype, isDataOf, type DataOf, type Dtype } from '../tensor/dtype.js';
+import { convertElements, flattenNested, type Nested } from '../tensor/nested.js';
+import { elementCount, formatShape, matchesShape } from '../tensor/shape.js';
+import { Tensor } from '../tensor/tensor.js';
+import type { CompleteModelConfig, CompleteTensorSpec } from './complete-model-config.js';
+import { nearest } from './nearest.js';
+
+/** One place per declared output, in declaration order; undefined where the callable gave none. */
+export type ResolvedOutputs = readonly (Tensor | undefined)[];
+
+/**
+ * `rows` is the number of rows that the outputs must have when the model batches.
+ * Throws INTERNAL naming the model, the output, what was got and what was expected.
+ */
+export function resolveOutputs(result: unknown, config: CompleteModelConfig, rows: number): ResolvedOutputs {
+  const { outputs, name } = config;
+  const values = Array.isArray(result) ? listedValues(result, config) : namedValues(result, config);
+  return outputs.map((spec, index) => {
+    const value = values[index];
+    if (value === undefined) {
+      if (config.strict) throw fail(`model '${name}' returned no output '${spec.name}', and strict: true wants every declared output`);
+      return undefined;
+    }
+    return resolveOutput(value, spec, config, rows);
+  });
+}
+
+function fail(message: string): TritonError {
+  return new TritonError('INTERNAL', message);
+}
+
+function listedValues(list: readonly unknown[], { name, outputs }: CompleteModelConfig): readonly unknown[] {
+  if (list.length !== outputs.length) {
+    throw fail(`model '${name}' returned a list of ${list.length} outputs, expected ${outputs.length}: ${outputs.map((spec) => spec.name).join(', ')}`);
+  }
+  return list;
+}
+
+function namedValues(record: unknown, { name, outputs }: CompleteModelConfig): readonly unknown[] {
+  if (typeof record !== 'object' || record === null || ArrayBuffer.isView(record) || Tensor.is(record)) {
+    throw fail(`model '${name}' returned ${describe(record)}, expected a record of its outputs by name or a list in declaration order`);
+  }
+  const names = outputs.map((spec) => spec.name);
+  for (const key of Object.keys(record)) {
+    if (names.includes(key)) continue;
+    const hint = nearest(key, names);
+    throw fail(
+      `model '${name}' returned an output '${key}' that is not declared; ` +
+        (hint === undefined ? `declared are ${names.join(', ') || 'none'}` : `did you mean '${hint}'?`),
+    );
+  }
+  return names.map((key) => (record as Readonly<Record<string, unknown>>)[key]);
+}
+
+function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  return `a ${value.constructor?.name ?? 'record'}`;
+}
+
+function resolveOutput(value: unknown, spec: CompleteTensorSpec, config: CompleteModelConfig, rows: number): Tensor {
+  const tensor = toTensor(value, spec, config, rows);
+  const what = `output '${spec.name}' of model '${config.name}'`;
+  if (config.maxBatchSize > 0 && tensor.shape[0] !== rows) {
+    throw fail(`${what} has shape ${formatShape(tensor.shape)}, expected ${rows} row${rows === 1 ? '' : 's'} in the first dimension, one per row of the input`);
+  }
+  if (config.strict) {
+    const expected = config.maxBatchSize > 0 ? [-1, ...spec.shape] : spec.shape;
+    if (!matchesShape(expected, tensor.shape)) {
+      throw fail(`${what} has shape ${formatShape(tensor.shape)}, expected ${formatShape(expected)} (strict: true)`);
+    }
+  }
+  return tensor;
+}
+
+function toTensor(value: unknown, spec: CompleteTensorSpec, config: CompleteModelConfig, rows: number): Tensor {
+  if (Tensor.is(value)) return castTensor(value, spec, config);
+  const what = `output '${spec.name}' of model '${config.name}'`;
+  if (ArrayBuffer.isView(value)) {
+    if (DTYPES[spec.dtype].array === undefined || !isDataOf(spec.dtype, value)) {
+      throw fail(`${what} is a ${describe(value).slice(2)}, expected ${spec.dtype}; wrap it in a Tensor to have it converted`);
+    }
+    const data = value as DataOf[Dtype] & ArrayBufferView;
+    return new Tensor(spec.dtype, data, shapeOfFlat(data.length, spec, config, rows));
+  }
+  if (!Array.isArray(value)) throw fail(`${what} is ${describe(value)}, expected a Tensor, a typed array or nested arrays`);
+  try {
+    const { data, shape } = flattenNested(spec.dtype, value as Nested);
+    const rank = spec.shape.length + (config.maxBatchSize > 0 ? 1 : 0);
+    return new Tensor(spec.dtype, data, shape.length === 1 && rank !== 1 ? shapeOfFlat(data.length, spec, config, rows) : shape);
+  } catch (error) {
+    throw fail(`${what}: ${TritonError.from(error).message}`);
+  }
+}
+
+/** The shape of data that came without one: its rows and declared dimensions, of which at most one may be open. */
+function shapeOfFlat(length: number, spec: CompleteTensorSpec, config: CompleteModelConfig, rows: number): number[] {
+  const shape = config.maxBatchSize > 0 ? [rows, ...spec.shape] : [...spec.shape];
+  const open = shape.indexOf(-1);
+  const what = `output '${spec.name}' of model '${config.name}'`;
+  if (open !== shape.lastIndexOf(-1)) {
+    throw fail(`${what} is an array without a shape, and ${formatShape(spec.shape)} has more than one open dimension; return a Tensor`);
+  }
+  if (open >= 0) {
+    const known = elementCount(shape.filter((dim) => dim !== -1));
+    shape[open] = known === 0 ? 0 : length / known;
+  }
+  if (shape.some((dim) => !Number.isInteger(dim)) || elementCount(shape) !== length) {
+    const expected = config.maxBatchSize > 0 ? [rows, ...spec.shape] : spec.shape;
+    throw fail(`${what} has ${length} elements, which do not fill the shape ${formatShape(expected)}`);
+  }
+  return shape;
+}
+
+function castTensor(tensor: Tensor, spec: CompleteTensorSpec, config: CompleteModelConfig): Tensor {
+  if (tensor.dtype === spec.dtype) return tensor;
+  // Both are BYTES on the wire.
+  if (isBytesDtype(tensor.dtype) && isBytesDtype(spec.dtype)) return tensor;
+  const what = `output '${spec.name}' of model '${config.name}'`;
+  if (config.strict) throw fail(`${what} has dtype ${tensor.dtype}, expected ${spec.dtype} (strict: true)`);
+  if (isBytesDtype(tensor.dtype) || isBytesDtype(spec.dtype)) {
+    throw fail(`${what} has dtype ${tensor.dtype}, which does not convert to ${spec.dtype}`);
+  }
+  const values = tensor.dtype === 'float16' || tensor.dtype === 'bfloat16' ? tensor.toFloat32() : tensor.data;
+  try {
+    return new Tensor(spec.dtype, convertElements(spec.dtype, values as ArrayLike<unknown>), tensor.shape);
+  } catch (error) {
+    throw fail(`${what} has dtype ${tensor.dtype}, expected ${spec.dtype}: ${TritonError.from(error).message}`);
+  }
+}

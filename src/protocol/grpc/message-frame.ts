@@ -1,0 +1,128 @@
+// gRPC's framing of messages in the bytes of a call: one flag byte, a 32-bit length, the message. The reader takes the
+// bytes as they come, gives out whole messages, and never holds much more memory than it was sent.
+
+import { GRPC_STATUS, type GrpcStatus } from './grpc-status.js';
+
+export const MESSAGE_PREFIX_BYTES = 5;
+
+/** Frames begin with as much memory as their length asks for, up to this; the rest follows as bytes arrive. */
+const FIRST_ALLOCATION_BYTES = 1 << 20;
+const GROWTH = 8;
+
+/** Why the bytes of a call are no messages that can be accepted. */
+export interface FrameFailure {
+  readonly status: GrpcStatus;
+  readonly message: string;
+}
+
+/** The message when `chunk` is exactly one uncompressed frame, a view of it. */
+export function wholeMessage(chunk: Buffer, maxMessageSize: number): Buffer | undefined {
+  if (chunk.length < MESSAGE_PREFIX_BYTES || chunk[0] !== 0) return undefined;
+  const length = chunk.length - MESSAGE_PREFIX_BYTES;
+  return chunk.readUInt32BE(1) === length && length <= maxMessageSize ? chunk.subarray(MESSAGE_PREFIX_BYTES) : undefined;
+}
+
+/** Cuts the bytes of one direction of a call into messages. */
+export class MessageFrameReader {
+  readonly #maxMessageSize: number;
+  readonly #encoding: string | undefined;
+  #failure: FrameFailure | undefined;
+  #prefix = Buffer.alloc(MESSAGE_PREFIX_BYTES);
+  #prefixFilled = 0;
+  #message: Buffer | undefined;
+  #length = 0;
+  #filled = 0;
+
+  /** `encoding` is the call's grpc-encoding header. */
+  constructor(maxMessageSize: number, encoding: string | undefined) {
+    this.#maxMessageSize = maxMessageSize;
+    this.#encoding = encoding;
+  }
+
+  /** Set once the bytes cannot be accepted; nothing is read after that. */
+  get failure(): FrameFailure | undefined {
+    return this.#failure;
+  }
+
+  /** True between messages: nothing of the next one has arrived. */
+  get idle(): boolean {
+    return this.#prefixFilled === 0;
+  }
+
+  /** Takes the next bytes and gives the messages that they complete. A message may be a view of `chunk`. */
+  push(chunk: Buffer): Buffer[] {
+    const messages: Buffer[] = [];
+    let offset = 0;
+    while (offset < chunk.length && this.#failure === undefined) {
+      if (this.#prefixFilled < MESSAGE_PREFIX_BYTES) {
+        offset += this.#takePrefix(chunk, offset);
+        if (this.#prefixFilled < MESSAGE_PREFIX_BYTES || !this.#readPrefix()) continue;
+      }
+      const missing = this.#length - this.#filled;
+      const taken = Math.min(missing, chunk.length - offset);
+      if (this.#message === undefined && taken === missing) {
+        messages.push(chunk.subarray(offset, offset + taken));
+        this.#prefixFilled = 0;
+      } else {
+        this.#append(chunk, offset, taken);
+        if (taken === missing) messages.push(this.#complete());
+      }
+      offset += taken;
+    }
+    return messages;
+  }
+
+  #takePrefix(chunk: Buffer, offset: number): number {
+    const taken = Math.min(MESSAGE_PREFIX_BYTES - this.#prefixFilled, chunk.length - offset);
+    chunk.copy(this.#prefix, this.#prefixFilled, offset, offset + taken);
+    this.#prefixFilled += taken;
+    return taken;
+  }
+
+  #readPrefix(): boolean {
+    this.#length = this.#prefix.readUInt32BE(1);
+    this.#filled = 0;
+    this.#failure = this.#prefixFailure(this.#prefix[0]!);
+    return this.#failure === undefined;
+  }
+
+  #prefixFailure(flag: number): FrameFailure | undefined {
+    if (flag > 1 || (flag === 1 && this.#encoding === undefined)) {
+      return { status: GRPC_STATUS.INTERNAL, message: 'Unable to parse request' };
+    }
+    if (flag === 1 && this.#encoding !== 'identity') {
+      return {
+        status: GRPC_STATUS.UNIMPLEMENTED,
+        message: `messages compressed with '${this.#encoding}' are not supported by this version of TSTriton, expected identity`,
+      };
+    }
+    if (this.#length > this.#maxMessageSize) {
+      return {
+        status: GRPC_STATUS.RESOURCE_EXHAUSTED,
+        message: `Received message larger than max (${this.#length} vs. ${this.#maxMessageSize})`,
+      };
+    }
+    return undefined;
+  }
+
+  // A length is only a claim: memory is taken in steps, each a multiple of what has really arrived.
+  #append(chunk: Buffer, offset: number, count: number): void {
+    const needed = this.#filled + count;
+    if (this.#message === undefined) {
+      this.#message = Buffer.allocUnsafeSlow(Math.min(this.#length, Math.max(needed, FIRST_ALLOCATION_BYTES)));
+    } else if (needed > this.#message.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.min(this.#length, Math.max(needed, this.#message.length * GROWTH)));
+      this.#message.copy(grown, 0, 0, this.#filled);
+      this.#message = grown;
+    }
+    chunk.copy(this.#message, this.#filled, offset, offset + count);
+    this.#filled = needed;
+  }
+
+  #complete(): Buffer {
+    const message = this.#message!;
+    this.#message = undefined;
+    this.#prefixFilled = 0;
+    return message;
+  }
+}

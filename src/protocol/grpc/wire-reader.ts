@@ -1,0 +1,258 @@
+// Reads the protobuf wire format in place: no object per field, no copy, and nothing is believed that the bytes do not
+// hold. Whoever knows a message's fields drives it. Anything malformed throws `Unable to parse <what>`, in Triton's words.
+
+import { isUtf8 } from 'node:buffer';
+
+import { TritonError } from '../../errors.js';
+
+/** The wire types: the low three bits of a tag. */
+export const VARINT = 0;
+export const FIXED64 = 1;
+export const LENGTH_DELIMITED = 2;
+const GROUP_START = 3;
+const GROUP_END = 4;
+export const FIXED32 = 5;
+
+const MAX_VARINT_BYTES = 10;
+const MAX_GROUP_DEPTH = 100;
+const TWO_32 = 2 ** 32;
+
+// Names repeat from request to request. Short ASCII ones are looked up here by their bytes, which costs less than making
+// a string and hands out strings whose hash is known already.
+const KNOWN_NAMES: string[] = Array.from({ length: 512 }, () => '');
+const MAX_KNOWN_LENGTH = 40;
+
+const NOTHING = Buffer.alloc(0);
+
+/** A cursor over one message. Use it for one message at a time; `start` begins the next one. */
+export class WireReader {
+  bytes: Buffer = NOTHING;
+  position = 0;
+  /** End of the message that is being read, the innermost one. */
+  limit = 0;
+  /** Halves of what {@link varint} read; both signed. */
+  low = 0;
+  high = 0;
+  readonly #what: string;
+
+  /** `what` is named in the error: 'request' or 'response'. */
+  constructor(what: string) {
+    this.#what = what;
+  }
+
+  start(bytes: Uint8Array): void {
+    this.bytes = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.position = 0;
+    this.limit = bytes.byteLength;
+  }
+
+  /** Lets go of the message, so that it can be collected. */
+  release(): void {
+    this.bytes = NOTHING;
+    this.position = 0;
+    this.limit = 0;
+  }
+
+  malformed(): never {
+    throw new TritonError('INTERNAL', `Unable to parse ${this.#what}`);
+  }
+
+  /** The next tag: field number * 8 + wire type. */
+  tag(): number {
+    const { position } = this;
+    if (position < this.limit) {
+      const byte = this.bytes[position]!;
+      if (byte < 0x80 && byte > 7) {
+        this.position = position + 1;
+        return byte;
+      }
+    }
+    this.varint();
+    const tag = this.low >>> 0;
+    if (this.high !== 0 || tag < 8) this.malformed();
+    return tag;
+  }
+
+  /** Reads any varint into `low` and `high`. Bits beyond 64 are dropped, as protobuf does. */
+  varint(): void {
+    const { bytes, limit } = this;
+    let { position } = this;
+    let low = 0;
+    let high = 0;
+    for (let shift = 0; shift < 7 * MAX_VARINT_BYTES; shift += 7) {
+      if (position >= limit) this.malformed();
+      const byte = bytes[position++]!;
+      const bits = byte & 0x7f;
+      if (shift < 28) low |= bits << shift;
+      else if (shift === 28) {
+        low |= bits << 28;
+        high = bits >>> 4;
+      } else high |= bits << (shift - 32);
+      if (byte < 0x80) {
+        this.low = low;
+        this.high = high;
+        this.position = position;
+        return;
+      }
+    }
+    this.malformed();
+  }
+
+  /** A varint's low 32 bits. */
+  uint32(): number {
+    const { position } = this;
+    if (position < this.limit) {
+      const byte = this.bytes[position]!;
+      if (byte < 0x80) {
+        this.position = position + 1;
+        return byte;
+      }
+    }
+    this.varint();
+    return this.low >>> 0;
+  }
+
+  bool(): boolean {
+    this.varint();
+    return (this.low | this.high) !== 0;
+  }
+
+  /** A varint as int64, rounded to a double beyond 2^53. */
+  int64AsNumber(): number {
+    const { position } = this;
+    if (position < this.limit) {
+      const byte = this.bytes[position]!;
+      if (byte < 0x80) {
+        this.position = position + 1;
+        return byte;
+      }
+    }
+    this.varint();
+    return this.high * TWO_32 + (this.low >>> 0);
+  }
+
+  /** A varint as int64; a bigint only where a number would not be exact. */
+  int64(): number | bigint {
+    this.varint();
+    const value = this.high * TWO_32 + (this.low >>> 0);
+    return Number.isSafeInteger(value) ? value : (BigInt(this.high) << 32n) | BigInt(this.low >>> 0);
+  }
+
+  /** A varint as uint64; a bigint only where a number would not be exact. */
+  uint64(): number | bigint {
+    this.varint();
+    const high = this.high >>> 0;
+    const value = high * TWO_32 + (this.low >>> 0);
+    return Number.isSafeInteger(value) ? value : (BigInt(high) << 32n) | BigInt(this.low >>> 0);
+  }
+
+  double(): number {
+    const start = this.position;
+    this.advance(8);
+    return this.bytes.readDoubleLE(start);
+  }
+
+  /** The length of a length-delimited field, which lies within the message. */
+  length(): number {
+    const { position } = this;
+    let length: number;
+    if (position < this.limit && this.bytes[position]! < 0x80) {
+      length = this.bytes[position]!;
+      this.position = position + 1;
+    } else {
+      this.varint();
+      if (this.high !== 0) this.malformed();
+      length = this.low >>> 0;
+    }
+    if (length > this.limit - this.position) this.malformed();
+    return length;
+  }
+
+  advance(count: number): void {
+    if (count > this.limit - this.position) this.malformed();
+    this.position += count;
+  }
+
+  /** Enters a nested message; gives `limit` back to {@link leave}. */
+  enter(): number {
+    const outer = this.limit;
+    const length = this.length();
+    this.limit = this.position + length;
+    return outer;
+  }
+
+  leave(outer: number): void {
+    this.limit = outer;
+  }
+
+  /** A string that probably came before. */
+  name(): string {
+    const length = this.length();
+    const start = this.position;
+    const end = start + length;
+    this.position = end;
+    if (length > MAX_KNOWN_LENGTH) return this.#text(start, end);
+    const { bytes } = this;
+    let hash = length;
+    for (let i = start; i < end; i++) {
+      const byte = bytes[i]!;
+      if (byte > 0x7f) return this.#text(start, end);
+      hash = (Math.imul(hash, 31) + byte) | 0;
+    }
+    const slot = (hash ^ (hash >>> 9)) & (KNOWN_NAMES.length - 1);
+    const known = KNOWN_NAMES[slot]!;
+    if (known.length === length) {
+      let i = 0;
+      while (i < length && known.charCodeAt(i) === bytes[start + i]) i++;
+      if (i === length) return known;
+    }
+    return (KNOWN_NAMES[slot] = bytes.toString('latin1', start, end));
+  }
+
+  string(): string {
+    const length = this.length();
+    const start = this.position;
+    this.position = start + length;
+    return length === 0 ? '' : this.#text(start, this.position);
+  }
+
+  // Decoding replaces what is not UTF-8 by U+FFFD, which valid text may hold as well: looked at again only then.
+  #text(start: number, end: number): string {
+    const text = this.bytes.toString('utf8', start, end);
+    if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(start, end))) this.malformed();
+    return text;
+  }
+
+  /** Passes over a field that nobody asked for, given its tag. */
+  skip(tag: number, depth = 0): void {
+    switch (tag & 7) {
+      case VARINT:
+        this.varint();
+        return;
+      case FIXED64:
+        this.advance(8);
+        return;
+      case LENGTH_DELIMITED:
+        this.advance(this.length());
+        return;
+      case FIXED32:
+        this.advance(4);
+        return;
+      case GROUP_START:
+        this.#skipGroup(tag, depth);
+        return;
+      default:
+        this.malformed();
+    }
+  }
+
+  #skipGroup(start: number, depth: number): void {
+    if (depth >= MAX_GROUP_DEPTH) this.malformed();
+    for (;;) {
+      const tag = this.tag();
+      if ((tag & 7) !== GROUP_END) this.skip(tag, depth + 1);
+      else if (tag >>> 3 === start >>> 3) return;
+      else this.malformed();
+    }
+  }
+}

@@ -1,0 +1,292 @@
+// From the bytes of POST …/infer to a ModelInferRequest: JSON, or JSON followed by binary tensors (the binary tensor
+// data extension). Follows Triton's order of steps, so that of several mistakes the same one is reported
+// (server/src/http_server.cc, ParseJsonTritonIO). What Triton calls INTERNAL here is the client's INVALID_ARG.
+// What can only be judged with the model's configuration is left to the core.
+
+import { TritonError } from '../../errors.js';
+import type { Parameters } from '../../model/callable.js';
+import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
+import { DATATYPE_BYTE_SIZE, type Datatype } from '../../tensor/dtype.js';
+import { jsonElements, parseJson } from '../json/json-parser.js';
+import { JsonDouble, JsonObject, type JsonArray, type JsonInteger, type JsonValue } from '../json/json-value.js';
+import { parseHeaderLength } from './header-length.js';
+import {
+  arrayMember,
+  expectBoolean,
+  expectString,
+  expectUnsigned,
+  isUnsigned,
+  member,
+  parameterNumber,
+  stringMember,
+  unparsable,
+} from './json-members.js';
+import type { BinaryOutputs } from './binary-outputs.js';
+import { readTensorData } from './read-tensor-data.js';
+
+export interface InferBody {
+  readonly modelName: string;
+  readonly modelVersion: string;
+  readonly body: Buffer;
+  /** The header Inference-Header-Content-Length as it came; undefined without it. */
+  readonly headerLength: string | undefined;
+  /** Largest JSON part, and largest tensor that JSON may expand to, in bytes. */
+  readonly maxInputSize: number;
+}
+
+export interface DecodedInferRequest {
+  readonly request: ModelInferRequest;
+  readonly binaryOutputs: BinaryOutputs;
+}
+
+/** Throws INVALID_ARG for what is malformed and UNSUPPORTED for extensions that are not served. Inputs may be views of the body. */
+export function decodeInferRequest({ modelName, modelVersion, body, headerLength, maxInputSize }: InferBody): DecodedInferRequest {
+  const jsonLength = parseHeaderLength(headerLength, body.length);
+  checkJsonSize(jsonLength, maxInputSize);
+  const json = parseJson(body, 0, jsonLength);
+  const id = member(json, 'id');
+  const fields: RequestFields = {
+    id: id === undefined ? '' : expectString(id, 'id'),
+    ...readParameters(member(json, 'parameters')),
+  };
+  const reader = new InputReader(modelName, body, jsonLength, maxInputSize);
+  const inputs = reader.readAll(arrayMember(json, 'inputs'));
+  const listed = readOutputs(json);
+  return {
+    request: {
+      modelName,
+      modelVersion,
+      id: fields.id,
+      parameters: fields.parameters,
+      inputs,
+      outputs: listed === undefined ? [] : [...listed.keys()],
+      priority: fields.priority,
+      timeoutMicroseconds: fields.timeoutMicroseconds,
+    },
+    binaryOutputs: { byDefault: fields.binaryByDefault, listed },
+  };
+}
+
+/** Throws INVALID_ARG when the JSON part is larger than allowed. */
+export function checkJsonSize(jsonLength: number, maxInputSize: number): void {
+  if (jsonLength <= maxInputSize) return;
+  throw new TritonError(
+    'INVALID_ARG',
+    `request JSON size of ${jsonLength} bytes exceeds the maximum allowed input size of ${maxInputSize} bytes. ` +
+      'Use --http-max-input-size to increase the limit.',
+  );
+}
+
+interface RequestParameters {
+  readonly parameters: Parameters | undefined;
+  readonly priority: number;
+  readonly timeoutMicroseconds: number;
+  readonly binaryByDefault: boolean;
+}
+
+interface RequestFields extends RequestParameters {
+  readonly id: string;
+}
+
+const NO_PARAMETERS: RequestParameters = { parameters: undefined, priority: 0, timeoutMicroseconds: 0, binaryByDefault: false };
+
+function readParameters(value: JsonValue | undefined): RequestParameters {
+  if (value === undefined) return NO_PARAMETERS;
+  if (!(value instanceof JsonObject)) {
+    throw new TritonError('INVALID_ARG', 'failed to get request params.: attempt to get members for non-object');
+  }
+  // Without a prototype: a parameter may be called anything, __proto__ too.
+  let custom: Record<string, string | boolean | number | bigint> | undefined;
+  let priority = 0;
+  let timeoutMicroseconds = 0;
+  let binaryByDefault = false;
+  for (let i = 0; i < value.keys.length; i++) {
+    const key = value.keys[i]!;
+    const given = value.values[i]!;
+    switch (key) {
+      case 'sequence_id':
+        checkSequenceId(given);
+        break;
+      case 'sequence_start':
+      case 'sequence_end':
+        expectBoolean(given, key);
+        break;
+      case 'priority':
+        priority = Number(expectUnsigned(given, key));
+        break;
+      case 'timeout':
+        timeoutMicroseconds = Number(expectUnsigned(given, key));
+        break;
+      case 'binary_data_output':
+        binaryByDefault = expectBoolean(given, key);
+        break;
+      default:
+        custom ??= Object.create(null) as Record<string, string | boolean | number | bigint>;
+        if (!(key in custom)) custom[key] = customParameter(key, given);
+    }
+  }
+  return { parameters: custom, priority, timeoutMicroseconds, binaryByDefault };
+}
+
+// Sequences are not served; the fields are checked and, as with Triton's models that do not batch sequences, ignored.
+function checkSequenceId(value: JsonValue): void {
+  if (isUnsigned(value)) return;
+  if (Buffer.byteLength(expectString(value, 'sequence_id')) > 128) {
+    throw new TritonError('UNSUPPORTED', 'string correlation ID cannot be longer than 128 characters');
+  }
+}
+
+function customParameter(key: string, value: JsonValue): string | boolean | number | bigint {
+  if (key.startsWith('triton_')) {
+    throw new TritonError('INVALID_ARG', "parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.");
+  }
+  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number' || typeof value === 'bigint' || value instanceof JsonDouble) return parameterNumber(value);
+  throw new TritonError('INVALID_ARG', `parameter '${key}' has invalid type. It should be either 'int', 'bool', or 'string'.`);
+}
+
+const CONTENT_SOURCES =
+  "Input must set only one of the following fields: 'data', 'binary_data_size' in 'parameters', 'shared_memory_region' in 'parameters'.";
+
+/** Reads the inputs in order; binary ones take their bytes from the body behind the JSON. */
+class InputReader {
+  readonly #modelName: string;
+  readonly #body: Buffer;
+  readonly #maxInputSize: number;
+  #binaryOffset: number;
+
+  constructor(modelName: string, body: Buffer, jsonLength: number, maxInputSize: number) {
+    this.#modelName = modelName;
+    this.#body = body;
+    this.#binaryOffset = jsonLength;
+    this.#maxInputSize = maxInputSize;
+  }
+
+  readAll(list: JsonArray): InferTensor[] {
+    const inputs = jsonElements(list).map((input) => this.#read(input));
+    if (this.#binaryOffset !== this.#body.length) {
+      throw new TritonError('INVALID_ARG', `unexpected additional input data for model '${this.#modelName}'`);
+    }
+    return inputs;
+  }
+
+  #read(input: JsonValue): InferTensor {
+    const parameters = member(input, 'parameters') ?? null;
+    const binarySize = member(parameters, 'binary_data_size');
+    const region = member(parameters, 'shared_memory_region');
+    checkContentSource(member(input, 'data') !== undefined, binarySize !== undefined, region !== undefined);
+    const name = stringMember(input, 'name');
+    const datatype = stringMember(input, 'datatype');
+    const dims = jsonElements(arrayMember(input, 'shape')).map((dim) => expectUnsigned(dim, 'shape'));
+    const count = elementCount(name, dims, datatype);
+    const shape = dims.map(Number);
+    if (region !== undefined) throw sharedMemoryUnsupported(expectString(region, 'shared_memory_region'));
+    if (binarySize !== undefined) {
+      const bytes = this.#takeBinary(name, expectUnsigned(binarySize, 'binary_data_size'));
+      // An unknown datatype is reported by the core, as a mismatch, once the input is known to exist.
+      return { name, datatype: isDatatype(datatype) ? datatype : ('<invalid>' as Datatype), shape, bytes };
+    }
+    return { name, datatype: datatype as Datatype, shape, bytes: this.#readData(input, name, datatype, count) };
+  }
+
+  #takeBinary(name: string, size: JsonInteger): Buffer {
+    const start = this.#binaryOffset;
+    const available = this.#body.length - start;
+    if (size > available) {
+      throw new TritonError(
+        'INVALID_ARG',
+        `unexpected size for input '${name}', expecting ${BigInt(size) - BigInt(available)} additional bytes for model '${this.#modelName}'`,
+      );
+    }
+    this.#binaryOffset = start + Number(size);
+    return this.#body.subarray(start, this.#binaryOffset);
+  }
+
+  #readData(input: JsonValue, name: string, datatype: string, count: number): Uint8Array {
+    const data = arrayMember(input, 'data');
+    if (!isDatatype(datatype)) throw new TritonError('INVALID_ARG', `invalid datatype for input ${name}`);
+    if (count === 0) return new Uint8Array(0);
+    const byteSize = count * DATATYPE_BYTE_SIZE[datatype];
+    if (byteSize > this.#maxInputSize) {
+      throw new TritonError(
+        'INVALID_ARG',
+        `JSON input '${name}' has a byte_size (${byteSize} bytes) that exceeds the maximum allowed value of ${this.#maxInputSize} bytes. ` +
+          'Use --http-max-input-size to increase the limit.',
+      );
+    }
+    return readTensorData(data, name, datatype, count);
+  }
+}
+
+function checkContentSource(data: boolean, binary: boolean, region: boolean): void {
+  if (Number(data) + Number(binary) + Number(region) === 1) return;
+  if (!data && !binary && !region) throw new TritonError('INVALID_ARG', `${CONTENT_SOURCES} But no field is set`);
+  const set = [data ? " 'data'" : '', binary ? " 'binary_data_size'" : '', region ? " 'shared_memory_region'" : ''];
+  throw new TritonError('INVALID_ARG', `${CONTENT_SOURCES} But set${set.join('')}`);
+}
+
+function isDatatype(name: string): name is Datatype {
+  return Object.hasOwn(DATATYPE_BYTE_SIZE, name);
+}
+
+const MAX_INT64 = 9223372036854775807n;
+
+/** The number of elements of a shape. Throws INVALID_ARG when it or the tensor's size does not fit int64. */
+function elementCount(name: string, dims: readonly JsonInteger[], datatype: string): number {
+  let count = 1;
+  for (const dim of dims) count *= Number(dim);
+  if (count * 8 <= Number.MAX_SAFE_INTEGER && !dims.some((dim) => dim > MAX_INT64)) return count;
+  const shape = `invalid shape for input '${name}': shape [${dims.join(',')}]`;
+  if (dims.some((dim) => dim > MAX_INT64)) throw new TritonError('INVALID_ARG', `${shape} contains one or more invalid dimensions`);
+  const exact = dims.reduce<bigint>((product, dim) => product * BigInt(dim), 1n);
+  if (exact > MAX_INT64) {
+    throw new TritonError('INVALID_ARG', `${shape} causes total element count to exceed maximum size of ${MAX_INT64}`);
+  }
+  const size = isDatatype(datatype) ? DATATYPE_BYTE_SIZE[datatype] : 0;
+  if (exact * BigInt(size) > MAX_INT64) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `byte size overflow for input '${name}': element count (${exact}) * data type size (${size}) exceeds maximum allowed size (${MAX_INT64})`,
+    );
+  }
+  return count;
+}
+
+function sharedMemoryUnsupported(region: string): TritonError {
+  return new TritonError('UNSUPPORTED', `shared memory region '${region}': shared memory is not supported by this version of TSTriton`);
+}
+
+/** The listed outputs in order, each with whether it is wanted in binary; undefined when none is listed. */
+function readOutputs(json: JsonValue): ReadonlyMap<string, boolean> | undefined {
+  if (member(json, 'outputs') === undefined) return undefined;
+  const list = jsonElements(arrayMember(json, 'outputs'));
+  if (list.length === 0) return undefined;
+  const outputs = new Map<string, boolean>();
+  for (const output of list) {
+    const name = stringMember(output, 'name');
+    const binary = readOutputParameters(member(output, 'parameters') ?? null);
+    if (!outputs.has(name)) outputs.set(name, binary);
+  }
+  return outputs;
+}
+
+function readOutputParameters(parameters: JsonValue): boolean {
+  const region = member(parameters, 'shared_memory_region');
+  const classification = member(parameters, 'classification');
+  const binary = member(parameters, 'binary_data');
+  const classes = classification === undefined ? 0 : readClassification(classification);
+  const isBinary = binary !== undefined && expectBoolean(binary, 'binary_data');
+  if (region !== undefined) {
+    expectString(region, 'shared_memory_region');
+    if (classes > 0) throw new TritonError('INVALID_ARG', "Output can't set both 'shared_memory_region' and 'classification'");
+    if (isBinary) throw new TritonError('INVALID_ARG', "Output can't set both 'shared_memory_region' and 'binary_data'");
+    throw sharedMemoryUnsupported(region as string);
+  }
+  if (classes > 0) throw new TritonError('UNSUPPORTED', 'classification is not supported by this version of TSTriton');
+  return isBinary;
+}
+
+function readClassification(value: JsonValue): JsonInteger {
+  if (isUnsigned(value)) return value;
+  throw new TritonError('INVALID_ARG', "Unable to set 'classification': attempt to access JSON non-unsigned-integer as unsigned-integer");
+}

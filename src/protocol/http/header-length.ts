@@ -1,0 +1,25 @@
+// The header Inference-Header-Content-Length: where the JSON of a message ends and its binary tensors begin.
+
+import { TritonError } from '../../errors.js';
+
+/**
+ * Length of the JSON part; all of the body without the header. Throws INVALID_ARG in Triton's words. Stricter than
+ * Triton, which reads a number's beginning: anything but digits is refused.
+ */
+export function parseHeaderLength(header: string | undefined, bodyLength: number): number {
+  if (header === undefined) return bodyLength;
+  const length = /^-?\d+$/.test(header) ? Number(header) : sameInEveryField(header);
+  if (length === undefined) {
+    throw new TritonError('INVALID_ARG', `Unable to parse Inference-Header-Content-Length, got: ${header}`);
+  }
+  if (length < 0 || length > bodyLength) {
+    throw new TritonError('INVALID_ARG', `inference header size should be in range (0, ${bodyLength}), got: ${header}`);
+  }
+  return length;
+}
+
+// A header that was sent twice arrives as "93, 93": harmless when both agree, as for Content-Length.
+function sameInEveryField(header: string): number | undefined {
+  const fields = header.split(/\s*,\s*/);
+  return /^\d+$/.test(fields[0]!) && fields.every((field) => field === fields[0]) ? Number(fields[0]) : undefined;
+}

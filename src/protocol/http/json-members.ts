@@ -1,0 +1,56 @@
+// Reads members of a request's JSON as the types that the protocol wants, with the texts of Triton's JSON library.
+
+import { TritonError } from '../../errors.js';
+import { JsonArray, JsonDouble, JsonObject, type JsonInteger, type JsonValue } from '../json/json-value.js';
+
+/** The member, or undefined; values that are not objects have no members. */
+export function member(value: JsonValue, key: string): JsonValue | undefined {
+  return value instanceof JsonObject ? value.get(key) : undefined;
+}
+
+/** Throws INVALID_ARG when the member is missing or no string. */
+export function stringMember(value: JsonValue, key: string): string {
+  return expectString(requiredMember(value, key), key);
+}
+
+/** Throws INVALID_ARG when the member is missing or no array. */
+export function arrayMember(value: JsonValue, key: string): JsonArray {
+  const found = requiredMember(value, key);
+  if (found instanceof JsonArray) return found;
+  throw unparsable(key, 'attempt to access JSON non-array as array');
+}
+
+export function expectString(value: JsonValue, key: string): string {
+  if (typeof value === 'string') return value;
+  throw unparsable(key, 'attempt to access JSON non-string as string');
+}
+
+export function expectBoolean(value: JsonValue, key: string): boolean {
+  if (typeof value === 'boolean') return value;
+  throw unparsable(key, 'attempt to access JSON non-boolean as boolean');
+}
+
+export function expectUnsigned(value: JsonValue, key: string): JsonInteger {
+  if (isUnsigned(value)) return value;
+  throw unparsable(key, 'attempt to access JSON non-unsigned-integer as unsigned-integer');
+}
+
+export function isUnsigned(value: JsonValue): value is JsonInteger {
+  return (typeof value === 'number' || typeof value === 'bigint') && value >= 0;
+}
+
+/** An integer that fits int64, as a number where that is exact; any other number as the nearest double. */
+export function parameterNumber(value: JsonInteger | JsonDouble): number | bigint {
+  if (value instanceof JsonDouble) return value.value;
+  return typeof value === 'bigint' && BigInt.asIntN(64, value) !== value ? Number(value) : value;
+}
+
+export function unparsable(key: string, reason: string): TritonError {
+  return new TritonError('INVALID_ARG', `Unable to parse '${key}': ${reason}`);
+}
+
+function requiredMember(value: JsonValue, key: string): JsonValue {
+  const found = member(value, key);
+  if (found === undefined) throw unparsable(key, `attempt to access non-existing object member '${key}'`);
+  return found;
+}

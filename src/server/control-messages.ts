@@ -1,0 +1,27 @@
+// What the user's thread asks of the server's thread, and the answers: calls with numbers, a few in a server's
+// life. Requests for inference do not pass here.
+
+import type { MessagePort } from 'node:worker_threads';
+
+import type { ErrorCode } from '../errors.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { ServerPorts } from './server.js';
+
+export type ControlCall =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'started' }
+  | { readonly kind: 'load'; readonly config: CompleteModelConfig; readonly ports: readonly MessagePort[] }
+  | { readonly kind: 'stop' };
+
+/** A call on its way. */
+export interface ControlRequest {
+  readonly id: number;
+  readonly call: ControlCall;
+}
+
+/** Its answer: `start` answers the ports. */
+export interface ControlReply {
+  readonly id: number;
+  readonly ports?: ServerPorts | undefined;
+  readonly error?: { readonly code: ErrorCode; readonly message: string } | undefined;
+}

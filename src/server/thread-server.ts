@@ -1,0 +1,120 @@
+// The server in a thread of its own, seen from the user's thread, where the callables stay.
+
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { MessageChannel, Worker, type Transferable } from 'node:worker_threads';
+
+import { TritonError } from '../errors.js';
+import { PortHost } from '../link/port-host.js';
+import { ServerLogger } from '../logger.js';
+import type { Callable } from '../model/callable.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { ControlCall, ControlReply, ControlRequest } from './control-messages.js';
+import { openLogSink, type ClosableLogSink } from './log-sink.js';
+import type { ServerHandle } from './server-handle.js';
+import type { ServerOptions, ServerPorts } from './server.js';
+
+interface Waiting {
+  readonly resolve: (reply: ControlReply) => void;
+  readonly reject: (error: TritonError) => void;
+}
+
+export class ThreadServer implements ServerHandle {
+  readonly #worker: Worker;
+  readonly #exited: Promise<void>;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #hosts: PortHost[] = [];
+  readonly #sink: ClosableLogSink;
+  readonly #logger: ServerLogger;
+  #nextId = 0;
+  #stopping: Promise<void> | undefined;
+  #over = false;
+  readonly #onDeath: (error: TritonError) => void;
+
+  /** `onDeath` is told when the thread ends without having been asked to. */
+  constructor(options: ServerOptions, onDeath: (error: TritonError) => void) {
+    this.#onDeath = onDeath;
+    const entry = new URL('./server-thread.js', import.meta.url);
+    if (entry.protocol !== 'file:' || !existsSync(fileURLToPath(entry))) {
+      throw new TritonError(
+        'UNSUPPORTED',
+        `the entry of the server's thread was not found at ${entry.href}, as happens in a bundle; set serverThread: false to run the server in this thread`,
+      );
+    }
+    this.#sink = openLogSink(options.logFile);
+    this.#logger = new ServerLogger(this.#sink, options.logVerbose);
+    // Flags of this process such as --import or --inspect are not meant for the thread.
+    this.#worker = new Worker(entry, { workerData: options, execArgv: [], name: 'tstriton-server' });
+    this.#worker.on('message', (reply: ControlReply) => this.#answered(reply));
+    this.#worker.on('error', (error) => this.#died(error));
+    this.#exited = new Promise((resolve) =>
+      this.#worker.once('exit', (code) => {
+        if (this.#stopping === undefined) this.#died(new Error(`it exited with code ${code}`));
+        this.#failWaiting(new TritonError('UNAVAILABLE', "the server's thread has ended"));
+        resolve();
+      }),
+    );
+  }
+
+  async start(): Promise<ServerPorts> {
+    const { ports } = await this.#call({ kind: 'start' });
+    return ports!;
+  }
+
+  async load(config: CompleteModelConfig, callables: readonly Callable[]): Promise<void> {
+    const ports = callables.map((callable) => {
+      const { port1, port2 } = new MessageChannel();
+      this.#hosts.push(new PortHost(port1, config, callable, this.#logger));
+      return port2;
+    });
+    await this.#call({ kind: 'load', config, ports }, ports);
+  }
+
+  async started(): Promise<void> {
+    await this.#call({ kind: 'started' });
+  }
+
+  stop(): Promise<void> {
+    return (this.#stopping ??= this.#stop());
+  }
+
+  async #stop(): Promise<void> {
+    try {
+      if (!this.#over) await this.#call({ kind: 'stop' });
+    } finally {
+      for (const host of this.#hosts) host.close();
+      await this.#worker.terminate();
+      await this.#exited;
+      this.#sink.close();
+    }
+  }
+
+  #call(call: ControlCall, transfer: readonly Transferable[] = []): Promise<ControlReply> {
+    if (this.#over) return Promise.reject(new TritonError('UNAVAILABLE', "the server's thread has ended"));
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId++;
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage({ id, call } satisfies ControlRequest, [...transfer]);
+    });
+  }
+
+  #answered(reply: ControlReply): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if (reply.error === undefined) waiting?.resolve(reply);
+    else waiting?.reject(new TritonError(reply.error.code, reply.error.message));
+  }
+
+  #died(cause: unknown): void {
+    if (this.#over) return;
+    const error = new TritonError('UNAVAILABLE', `the server's thread ended: ${TritonError.from(cause).message}`, { cause });
+    this.#failWaiting(error);
+    this.#onDeath(error);
+  }
+
+  #failWaiting(error: TritonError): void {
+    this.#over = true;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,240 @@
+// The class that users hold: binds models, runs the server, stops it.
+
+import { TritonError } from './errors.js';
+import type { BoundModel, Callable, ModelSpec } from './model/callable.js';
+import type { CompleteModelConfig } from './model/complete-model-config.js';
+import { checkCallables } from './model/check-callables.js';
+import { completeModelConfig } from './model/complete-model.js';
+import type { TensorSpecs } from './model/tensor-spec.js';
+import { LocalServer, type ServerHandle } from './server/server-handle.js';
+import type { ServerOptions, ServerPorts } from './server/server.js';
+import { ThreadServer } from './server/thread-server.js';
+import { readTritonConfig, type CompleteTritonConfig, type TritonConfig } from './triton-config.js';
+
+interface Binding {
+  readonly config: CompleteModelConfig;
+  readonly callables: readonly Callable[];
+  /** Settles when the model is loaded, or failed to; undefined until a server was there to load it. */
+  loading: Promise<void> | undefined;
+}
+
+const NO_PORTS: ServerPorts = { http: undefined, grpc: undefined, metrics: undefined };
+
+/**
+ * Serves TypeScript functions over Triton's HTTP and gRPC protocols.
+ *
+ * @example
+ * const triton = new Triton();
+ * triton.bind({
+ *   modelName: 'Double',
+ *   inferFunc: batch(({ x }) => ({ y: x.map((value) => 2 * value) })),
+ *   inputs: { x: { dtype: 'float32', shape: [-1] } },
+ *   outputs: { y: { dtype: 'float32', shape: [-1] } },
+ * });
+ * await triton.serve();
+ */
+export class Triton {
+  readonly #config: CompleteTritonConfig;
+  readonly #warnings: readonly string[];
+  readonly #bindings = new Map<string, Binding>();
+  #server: ServerHandle | undefined;
+  #ports = NO_PORTS;
+  #running: Promise<void> | undefined;
+  #stopping: Promise<void> | undefined;
+  /** Everything bound before `run()` is loaded. */
+  #serving = false;
+  #loads = 0;
+  /** Ends `serve()`: by stop, or by the death of the server. */
+  #ended: { readonly promise: Promise<void>; readonly resolve: () => void; readonly reject: (error: TritonError) => void } | undefined;
+
+  /**
+   * Options come from `config`, then from `TSTRITON_CONFIG_*` and `PYTRITON_TRITON_CONFIG_*` variables, then from
+   * the defaults. Throws INVALID_ARG for what is wrong, UNSUPPORTED for what this version does not serve.
+   */
+  constructor(config: TritonConfig = {}) {
+    const read = readTritonConfig(config, process.env);
+    this.#config = read.config;
+    this.#warnings = read.warnings;
+  }
+
+  /**
+   * Serves a model under its name. Before `run()` this only records it; afterwards the model loads in the
+   * background, see {@link ready}. Throws INVALID_ARG for anything that cannot work, ALREADY_EXISTS when the
+   * name and version are taken.
+   */
+  bind<const I extends TensorSpecs, const O extends TensorSpecs, const Decoupled extends boolean = false>(
+    model: BoundModel<I, O, Decoupled>,
+  ): this {
+    const callables = checkCallables(model.inferFunc, model.modelName);
+    const config = completeModelConfig(model as unknown as ModelSpec, callables.length);
+    checkCallables(callables, model.modelName, config);
+    const key = `${config.name}/${config.version}`;
+    if (this.#bindings.has(key)) {
+      throw new TritonError('ALREADY_EXISTS', `Cannot add model with the same name twice: '${config.name}' version ${config.version} is bound`);
+    }
+    const binding: Binding = { config, callables, loading: undefined };
+    this.#bindings.set(key, binding);
+    if (this.#server !== undefined && this.#stopping === undefined) this.#load(binding, this.#server);
+    return this;
+  }
+
+  /**
+   * Starts serving; resolves when all ports listen and every model is ready. Rejects with UNAVAILABLE when a
+   * port is taken, or with the reason why a model did not load; nothing is left open then. Keeps the process
+   * alive until {@link stop}.
+   */
+  run(): Promise<void> {
+    if (this.#running !== undefined && this.#stopping === undefined) {
+      return Promise.reject(new TritonError('ALREADY_EXISTS', 'the server runs already'));
+    }
+    const before = this.#stopping ?? Promise.resolve();
+    this.#stopping = undefined;
+    this.#running = before.then(() => this.#start());
+    return this.#running;
+  }
+
+  /** Runs until SIGINT or SIGTERM, then stops. Rejects when the server dies of itself. */
+  async serve(): Promise<void> {
+    const onSignal = () => void this.stop();
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+    try {
+      await this.run();
+      await this.#ended?.promise;
+      await this.#stopping;
+    } finally {
+      process.off('SIGINT', onSignal);
+      process.off('SIGTERM', onSignal);
+    }
+  }
+
+  /**
+   * Stops serving: not ready at once, no new work; requests under way finish for up to `exitTimeoutSecs`.
+   * Idempotent. The models stay bound for the next {@link run}.
+   */
+  stop(): Promise<void> {
+    if (this.#running === undefined) return Promise.resolve();
+    return (this.#stopping ??= this.#stop());
+  }
+
+  /**
+   * Resolves when the model, or without a name every model, is loaded. Rejects with NOT_FOUND for a name that
+   * is not bound, UNAVAILABLE when the server does not run, or with the reason why the model did not load.
+   */
+  async ready(modelName?: string): Promise<void> {
+    const wanted = [...this.#bindings.values()].filter(({ config }) => modelName === undefined || config.name === modelName);
+    if (modelName !== undefined && wanted.length === 0) throw new TritonError('NOT_FOUND', `model '${modelName}' is not bound`);
+    if (this.#running === undefined || this.#stopping !== undefined) throw new TritonError('UNAVAILABLE', 'the server does not run; call run() first');
+    await this.#running;
+    await Promise.all(wanted.map(({ loading }) => loading));
+  }
+
+  /** True while the server runs and every model is ready. */
+  get isReady(): boolean {
+    return this.#serving && this.#loads === 0;
+  }
+
+  /** The real HTTP port; undefined while the server does not run or HTTP is off. */
+  get httpPort(): number | undefined {
+    return this.#ports.http;
+  }
+
+  /** The real gRPC port; undefined while the server does not run or gRPC is off. */
+  get grpcPort(): number | undefined {
+    return this.#ports.grpc;
+  }
+
+  /** The real metrics port; undefined while the server does not run or metrics are off. */
+  get metricsPort(): number | undefined {
+    return this.#ports.metrics;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  async #start(): Promise<void> {
+    this.#ended = deferred();
+    try {
+      const server = this.#config.serverThread
+        ? new ThreadServer(serverOptions(this.#config), (error) => this.#died(error))
+        : new LocalServer(serverOptions(this.#config));
+      this.#server = server;
+      for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
+      this.#ports = await server.start();
+      const loads = [...this.#bindings.values()].map((binding) => this.#load(binding, server));
+      if (this.#config.exitOnError) await Promise.all(loads);
+      else await Promise.allSettled(loads);
+      await server.started();
+      this.#serving = true;
+    } catch (error) {
+      await this.#server?.stop().catch(() => undefined);
+      this.#forget();
+      this.#running = undefined;
+      throw error;
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const running = this.#running;
+    // A run that failed has cleaned up after itself.
+    await running?.catch(() => undefined);
+    const ended = this.#ended;
+    this.#serving = false;
+    try {
+      await this.#server?.stop();
+    } finally {
+      this.#forget();
+      // Unless run() was called again meanwhile.
+      if (this.#running === running) {
+        this.#running = undefined;
+        this.#stopping = undefined;
+      }
+      ended?.resolve();
+    }
+  }
+
+  #forget(): void {
+    this.#serving = false;
+    this.#server = undefined;
+    this.#ports = NO_PORTS;
+    for (const binding of this.#bindings.values()) binding.loading = undefined;
+  }
+
+  #load(binding: Binding, server: ServerHandle): Promise<void> {
+    this.#loads++;
+    const loading = server.load(binding.config, binding.callables).finally(() => this.#loads--);
+    // Whoever calls ready() or run() gets the reason; nobody has to.
+    loading.catch(() => undefined);
+    binding.loading = loading;
+    return loading;
+  }
+
+  #died(error: TritonError): void {
+    this.#ended?.reject(error);
+    this.#ended?.promise.catch(() => undefined);
+    void this.stop();
+  }
+}
+
+function serverOptions(config: CompleteTritonConfig): ServerOptions {
+  return {
+    id: config.id,
+    http: config.allowHttp ? { address: config.httpAddress, port: config.httpPort, maxInputSize: config.httpMaxInputSize } : undefined,
+    grpc: config.allowGrpc ? { address: config.grpcAddress, port: config.grpcPort, maxMessageSize: config.grpcMaxMessageSize } : undefined,
+    metrics: config.allowMetrics ? { address: config.metricsAddress, port: config.metricsPort } : undefined,
+    logFile: config.logFile,
+    logVerbose: config.logVerbose,
+    exitTimeoutSecs: config.exitTimeoutSecs,
+  };
+}
+
+function deferred() {
+  let resolve!: () => void;
+  let reject!: (error: TritonError) => void;
+  const promise = new Promise<void>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,115 @@
+// A load generator that overlooks failures makes a broken server look fast: these runs are against servers that answer
+// rightly, wrongly, or not at all.
+import { Server, ServerCredentials, status } from '@grpc/grpc-js';
+import type { sendUnaryData, ServerUnaryCall } from '@grpc/grpc-js';
+import { createServer } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { runLoad } from '../../bench/load/load-run.js';
+import type { LoadReport, LoadTarget } from '../../bench/load/load-run.js';
+import { modelInfer } from '../../bench/real-clients.js';
+
+const closers: (() => void)[] = [];
+
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+const run = (target: LoadTarget): Promise<LoadReport> =>
+  runLoad({ target, leadInSeconds: 0.01, seconds: 0.05 }, () => undefined);
+
+async function httpTarget(listener: RequestListener): Promise<LoadTarget> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  const request = Buffer.from('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi');
+  return { protocol: 'http', port, connections: 3, request, expectedBody: Buffer.from('hi') };
+}
+
+const answering =
+  (code: number, body: string) =>
+  (request: IncomingMessage, response: ServerResponse): void => {
+    request.resume();
+    request.on('end', () => response.writeHead(code, { 'content-length': body.length }).end(body));
+  };
+
+type UnaryHandler = (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) => void;
+
+async function grpcTarget(handler: UnaryHandler, size = 100): Promise<LoadTarget> {
+  const server = new Server();
+  server.addService({ ModelInfer: modelInfer }, { ModelInfer: handler });
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    );
+  });
+  closers.push(() => server.forceShutdown());
+  const message = Buffer.alloc(size, 'm');
+  const { path } = modelInfer;
+  return { protocol: 'grpc', port, connections: 2, streams: 8, path, message, expectedMessage: message };
+}
+
+describe('a load run over HTTP', () => {
+  it('counts what a node:http server answers, without errors', async () => {
+    const report = await run(await httpTarget(answering(200, 'hi')));
+    expect(report).toMatchObject({ errors: 0, firstError: undefined });
+    expect(report.requests).toBeGreaterThan(0);
+    expect(report.p50).toBeGreaterThan(0);
+    expect(report.p50).toBeLessThanOrEqual(report.p99);
+    expect(report.p99).toBeLessThanOrEqual(report.max);
+  });
+
+  it.each([
+    ['another status', 500, 'hi', 'status 500'],
+    ['another length', 200, 'hi!', 'a body of 3 bytes, not 2'],
+    ['another body', 200, 'ho', 'a body other than the one expected'],
+  ])('counts %s as an error on each connection', async (_, code, body, reason) => {
+    expect(await run(await httpTarget(answering(code, body)))).toMatchObject({
+      requests: 0,
+      errors: 3,
+      firstError: reason,
+    });
+  });
+
+  it('counts connections that the server closes', async () => {
+    const report = await run(await httpTarget((request) => request.socket.destroy()));
+    expect(report).toMatchObject({ requests: 0, errors: 3 });
+  });
+});
+
+describe('a load run over gRPC', () => {
+  const echo: UnaryHandler = (call, callback) => callback(null, call.request);
+
+  it('counts what a grpc-js server answers, without errors', async () => {
+    const report = await run(await grpcTarget(echo));
+    expect(report).toMatchObject({ errors: 0, firstError: undefined });
+    expect(report.requests).toBeGreaterThan(0);
+  });
+
+  it('waits for the window of a connection that it has filled', async () => {
+    // Eight messages of 16 000 bytes are twice what a fresh connection may send.
+    const report = await run(await grpcTarget(echo, 16_000));
+    expect(report).toMatchObject({ errors: 0, firstError: undefined });
+    expect(report.requests).toBeGreaterThan(8);
+  });
+
+  it('counts a call that fails as an error', async () => {
+    const report = await run(await grpcTarget((_, callback) => callback({ code: status.INTERNAL, details: 'no' })));
+    expect(report.requests).toBe(0);
+    expect(report.errors).toBe(2);
+    expect(report.firstError).toContain('an answer of 0 bytes, expected 105');
+  });
+
+  it('counts an answer of another length, and one of other bytes', async () => {
+    const longer = await run(await grpcTarget((_, callback) => callback(null, Buffer.alloc(101))));
+    expect(longer).toMatchObject({ requests: 0, errors: 2 });
+    const other = await run(await grpcTarget((_, callback) => callback(null, Buffer.alloc(100))));
+    expect(other).toMatchObject({ requests: 0, errors: 2, firstError: 'a message other than the one expected' });
+  });
+});
