@@ -7,6 +7,7 @@ import type { ModelInferRequest } from '../model/exchange.js';
 import { ModelRepository } from './model-repository.js';
 import { parseModelVersion } from './model-version.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
+import { serverStopping } from './server-stopping.js';
 import type { InferenceStatistics, ModelStatistics } from './statistics.js';
 
 export interface InferenceServerOptions {
@@ -100,8 +101,9 @@ export class InferenceServer {
   /** Runs a request. Never throws: whatever is wrong goes to the sink, possibly before this returns. */
   infer(request: ModelInferRequest, sink: ResponseSink): InflightRequest {
     try {
-      if (this.#state === 'exiting') throw new TritonError('UNAVAILABLE', 'Server exiting');
-      return this.repository.get(request.modelName, request.modelVersion).infer(request, sink);
+      const model = this.repository.get(request.modelName, request.modelVersion);
+      if (this.#state === 'exiting') throw serverStopping(request.id);
+      return model.infer(request, sink);
     } catch (error) {
       sink.fail(TritonError.from(error));
       return NOTHING_TO_CANCEL;
@@ -114,7 +116,7 @@ export class InferenceServer {
     return Promise.all(this.repository.entries().map(({ model }) => model.drain()));
   }
 
-  /** Fails whatever still waits. */
+  /** Fails whatever still waits or runs. */
   stop(): void {
     this.#state = 'exiting';
     for (const { model } of this.repository.entries()) model.stop(new TritonError('UNAVAILABLE', 'Server exiting'));

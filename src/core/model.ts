@@ -62,7 +62,7 @@ export class Model implements RequestOwner {
     return new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
-  /** Fails what still waits in the queue. */
+  /** Fails what still waits or runs. */
   stop(error: TritonError): void {
     this.#scheduler.stop(error);
   }

@@ -1,5 +1,5 @@
-// One accepted request on its way through queue and execution. It ends exactly once: whoever tries a second
-// time is told so and changes nothing.
+// One accepted request on its way through queue and execution. Its outcome is fixed once, by whoever is first;
+// its answer follows at once, or later where answers are held back to keep their order.
 
 import { TritonError } from '../errors.js';
 import type { Parameters } from '../model/callable.js';
@@ -30,8 +30,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   /** Moment when its execution began. */
   dispatchedAt = 0;
   entry: QueueEntry | undefined = undefined;
-  cancelled = false;
-  #ended = false;
+  #decided = false;
   #execution: Execution | undefined;
   #index = 0;
   readonly #owner: RequestOwner;
@@ -55,44 +54,53 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.#sink = place.sink;
   }
 
-  get ended(): boolean {
-    return this.#ended;
+  /** Fixes the outcome, which the caller then delivers. False when it was fixed before. */
+  decide(): boolean {
+    if (this.#decided) return false;
+    this.#decided = true;
+    this.#execution = undefined;
+    return true;
   }
 
   /** The request is number `index` of an execution that has begun. */
   executing(execution: Execution, index: number): void {
-    if (this.#ended) return;
+    if (this.#decided) return execution.cancel(index);
     this.#execution = execution;
     this.#index = index;
-    if (this.cancelled) execution.cancel(index);
+  }
+
+  /** Tells the execution, if there is one, that nobody waits for this request any more. */
+  abandon(): void {
+    this.#execution?.cancel(this.#index);
   }
 
   cancel(): void {
-    if (this.#ended || this.cancelled) return;
-    this.cancelled = true;
-    this.#execution?.cancel(this.#index);
+    if (this.#decided) return;
+    this.abandon();
     this.#owner.cancelled(this);
   }
 
-  /** Answers. False when the request had ended before. */
-  succeed(modelName: string, modelVersion: string, outputs: readonly InferTensor[]): boolean {
-    if (!this.#end()) return false;
-    this.#sink.respond({ modelName, modelVersion, id: this.id, parameters: undefined, outputs });
-    return true;
-  }
-
-  /** Refuses or fails. False when the request had ended before. */
-  fail(error: TritonError): boolean {
-    if (!this.#end()) return false;
-    this.#sink.fail(error);
-    return true;
-  }
-
-  #end(): boolean {
-    if (this.#ended) return false;
-    this.#ended = true;
-    this.#execution = undefined;
+  /** Delivers the outcome: an answer. */
+  succeed(modelName: string, modelVersion: string, outputs: readonly InferTensor[]): void {
     this.#owner.ended(this);
-    return true;
+    try {
+      this.#sink.respond({ modelName, modelVersion, id: this.id, parameters: undefined, outputs });
+    } catch (error) {
+      this.#refuse(TritonError.from(error));
+    }
+  }
+
+  /** Delivers the outcome: a refusal or failure. */
+  fail(error: TritonError): void {
+    this.#owner.ended(this);
+    this.#refuse(error);
+  }
+
+  #refuse(error: TritonError): void {
+    try {
+      this.#sink.fail(error);
+    } catch {
+      // The client of this sink is lost; the other requests of its batch must not be.
+    }
   }
 }

@@ -10,6 +10,7 @@ import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
 import { DATATYPE_BYTE_SIZE } from '../tensor/dtype.js';
 import { scanBytesElements } from '../tensor/raw.js';
 import { elementCount, formatShape, matchesShape } from '../tensor/shape.js';
+import { requestLabel } from './request-label.js';
 
 export interface ValidatedInputs {
   /** One place per declared input, in declaration order. */
@@ -26,7 +27,6 @@ const BATCH_NOTE =
 /** Throws INVALID_ARG. */
 export function validateRequest(request: ModelInferRequest, config: CompleteModelConfig): ValidatedInputs {
   const { name } = config;
-  checkRequestedOutputs(request, config);
   const inputs = arrangeInputs(request, config);
   let rows = 0;
   for (let i = 0; i < inputs.length; i++) {
@@ -50,7 +50,7 @@ export function validateRequest(request: ModelInferRequest, config: CompleteMode
 }
 
 function refuse(request: ModelInferRequest, message: string): TritonError {
-  return new TritonError('INVALID_ARG', `[request id: ${request.id || '<id_unknown>'}] ${message}`);
+  return new TritonError('INVALID_ARG', `${requestLabel(request.id)}${message}`);
 }
 
 function checkRequestedOutputs(request: ModelInferRequest, { name, outputs }: CompleteModelConfig): void {

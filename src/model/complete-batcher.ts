@@ -55,7 +55,9 @@ export function completeBatcher(batcher: DynamicBatcher, maxBatchSize: number, w
     throw new TritonError('INVALID_ARG', `Only one priority level is allowed when 'preserve_ordering' is true for ${where}`);
   }
   const policies = [...Object.values(priorityQueuePolicy), ...(defaultQueuePolicy === undefined ? [] : [defaultQueuePolicy])];
-  if (preserveOrdering && policies.some(({ timeoutAction }) => timeoutAction === 'DELAY')) {
+  // Without a timeout nothing is ever delayed, and Triton lets that pass.
+  const delays = policies.some(({ timeoutAction, defaultTimeoutMicroseconds }) => timeoutAction === 'DELAY' && defaultTimeoutMicroseconds > 0);
+  if (preserveOrdering && delays) {
     throw new TritonError('INVALID_ARG', `Queue policy can not have DELAY as timeout action when 'preserve_ordering' is true for ${where}`);
   }
   return {

@@ -38,13 +38,15 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
   }
   const batching = expectBoolean(config.batching ?? true, `config.batching of ${where}`);
   const maxBatchSize = expectInteger(config.maxBatchSize ?? 4, 1, MAX_INT32, `config.maxBatchSize of ${where}`);
+  // Checked even where batching: false leaves it without effect.
+  const batcher = config.batcher === null ? undefined : completeBatcher(config.batcher ?? {}, maxBatchSize, where);
   return {
     name,
     version,
     inputs: completeTensorSpecs(spec.inputs, 'input', where),
     outputs: completeTensorSpecs(spec.outputs, 'output', where),
     maxBatchSize: batching ? maxBatchSize : 0,
-    dynamicBatching: batching && config.batcher !== null ? completeBatcher(config.batcher ?? {}, maxBatchSize, where) : undefined,
+    dynamicBatching: batching ? batcher : undefined,
     instanceCount,
     concurrency: expectInteger(config.concurrency ?? 1, 1, MAX_INT32, `config.concurrency of ${where}`),
     decoupled,

@@ -8,6 +8,7 @@ import { convertElements, flattenNested, type Nested } from '../tensor/nested.js
 import { elementCount, formatShape, matchesShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from './complete-model-config.js';
+import { isPromiseLike } from './is-promise-like.js';
 import { nearest } from './nearest.js';
 
 /** One place per declared output, in declaration order; undefined where the callable gave none. */
@@ -42,8 +43,8 @@ function listedValues(list: readonly unknown[], { name, outputs }: CompleteModel
 }
 
 function namedValues(record: unknown, { name, outputs }: CompleteModelConfig): readonly unknown[] {
-  if (typeof record !== 'object' || record === null || ArrayBuffer.isView(record) || Tensor.is(record)) {
-    throw fail(`model '${name}' returned ${describe(record)}, expected a record of its outputs by name or a list in declaration order`);
+  if (!isRecord(record)) {
+    throw fail(`model '${name}' returned ${describe(record)}, expected a record of its outputs by name or a list in declaration order${hintFor(record)}`);
   }
   const names = outputs.map((spec) => spec.name);
   for (const key of Object.keys(record)) {
@@ -54,14 +55,28 @@ function namedValues(record: unknown, { name, outputs }: CompleteModelConfig): r
         (hint === undefined ? `declared are ${names.join(', ') || 'none'}` : `did you mean '${hint}'?`),
     );
   }
-  return names.map((key) => (record as Readonly<Record<string, unknown>>)[key]);
+  return names.map((key) => (Object.hasOwn(record, key) ? record[key] : undefined));
+}
+
+// Maps, generators and promises have no members of their own: taken for records they would be answers without outputs.
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Tensor.is(value)) return false;
+  return !isPromiseLike(value) && !(Symbol.iterator in value) && !(Symbol.asyncIterator in value);
+}
+
+function hintFor(result: unknown): string {
+  if (isPromiseLike(result)) return '; await it, or use Promise.all for a list of promises';
+  if (typeof result === 'object' && result !== null && 'next' in result) return '; only decoupled models may return generators';
+  return '';
 }
 
 function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'a list';
   if (typeof value !== 'object') return `a ${typeof value}`;
-  return `a ${value.constructor?.name ?? 'record'}`;
+  if (Tensor.is(value)) return 'a Tensor';
+  const tag = Object.prototype.toString.call(value).slice(8, -1);
+  return tag === 'Object' ? 'a record' : `a ${tag}`;
 }
 
 function resolveOutput(value: unknown, spec: CompleteTensorSpec, config: CompleteModelConfig, rows: number): Tensor {
@@ -84,7 +99,8 @@ function toTensor(value: unknown, spec: CompleteTensorSpec, config: CompleteMode
   const what = `output '${spec.name}' of model '${config.name}'`;
   if (ArrayBuffer.isView(value)) {
     if (DTYPES[spec.dtype].array === undefined || !isDataOf(spec.dtype, value)) {
-      throw fail(`${what} is a ${describe(value).slice(2)}, expected ${spec.dtype}; wrap it in a Tensor to have it converted`);
+      const hint = isBytesDtype(spec.dtype) ? 'a Tensor or an array of elements' : `${spec.dtype}; wrap it in a Tensor to have it converted`;
+      throw fail(`${what} is ${describe(value)}, expected ${hint}`);
     }
     const data = value as DataOf[Dtype] & ArrayBufferView;
     return new Tensor(spec.dtype, data, shapeOfFlat(data.length, spec, config, rows));
@@ -119,10 +135,13 @@ function shapeOfFlat(length: number, spec: CompleteTensorSpec, config: CompleteM
 }
 
 function castTensor(tensor: Tensor, spec: CompleteTensorSpec, config: CompleteModelConfig): Tensor {
-  if (tensor.dtype === spec.dtype) return tensor;
-  // Both are BYTES on the wire.
-  if (isBytesDtype(tensor.dtype) && isBytesDtype(spec.dtype)) return tensor;
   const what = `output '${spec.name}' of model '${config.name}'`;
+  // Both are BYTES on the wire.
+  if (isBytesDtype(tensor.dtype) && isBytesDtype(spec.dtype)) {
+    checkElements(tensor, what);
+    return tensor;
+  }
+  if (tensor.dtype === spec.dtype) return tensor;
   if (config.strict) throw fail(`${what} has dtype ${tensor.dtype}, expected ${spec.dtype} (strict: true)`);
   if (isBytesDtype(tensor.dtype) || isBytesDtype(spec.dtype)) {
     throw fail(`${what} has dtype ${tensor.dtype}, which does not convert to ${spec.dtype}`);
@@ -133,4 +152,13 @@ function castTensor(tensor: Tensor, spec: CompleteTensorSpec, config: CompleteMo
   } catch (error) {
     throw fail(`${what} has dtype ${tensor.dtype}, expected ${spec.dtype}: ${TritonError.from(error).message}`);
   }
+}
+
+/** A Tensor looks at its elements' array only; what is no bytes and no string in there would break the response. */
+function checkElements({ dtype, data }: Tensor, what: string): void {
+  const isElement = dtype === 'string' ? (value: unknown) => typeof value === 'string' : (value: unknown) => value instanceof Uint8Array;
+  const index = (data as readonly unknown[]).findIndex((value) => !isElement(value));
+  if (index < 0) return;
+  const expected = dtype === 'string' ? 'a string' : 'a Uint8Array';
+  throw fail(`${what} has element ${index} that is ${describe((data as readonly unknown[])[index])}, expected ${expected}`);
 }

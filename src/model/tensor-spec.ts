@@ -28,9 +28,11 @@ type NameAt<Spec, Position, Prefix extends string> = Spec extends { readonly nam
     ? `${Prefix}_${Counted[Position] & number}`
     : string;
 
-/** Declarations keyed by name, whichever form they were written in. */
+/** Declarations keyed by name, whichever form they were written in; by any name where they are known only at run time. */
 export type NamedSpecs<S extends TensorSpecs, Prefix extends string> = S extends readonly TensorSpec[]
-  ? { [K in Extract<keyof S, `${number}`> as NameAt<S[K], K, Prefix>]: S[K] }
+  ? number extends S['length']
+    ? Readonly<Record<string, S[number]>>
+    : { [K in Extract<keyof S, `${number}`> as NameAt<S[K], K, Prefix>]: S[K] }
   : S;
 
 type Simplify<T> = { [K in keyof T]: T[K] } & {};

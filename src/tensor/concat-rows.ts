@@ -13,7 +13,7 @@ export function concatRows<D extends Dtype>(tensors: readonly Tensor<D>[]): Tens
 function adjacent<D extends Dtype>(tensors: readonly Tensor<D>[]): Tensor<D> | undefined {
   const first = tensors[0];
   if (first === undefined || tensors.length === 1) return first;
-  if (!ArrayBuffer.isView(first.data)) return undefined;
+  if (!ArrayBuffer.isView(first.data) || first.shape.length === 0) return undefined;
   const start = first.data as unknown as Float32Array;
   const rest = first.shape.slice(1);
   let end = start.byteOffset;

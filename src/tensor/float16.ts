@@ -21,16 +21,19 @@ function table(): Float32Array {
   return binary16Table;
 }
 
+// The float32 bits of a double, cut off toward zero with the last bit set when something was lost. To round to the
+// nearest float32 first and then once more would round twice: up to a tie, and from the tie to even.
+function toOddFloat32Bits(value: number): number {
+  scratch.setFloat32(0, value);
+  const bits = scratch.getUint32(0);
+  const rounded = scratch.getFloat32(0);
+  if (rounded === value || !Number.isFinite(value) || !Number.isFinite(rounded)) return bits;
+  return ((Math.abs(rounded) > Math.abs(value) ? bits - 1 : bits) | 1) >>> 0;
+}
+
 /** Rounds a number to the nearest binary16 (ties to even); overflow gives an infinity. */
 export function toBinary16(value: number): number {
-  scratch.setFloat32(0, value);
-  // Rounding a double to float32 first could round twice: keep what float32 cannot hold as a sticky bit.
-  let bits32 = scratch.getUint32(0);
-  const rounded = scratch.getFloat32(0);
-  if (rounded !== value && Number.isFinite(value) && Number.isFinite(rounded)) {
-    if (Math.abs(rounded) > Math.abs(value)) bits32 -= 1;
-    bits32 |= 1;
-  }
+  const bits32 = toOddFloat32Bits(value);
   const sign = (bits32 >>> 16) & 0x8000;
   const exponent = (bits32 >>> 23) & 0xff;
   const fraction = bits32 & 0x7fffff;
@@ -73,15 +76,16 @@ export function decodeBfloat16(bits: Uint16Array): Float32Array {
   return new Float32Array(words.buffer);
 }
 
-/** Numbers to the nearest bfloat16 bits (ties to even). */
+/** Rounds a number to the nearest bfloat16 (ties to even); overflow gives an infinity. */
+export function toBfloat16(value: number): number {
+  const bits32 = toOddFloat32Bits(value);
+  if (Number.isNaN(value)) return (bits32 >>> 16) | 0x40;
+  return (bits32 + 0x7fff + ((bits32 >>> 16) & 1)) >>> 16;
+}
+
+/** Numbers to the nearest bfloat16 bits; what is out of range becomes an infinity. */
 export function encodeBfloat16(values: ArrayLike<number>): Uint16Array {
-  const singles = Float32Array.from(values);
-  const words = new Uint32Array(singles.buffer);
-  const bits = new Uint16Array(singles.length);
-  for (let i = 0; i < bits.length; i++) {
-    const word = words[i]!;
-    if (Number.isNaN(singles[i]!)) bits[i] = (word >>> 16) | 0x40;
-    else bits[i] = (word + 0x7fff + ((word >>> 16) & 1)) >>> 16;
-  }
+  const bits = new Uint16Array(values.length);
+  for (let i = 0; i < bits.length; i++) bits[i] = toBfloat16(values[i]!);
   return bits;
 }

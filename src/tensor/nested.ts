@@ -109,8 +109,13 @@ function toBytes(value: unknown, index: number): Uint8Array {
 }
 
 function unfit(dtype: Dtype, value: unknown, index: number, expected: string): TritonError {
-  const shown = typeof value === 'string' ? JSON.stringify(value) : String(value);
-  return new TritonError('INVALID_ARG', `element ${index} does not fit ${dtype}: expected ${expected}, got ${shown}`);
+  return new TritonError('INVALID_ARG', `element ${index} does not fit ${dtype}: expected ${expected}, got ${show(value)}`);
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+  if (typeof value === 'function' || (typeof value === 'object' && value !== null)) return Object.prototype.toString.call(value).slice(8, -1);
+  return String(value);
 }
 
 function isList(dtype: Dtype, value: unknown): value is ArrayLike<Nested> {

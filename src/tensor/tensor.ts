@@ -29,25 +29,21 @@ export class Tensor<D extends Dtype = Dtype> {
   declare readonly [BRAND]: true;
 
   /** Throws INVALID_ARG when data and dtype, or data and shape, do not belong together. */
-  constructor(dtype: D, data: DataOf[D], shape: readonly number[] = [data.length]) {
-    if (!Object.hasOwn(DTYPES, dtype)) {
-      throw new TritonError('INVALID_ARG', `unknown dtype ${String(dtype)}, expected one of ${Object.keys(DTYPES).join(', ')}`);
-    }
-    if (!isDataOf(dtype, data)) {
-      const expected = DTYPES[dtype].array?.name ?? (dtype === 'string' ? 'string[]' : 'Uint8Array[]');
-      const got = Object.prototype.toString.call(data).slice(8, -1);
-      throw new TritonError('INVALID_ARG', `unexpected data for a ${dtype} tensor. Expected ${expected}, got ${got}`);
-    }
-    for (const dim of shape) {
-      if (!Number.isSafeInteger(dim) || dim < 0) {
-        throw new TritonError('INVALID_ARG', `unexpected shape ${formatShape(shape)} of a tensor: dimensions are integers >= 0`);
+  constructor(dtype: D, data: DataOf[D], shape?: readonly number[]) {
+    // On the path of every request: one pass, no allocation, and what is wrong is worked out only when something is.
+    if (!isDataOf(dtype, data)) throw unfitData(dtype, data);
+    if (shape === undefined) {
+      shape = [data.length];
+    } else {
+      let count = 1;
+      let ordinary = true;
+      for (let axis = 0; axis < shape.length; axis++) {
+        const dim = shape[axis]!;
+        // True for all but very large dimensions.
+        if (dim !== dim >>> 0) ordinary = false;
+        count *= dim;
       }
-    }
-    if (elementCount(shape) !== data.length) {
-      throw new TritonError(
-        'INVALID_ARG',
-        `unexpected number of elements for a tensor of shape ${formatShape(shape)}. Expected ${elementCount(shape)}, got ${data.length}`,
-      );
+      if (!ordinary || count !== data.length || !Array.isArray(shape)) checkShape(shape, data.length);
     }
     this.dtype = dtype;
     this.data = data;
@@ -169,7 +165,8 @@ export class Tensor<D extends Dtype = Dtype> {
   strings(): string[] {
     if (this.dtype === 'string') return this.data as string[];
     if (this.dtype !== 'bytes') throw new TritonError('INVALID_ARG', `a ${this.dtype} tensor has no strings, only bytes and string have`);
-    const decoder = new TextDecoder();
+    // A byte order mark is a character like any other here, as it is for the dtype string.
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     return (this.data as Uint8Array[]).map((element) => decoder.decode(element));
   }
 
@@ -184,6 +181,27 @@ export class Tensor<D extends Dtype = Dtype> {
   }
 }
 Object.defineProperty(Tensor.prototype, BRAND, { value: true });
+
+function unfitData(dtype: Dtype, data: unknown): TritonError {
+  if (!Object.hasOwn(DTYPES, dtype)) {
+    return new TritonError('INVALID_ARG', `unknown dtype ${String(dtype)}, expected one of ${Object.keys(DTYPES).join(', ')}`);
+  }
+  const expected = DTYPES[dtype].array?.name ?? (dtype === 'string' ? 'string[]' : 'Uint8Array[]');
+  const got = Object.prototype.toString.call(data).slice(8, -1);
+  return new TritonError('INVALID_ARG', `unexpected data for a ${dtype} tensor. Expected ${expected}, got ${got}`);
+}
+
+function checkShape(shape: readonly number[], elements: number): void {
+  if (!Array.isArray(shape)) throw new TritonError('INVALID_ARG', `the shape of a tensor must be a list of integers, got ${typeof shape}`);
+  if (!shape.every((dim) => Number.isSafeInteger(dim) && dim >= 0)) {
+    throw new TritonError('INVALID_ARG', `unexpected shape ${formatShape(shape)} of a tensor: dimensions are integers >= 0`);
+  }
+  if (elementCount(shape) === elements) return;
+  throw new TritonError(
+    'INVALID_ARG',
+    `unexpected number of elements for a tensor of shape ${formatShape(shape)}. Expected ${elementCount(shape)}, got ${elements}`,
+  );
+}
 
 function viewOf<D extends Dtype>(data: DataOf[D], start: number, end: number): DataOf[D] {
   if (start === 0 && end === data.length) return data;

@@ -9,22 +9,27 @@ interface WithInputs {
   readonly inputs: readonly (InferTensor | undefined)[];
 }
 
+/**
+ * How a request relates to the first one of a batch. Both differences end the batch, but only another shape
+ * sends it before its delay is over, as Triton does.
+ */
+export type Compatibility = 'same' | 'other inputs' | 'other shape';
+
 /** Compares two validated requests of the model. */
-export function batchCompatibility(config: CompleteModelConfig): (first: WithInputs, next: WithInputs) => boolean {
+export function batchCompatibility(config: CompleteModelConfig): (first: WithInputs, next: WithInputs) => Compatibility {
   const open = config.inputs.flatMap(({ shape }, index) => (shape.includes(-1) ? [index] : []));
-  const optional = config.inputs.some((input) => input.optional);
+  const optional = config.inputs.flatMap((input, index) => (input.optional ? [index] : []));
   return (first, next) => {
-    if (optional) {
-      for (let i = 0; i < first.inputs.length; i++) {
-        if ((first.inputs[i] === undefined) !== (next.inputs[i] === undefined)) return false;
-      }
+    for (const index of optional) {
+      if ((first.inputs[index] === undefined) !== (next.inputs[index] === undefined)) return 'other inputs';
     }
     for (const index of open) {
       const a = first.inputs[index]?.shape;
       const b = next.inputs[index]?.shape;
       if (a === undefined || b === undefined) continue;
-      for (let axis = 1; axis < a.length; axis++) if (a[axis] !== b[axis]) return false;
+      // Validated shapes of one input have the same rank; the first dimension is the batch.
+      for (let axis = 1; axis < a.length; axis++) if (a[axis] !== b[axis]) return 'other shape';
     }
-    return true;
+    return 'same';
   };
 }

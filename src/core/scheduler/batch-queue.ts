@@ -4,9 +4,15 @@
 // instance is free, from the whole queue; none is formed ahead while the instance is busy.
 
 import { TritonError } from '../../errors.js';
-import { DEFAULT_QUEUE_POLICY, type CompleteDynamicBatcher, type CompleteQueuePolicy } from '../../model/complete-batcher.js';
+import {
+  DEFAULT_QUEUE_POLICY,
+  type CompleteDynamicBatcher,
+  type CompleteQueuePolicy,
+} from '../../model/complete-batcher.js';
+import { requestLabel } from '../request-label.js';
+import type { Compatibility } from './batch-compatibility.js';
 import { DeadlineHeap } from './deadline-heap.js';
-import { Ring } from './ring.js';
+import { LinkedList } from './linked-list.js';
 
 /** What the queue needs to know of a request. */
 export interface QueuedRequest {
@@ -22,21 +28,24 @@ export interface QueuedRequest {
   entry: QueueEntry | undefined;
 }
 
-/** A request's place in the queue. A request that leaves from the middle leaves its place behind, not `queued`. */
+/** A request's place in the queue. */
 export interface QueueEntry {
   readonly request: QueuedRequest;
   readonly level: Level;
   readonly enqueuedAt: number;
   readonly expiresAt: number;
-  queued: boolean;
+  readonly sequence: number;
+  list: LinkedList<QueueEntry>;
+  previous: QueueEntry | undefined;
+  next: QueueEntry | undefined;
+  heapIndex: number;
 }
 
 interface Level {
   readonly priority: number;
   readonly policy: CompleteQueuePolicy;
-  readonly waiting: Ring<QueueEntry>;
-  /** Expired requests of a level whose timeout action is DELAY: behind all unexpired ones of the level. */
-  readonly delayed: Ring<QueueEntry>;
+  /** Those that wait, then the expired ones whose timeout action is DELAY: behind all unexpired ones of the level. */
+  readonly lists: readonly [waiting: LinkedList<QueueEntry>, delayed: LinkedList<QueueEntry>];
   size: number;
 }
 
@@ -54,8 +63,8 @@ export interface BatchQueueOptions<R> {
   readonly maxBatchSize: number;
   /** Undefined: requests run alone, first come first served, without limits. */
   readonly batcher: CompleteDynamicBatcher | undefined;
-  /** Whether a request's tensors can be in one batch with another's. */
-  readonly compatible: (first: R, next: R) => boolean;
+  /** Whether a request's tensors can be in one batch with those of its first. */
+  readonly compare: (first: R, next: R) => Compatibility;
 }
 
 const IDLE = { kind: 'idle' } as const;
@@ -66,19 +75,20 @@ export class BatchQueue<R extends QueuedRequest> {
   readonly #largestPreferred: number;
   readonly #delay: number;
   readonly #batcher: CompleteDynamicBatcher | undefined;
-  readonly #compatible: (first: R, next: R) => boolean;
+  readonly #compare: (first: R, next: R) => Compatibility;
   /** Ascending priority: the most urgent level first. Created when first used. */
   readonly #levels: Level[] = [];
   readonly #deadlines = new DeadlineHeap<QueueEntry>();
   #size = 0;
+  #sequence = 0;
 
-  constructor({ maxBatchSize, batcher, compatible }: BatchQueueOptions<R>) {
+  constructor({ maxBatchSize, batcher, compare }: BatchQueueOptions<R>) {
     this.#maxRows = Math.max(1, maxBatchSize);
     this.#batcher = batcher;
     this.#preferred = new Set(batcher?.preferredBatchSize);
     this.#largestPreferred = Math.max(1, ...this.#preferred);
     this.#delay = (batcher?.maxQueueDelayMicroseconds ?? 0) / 1000;
-    this.#compatible = compatible;
+    this.#compare = compare;
   }
 
   /** Requests waiting. */
@@ -91,12 +101,22 @@ export class BatchQueue<R extends QueuedRequest> {
     const level = this.#levelOf(request.priority);
     const { maxQueueSize } = level.policy;
     if (maxQueueSize !== 0 && level.size >= maxQueueSize) {
-      throw new TritonError('UNAVAILABLE', `[request id: ${request.id || '<id_unknown>'}] Exceeds maximum queue size`);
+      throw new TritonError('UNAVAILABLE', `${requestLabel(request.id)}Exceeds maximum queue size`);
     }
     const timeout = timeoutOf(level.policy, request.timeoutMicroseconds);
-    const entry: QueueEntry = { request, level, enqueuedAt: now, expiresAt: timeout === 0 ? Infinity : now + timeout, queued: true };
+    const entry: QueueEntry = {
+      request,
+      level,
+      enqueuedAt: now,
+      expiresAt: timeout === 0 ? Infinity : now + timeout,
+      sequence: this.#sequence++,
+      list: level.lists[0],
+      previous: undefined,
+      next: undefined,
+      heapIndex: -1,
+    };
     request.entry = entry;
-    level.waiting.push(entry);
+    entry.list.push(entry);
     level.size++;
     this.#size++;
     if (timeout !== 0) this.#deadlines.push(entry);
@@ -104,26 +124,23 @@ export class BatchQueue<R extends QueuedRequest> {
 
   /** Takes a waiting request out. False when it was not waiting. */
   remove(request: R): boolean {
-    const { entry } = request;
-    if (entry === undefined || !entry.queued) return false;
-    this.#leave(entry);
+    if (request.entry === undefined) return false;
+    this.#leave(request.entry);
     return true;
   }
 
   /** Takes out the requests whose time to wait is over and that are to be refused; the others move behind. */
   expire(now: number): R[] {
     const refused: R[] = [];
-    for (let entry = this.#deadlines.popExpired(now); entry !== undefined; entry = this.#deadlines.popExpired(now)) {
-      const { level, request } = entry;
-      this.#leave(entry);
-      if (level.policy.timeoutAction === 'REJECT') {
-        refused.push(request as R);
+    for (let entry = this.#deadlines.first; entry !== undefined && entry.expiresAt <= now; entry = this.#deadlines.first) {
+      if (entry.level.policy.timeoutAction === 'REJECT') {
+        this.#leave(entry);
+        refused.push(entry.request as R);
       } else {
-        const delayed: QueueEntry = { request, level, enqueuedAt: entry.enqueuedAt, expiresAt: Infinity, queued: true };
-        request.entry = delayed;
-        level.delayed.push(delayed);
-        level.size++;
-        this.#size++;
+        this.#deadlines.remove(entry);
+        entry.list.remove(entry);
+        entry.list = entry.level.lists[1];
+        entry.list.push(entry);
       }
     }
     return refused;
@@ -131,26 +148,19 @@ export class BatchQueue<R extends QueuedRequest> {
 
   /** When {@link expire} has something to do next; Infinity for never. */
   nextExpiry(): number {
-    return this.#deadlines.peek()?.expiresAt ?? Infinity;
+    return this.#deadlines.first?.expiresAt ?? Infinity;
   }
 
   /** What a free instance should do. Call {@link expire} first: expired requests are taken for waiting ones here. */
   next(now: number): Decision<R> {
     if (this.#size === 0) return IDLE;
-    if (this.#batcher === undefined) return this.#takeOne();
+    if (this.#batcher === undefined) return this.#take(1, 'single');
     return this.#takeBatch(now);
   }
 
   /** Empties the queue, most urgent first. */
   drain(): R[] {
-    const drained: R[] = [];
-    for (let entry = this.#shift(); entry !== undefined; entry = this.#shift()) drained.push(entry.request as R);
-    return drained;
-  }
-
-  #takeOne(): Decision<R> {
-    const { request } = this.#shift()!;
-    return { kind: 'run', batch: [request as R], rows: request.rows, reason: 'single' };
+    return this.#takeFirst(this.#size);
   }
 
   #takeBatch(now: number): Decision<R> {
@@ -158,28 +168,38 @@ export class BatchQueue<R extends QueuedRequest> {
     let count = 0;
     let rows = 0;
     let oldest = Infinity;
-    // The cut at the best preferred size so far.
-    let best = { count: 0, rows: 0 };
-    let closed: ReleaseReason | undefined;
+    // The cut at the best preferred size so far, or before the first request that passes the largest one.
+    let best = 0;
+    let bestRows = 0;
+    let closed: 'full' | 'shape' | undefined;
 
-    scan: for (const level of this.#levels) {
-      for (const ring of [level.waiting, level.delayed]) {
-        for (let index = 0; index < ring.length; index++) {
-          const entry = ring.at(index)!;
-          if (!entry.queued) continue;
+    scan: for (const { lists } of this.#levels) {
+      for (const list of lists) {
+        for (let entry = list.first; entry !== undefined; entry = entry.next) {
           const request = entry.request as R;
+          const grown = rows + request.rows;
           if (first === undefined) {
             first = request;
           } else {
-            if (best.count === 0 && rows + request.rows > this.#largestPreferred) best = { count, rows };
-            if (rows + request.rows > this.#maxRows) closed = 'full';
-            else if (!this.#compatible(first, request)) closed = 'shape';
+            if (best === 0 && grown > this.#largestPreferred) {
+              best = count;
+              bestRows = rows;
+            }
+            if (grown > this.#maxRows) closed = 'full';
+            else {
+              const compatibility = this.#compare(first, request);
+              if (compatibility === 'other inputs') break scan;
+              if (compatibility === 'other shape') closed = 'shape';
+            }
             if (closed !== undefined) break scan;
           }
           count++;
-          rows += request.rows;
+          rows = grown;
           if (entry.enqueuedAt < oldest) oldest = entry.enqueuedAt;
-          if (this.#preferred.has(rows)) best = { count, rows };
+          if (this.#preferred.has(rows)) {
+            best = count;
+            bestRows = rows;
+          }
           if (rows >= this.#maxRows) {
             closed = 'full';
             break scan;
@@ -188,43 +208,44 @@ export class BatchQueue<R extends QueuedRequest> {
       }
     }
 
-    const delayPassed = this.#delay !== 0 && now - oldest >= this.#delay;
-    if (best.count !== 0 && !delayPassed) return this.#take(best.count, best.rows, best.rows >= this.#maxRows ? 'full' : 'preferred');
-    if (closed !== undefined) return this.#take(count, rows, closed);
-    if (rows >= this.#largestPreferred) return this.#take(count, rows, 'preferred');
-    if (this.#delay === 0) return this.#take(count, rows, 'idle');
-    if (delayPassed) return this.#take(count, rows, 'delay');
+    // The same sum as `until` below, so that the answer at that very moment is not to wait again.
+    const delayPassed = this.#delay !== 0 && now >= oldest + this.#delay;
+    if (best !== 0 && !delayPassed) return this.#take(best, bestRows >= this.#maxRows ? 'full' : 'preferred');
+    if (closed !== undefined) return this.#take(count, closed);
+    if (rows >= this.#largestPreferred) return this.#take(count, 'preferred');
+    if (this.#delay === 0) return this.#take(count, 'idle');
+    if (delayPassed) return this.#take(count, 'delay');
     return { kind: 'wait', until: Math.min(oldest + this.#delay, this.nextExpiry()) };
   }
 
-  #take(count: number, rows: number, reason: ReleaseReason): Decision<R> {
-    const batch: R[] = [];
-    for (let i = 0; i < count; i++) batch.push(this.#shift()!.request as R);
+  #take(count: number, reason: ReleaseReason): Decision<R> {
+    const batch = this.#takeFirst(count);
+    let rows = 0;
+    for (let i = 0; i < batch.length; i++) rows += batch[i]!.rows;
     return { kind: 'run', batch, rows, reason };
   }
 
-  /** The next waiting entry in scanning order, taken out. */
-  #shift(): QueueEntry | undefined {
-    for (const level of this.#levels) {
-      for (const ring of [level.waiting, level.delayed]) {
-        for (let entry = ring.shift(); entry !== undefined; entry = ring.shift()) {
-          if (!entry.queued) continue;
+  /** Takes out the first `count` requests in scanning order. */
+  #takeFirst(count: number): R[] {
+    const taken: R[] = [];
+    if (count === 0) return taken;
+    for (const { lists } of this.#levels) {
+      for (const list of lists) {
+        for (let entry = list.first; entry !== undefined; entry = list.first) {
           this.#leave(entry);
-          return entry;
+          if (taken.push(entry.request as R) === count) return taken;
         }
       }
     }
-    return undefined;
+    return taken;
   }
 
   #leave(entry: QueueEntry): void {
-    entry.queued = false;
+    entry.list.remove(entry);
+    this.#deadlines.remove(entry);
+    entry.request.entry = undefined;
     entry.level.size--;
     this.#size--;
-    entry.request.entry = undefined;
-    // Places left behind must not pile up while nothing is taken.
-    dropLeftBehind(entry.level.waiting);
-    dropLeftBehind(entry.level.delayed);
   }
 
   #levelOf(asked: number): Level {
@@ -234,15 +255,12 @@ export class BatchQueue<R extends QueuedRequest> {
     while (index < this.#levels.length && this.#levels[index]!.priority < priority) index++;
     const found = this.#levels[index];
     if (found?.priority === priority) return found;
-    const policy = this.#batcher?.priorityQueuePolicy[priority] ?? this.#batcher?.defaultQueuePolicy ?? DEFAULT_QUEUE_POLICY;
-    const level: Level = { priority, policy, waiting: new Ring(), delayed: new Ring(), size: 0 };
+    const policy =
+      this.#batcher?.priorityQueuePolicy[priority] ?? this.#batcher?.defaultQueuePolicy ?? DEFAULT_QUEUE_POLICY;
+    const level: Level = { priority, policy, lists: [new LinkedList(), new LinkedList()], size: 0 };
     this.#levels.splice(index, 0, level);
     return level;
   }
-}
-
-function dropLeftBehind(ring: Ring<QueueEntry>): void {
-  for (let head = ring.at(0); head !== undefined && !head.queued; head = ring.at(0)) ring.shift();
 }
 
 // Milliseconds; 0 for none. A request's own timeout can only shorten the default.

@@ -4,21 +4,35 @@
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import type { Execution, ExecutionDone, ExecutionResult, ExecutionTimes, ModelInstance } from '../instance/model-instance.js';
+import type {
+  Execution,
+  ExecutionDone,
+  ExecutionResult,
+  ExecutionTimes,
+  ModelInstance,
+} from '../instance/model-instance.js';
 import type { PendingRequest } from '../pending-request.js';
+import { serverStopping } from '../server-stopping.js';
 import type { FailureReason, InferenceStatistics } from '../statistics.js';
 import { AnswerOrder } from './answer-order.js';
-import { BatchQueue, type Decision } from './batch-queue.js';
 import { batchCompatibility } from './batch-compatibility.js';
+import { BatchQueue, type Decision } from './batch-queue.js';
 
 /** Delays shorter than this many milliseconds are waited out by polling: a timer's floor is about 1.1 ms. */
 const SHORTEST_TIMER = 1.5;
 /** setTimeout's longest delay. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
+const NO_TIMES: ExecutionTimes = { computeInput: 0, computeInfer: 0, computeOutput: 0 };
+
 interface Slot {
   readonly instance: ModelInstance;
   running: number;
+}
+
+/** An execution under way. An abandoned one has let go of its requests. */
+interface Run {
+  batch: readonly PendingRequest[];
 }
 
 export class BatchScheduler {
@@ -28,10 +42,11 @@ export class BatchScheduler {
   readonly #slots: Slot[] = [];
   readonly #order: AnswerOrder | undefined;
   readonly #modelVersion: string;
-  #nextSlot = 0;
+  readonly #running = new Set<Run>();
+  /** Index of the slot whose turn it is. */
+  #turn = 0;
   #immediate: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
-  readonly #running = new Set<readonly PendingRequest[]>();
   #stopping = false;
 
   constructor(config: CompleteModelConfig, statistics: InferenceStatistics) {
@@ -42,14 +57,14 @@ export class BatchScheduler {
     this.#queue = new BatchQueue<PendingRequest>({
       maxBatchSize: config.maxBatchSize,
       batcher: config.dynamicBatching,
-      compatible: batchCompatibility(config),
+      compare: batchCompatibility(config),
     });
   }
 
   /** Starts using an instance. */
   addInstance(instance: ModelInstance): void {
     this.#slots.push({ instance, running: 0 });
-    this.#wake();
+    this.#wakeIfWaiting();
   }
 
   /** Stops giving batches to an instance. */
@@ -60,15 +75,14 @@ export class BatchScheduler {
 
   /** Takes ownership of the request. */
   enqueue(request: PendingRequest): void {
-    if (this.#stopping) {
-      request.fail(new TritonError('UNAVAILABLE', `[request id: ${request.id || '<id_unknown>'}] Server is stopping, scheduler for model has stopped accepting new inference requests`));
-      return;
-    }
+    const now = request.startedAt;
+    if (this.#stopping) return this.#refuse(request, serverStopping(request.id));
+    // Those that should be gone by now must not count towards the limits of the queue.
+    if (this.#queue.nextExpiry() <= now) this.#rejectExpired(now);
     try {
-      this.#queue.enqueue(request, request.startedAt);
+      this.#queue.enqueue(request, now);
     } catch (error) {
-      request.fail(TritonError.from(error));
-      return;
+      return this.#refuse(request, TritonError.from(error));
     }
     this.#statistics.pending++;
     this.#order?.takeTurn(request);
@@ -77,7 +91,11 @@ export class BatchScheduler {
 
   /** The client of a request is gone: it is over, whether it waited or ran. */
   cancelled(request: PendingRequest): void {
-    if (this.#queue.remove(request)) this.#statistics.pending--;
+    if (this.#queue.remove(request)) {
+      this.#statistics.pending--;
+      // It may have been what kept those behind it out of the batch that waits.
+      this.#wakeIfWaiting();
+    }
     this.#fail(request, new TritonError('CANCELLED', ''), 'CANCELED');
   }
 
@@ -86,18 +104,26 @@ export class BatchScheduler {
     this.#stopping = true;
   }
 
-  /** Fails what still waits or runs, and lets go of the timer. Executions under way are abandoned. */
+  /** Fails what still waits or runs, and lets go of the timer. Executions under way are cancelled and abandoned. */
   stop(error: TritonError): void {
     this.#stopping = true;
     this.#disarm();
+    clearImmediate(this.#immediate);
+    this.#immediate = undefined;
     for (const request of this.#queue.drain()) {
       this.#statistics.pending--;
       this.#fail(request, error, 'OTHER');
     }
-    for (const batch of this.#running) {
-      for (const request of batch) if (!request.ended && !request.cancelled) this.#fail(request, error, 'OTHER');
+    for (const run of this.#running) {
+      const { batch } = run;
+      this.#running.delete(run);
+      // A callable that never settles must not keep its requests alive.
+      run.batch = [];
+      for (const request of batch) {
+        request.abandon();
+        this.#fail(request, error, 'OTHER');
+      }
     }
-    this.#running.clear();
   }
 
   // Decides at the end of the current turn of the event loop, so that requests that arrived together are seen together.
@@ -108,39 +134,38 @@ export class BatchScheduler {
     });
   }
 
-  #dispatch(): void {
-    this.#disarm();
-    const now = performance.now();
-    this.#rejectExpired(now);
-    // Each instance gets at most one batch here: one that computes in this very thread must not keep the
-    // event loop from everything else while the queue lasts.
-    for (let free = this.#freeSlot(); free !== undefined; free = this.#freeSlot()) {
-      const decision = this.#queue.next(now);
-      if (decision.kind === 'run') {
-        if (this.#execute(free, decision)) return this.#wakeIfWaiting();
-        continue;
-      }
-      if (decision.kind === 'wait') this.#arm(decision.until, now);
-      return;
-    }
-    if (this.#queue.nextExpiry() !== Infinity) this.#arm(this.#queue.nextExpiry(), now);
-  }
-
   #wakeIfWaiting(): void {
     if (this.#queue.size > 0) this.#wake();
   }
 
-  /** The next free instance, in turn. */
+  #dispatch(): void {
+    this.#disarm();
+    const now = performance.now();
+    this.#rejectExpired(now);
+    for (let slot = this.#freeSlot(); slot !== undefined; slot = this.#freeSlot()) {
+      const decision = this.#queue.next(now);
+      if (decision.kind === 'wait') return this.#dispatchAt(decision.until, now);
+      if (decision.kind === 'idle') return;
+      this.#turn = this.#slots.indexOf(slot) + 1;
+      // At most one batch of a callable that computes in this very thread: it must not keep the event loop
+      // from everything else while the queue lasts.
+      if (this.#execute(slot, decision)) return this.#wakeIfWaiting();
+    }
+    // Every instance is busy. A refusal need not be punctual to the microsecond.
+    const expiry = this.#queue.nextExpiry();
+    if (expiry !== Infinity) this.#arm(Math.ceil(expiry - now));
+  }
+
+  /** The least busy instance that has room for a batch, in turn among equals. */
   #freeSlot(): Slot | undefined {
     const count = this.#slots.length;
-    for (let tried = 0; tried < count; tried++) {
-      const slot = this.#slots[(this.#nextSlot + tried) % count]!;
-      if (slot.running < this.#config.concurrency) {
-        this.#nextSlot = (this.#nextSlot + tried + 1) % count;
-        return slot;
-      }
+    let best: Slot | undefined;
+    for (let i = 0; i < count; i++) {
+      const slot = this.#slots[(this.#turn + i) % count]!;
+      if (slot.running === 0) return slot;
+      if (slot.running < (best?.running ?? this.#config.concurrency)) best = slot;
     }
-    return undefined;
+    return best;
   }
 
   /** Runs a batch; true when it ended before returning, that is: when it was computed in this thread. */
@@ -148,16 +173,16 @@ export class BatchScheduler {
     const dispatchedAt = performance.now();
     this.#statistics.pending -= batch.length;
     for (const request of batch) request.dispatchedAt = dispatchedAt;
+    const run: Run = { batch };
+    this.#running.add(run);
     slot.running++;
-    this.#running.add(batch);
     let ended = false;
     const done: ExecutionDone = (results, times) => {
       if (ended) return;
       ended = true;
       slot.running--;
-      if (!this.#running.delete(batch)) return;
-      this.#statistics.recordExecution(rows, times);
-      for (let i = 0; i < batch.length; i++) this.#finish(batch[i]!, results[i]!, times);
+      if (!this.#running.delete(run)) return;
+      this.#finish(run.batch, rows, results, times);
       this.#wakeIfWaiting();
     };
     let execution: Execution;
@@ -165,28 +190,52 @@ export class BatchScheduler {
       execution = slot.instance.execute(batch, done);
     } catch (error) {
       const failure = { kind: 'error', error: TritonError.from(error) } as const;
-      done(batch.map(() => failure), { computeInput: 0, computeInfer: 0, computeOutput: 0 });
+      done(
+        batch.map(() => failure),
+        NO_TIMES,
+      );
       return true;
     }
     if (!ended) for (let i = 0; i < batch.length; i++) batch[i]!.executing(execution, i);
     return ended;
   }
 
-  #finish(request: PendingRequest, result: ExecutionResult, times: ExecutionTimes): void {
-    if (request.ended || request.cancelled) return;
-    if (result.kind === 'error') return this.#fail(request, result.error, 'BACKEND');
-    this.#statistics.recordSuccess(request.rows, performance.now() - request.startedAt, request.dispatchedAt - request.startedAt, times);
-    const { name } = this.#config;
-    const answer = () => void request.succeed(name, this.#modelVersion, result.outputs);
-    if (this.#order === undefined) answer();
-    else this.#order.answer(request, answer);
+  #finish(batch: readonly PendingRequest[], rows: number, results: readonly ExecutionResult[], times: ExecutionTimes): void {
+    const now = performance.now();
+    this.#statistics.recordExecution(rows, times);
+    for (let i = 0; i < batch.length; i++) {
+      const request = batch[i]!;
+      const result = results[i];
+      if (result === undefined) {
+        const message = `this is a bug in TSTriton: an instance answered ${results.length} of ${batch.length} requests`;
+        this.#fail(request, new TritonError('INTERNAL', message), 'BACKEND');
+      } else if (result.kind === 'error') {
+        this.#fail(request, result.error, 'BACKEND');
+      } else if (request.decide()) {
+        const { startedAt, dispatchedAt } = request;
+        this.#statistics.recordSuccess(request.rows, now - startedAt, dispatchedAt - startedAt, times);
+        this.#succeed(request, result.outputs);
+      }
+    }
   }
 
+  #succeed(request: PendingRequest, outputs: Parameters<PendingRequest['succeed']>[2]): void {
+    const { name } = this.#config;
+    if (this.#order === undefined) request.succeed(name, this.#modelVersion, outputs);
+    else this.#order.answer(request, () => request.succeed(name, this.#modelVersion, outputs));
+  }
+
+  /** The failure of an accepted request; nothing when its outcome is fixed already. */
   #fail(request: PendingRequest, error: TritonError, reason: FailureReason): void {
+    if (!request.decide()) return;
     this.#statistics.recordFailure(reason, performance.now() - request.startedAt);
-    const answer = () => void request.fail(error);
-    if (this.#order === undefined) answer();
-    else this.#order.answer(request, answer);
+    if (this.#order === undefined) request.fail(error);
+    else this.#order.answer(request, () => request.fail(error));
+  }
+
+  /** Turns away a request that never was accepted: it appears in no statistic. */
+  #refuse(request: PendingRequest, error: TritonError): void {
+    if (request.decide()) request.fail(error);
   }
 
   #rejectExpired(now: number): void {
@@ -196,10 +245,14 @@ export class BatchScheduler {
     }
   }
 
-  #arm(until: number, now: number): void {
+  #dispatchAt(until: number, now: number): void {
     const delay = until - now;
     if (delay < SHORTEST_TIMER) this.#wake();
-    else this.#timer = setTimeout(() => this.#dispatch(), Math.min(Math.floor(delay), LONGEST_TIMER));
+    else this.#arm(Math.floor(delay));
+  }
+
+  #arm(milliseconds: number): void {
+    this.#timer = setTimeout(() => this.#dispatch(), Math.min(milliseconds, LONGEST_TIMER));
   }
 
   #disarm(): void {

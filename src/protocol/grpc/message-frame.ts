@@ -22,6 +22,15 @@ export function wholeMessage(chunk: Buffer, maxMessageSize: number): Buffer | un
   return chunk.readUInt32BE(1) === length && length <= maxMessageSize ? chunk.subarray(MESSAGE_PREFIX_BYTES) : undefined;
 }
 
+/** A message with its prefix. */
+export function frameMessage(message: Uint8Array): Buffer {
+  const frame = Buffer.allocUnsafe(MESSAGE_PREFIX_BYTES + message.byteLength);
+  frame[0] = 0;
+  frame.writeUInt32BE(message.byteLength, 1);
+  frame.set(message, MESSAGE_PREFIX_BYTES);
+  return frame;
+}
+
 /** Cuts the bytes of one direction of a call into messages. */
 export class MessageFrameReader {
   readonly #maxMessageSize: number;

@@ -5,10 +5,13 @@
 
 import { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/callable.js';
+import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
 import { DATATYPE_BYTE_SIZE, type Datatype } from '../../tensor/dtype.js';
 import { jsonElements, parseJson } from '../json/json-parser.js';
 import { JsonDouble, JsonObject, type JsonArray, type JsonInteger, type JsonValue } from '../json/json-value.js';
+import type { BinaryOutputs } from './binary-outputs.js';
+import { decodeRawRequest } from './decode-raw-request.js';
 import { parseHeaderLength } from './header-length.js';
 import {
   arrayMember,
@@ -19,13 +22,13 @@ import {
   member,
   parameterNumber,
   stringMember,
-  unparsable,
 } from './json-members.js';
-import type { BinaryOutputs } from './binary-outputs.js';
 import { readTensorData } from './read-tensor-data.js';
 
 export interface InferBody {
-  readonly modelName: string;
+  /** Of the model that the request is for. */
+  readonly config: CompleteModelConfig;
+  /** As in the path; '' asks for the latest. */
   readonly modelVersion: string;
   readonly body: Buffer;
   /** The header Inference-Header-Content-Length as it came; undefined without it. */
@@ -40,30 +43,31 @@ export interface DecodedInferRequest {
 }
 
 /** Throws INVALID_ARG for what is malformed and UNSUPPORTED for extensions that are not served. Inputs may be views of the body. */
-export function decodeInferRequest({ modelName, modelVersion, body, headerLength, maxInputSize }: InferBody): DecodedInferRequest {
+export function decodeInferRequest({ config, modelVersion, body, headerLength, maxInputSize }: InferBody): DecodedInferRequest {
   const jsonLength = parseHeaderLength(headerLength, body.length);
+  if (jsonLength === 0) {
+    return { request: decodeRawRequest({ config, modelVersion, body, maxInputSize }), binaryOutputs: { byDefault: true, listed: undefined } };
+  }
   checkJsonSize(jsonLength, maxInputSize);
   const json = parseJson(body, 0, jsonLength);
   const id = member(json, 'id');
-  const fields: RequestFields = {
-    id: id === undefined ? '' : expectString(id, 'id'),
-    ...readParameters(member(json, 'parameters')),
-  };
-  const reader = new InputReader(modelName, body, jsonLength, maxInputSize);
+  const idText = id === undefined ? '' : expectString(id, 'id');
+  const { parameters, priority, timeoutMicroseconds, binaryByDefault } = readParameters(member(json, 'parameters'));
+  const reader = new InputReader(config.name, body, jsonLength, maxInputSize);
   const inputs = reader.readAll(arrayMember(json, 'inputs'));
   const listed = readOutputs(json);
   return {
     request: {
-      modelName,
+      modelName: config.name,
       modelVersion,
-      id: fields.id,
-      parameters: fields.parameters,
+      id: idText,
+      parameters,
       inputs,
       outputs: listed === undefined ? [] : [...listed.keys()],
-      priority: fields.priority,
-      timeoutMicroseconds: fields.timeoutMicroseconds,
+      priority,
+      timeoutMicroseconds,
     },
-    binaryOutputs: { byDefault: fields.binaryByDefault, listed },
+    binaryOutputs: { byDefault: binaryByDefault, listed },
   };
 }
 
@@ -82,10 +86,6 @@ interface RequestParameters {
   readonly priority: number;
   readonly timeoutMicroseconds: number;
   readonly binaryByDefault: boolean;
-}
-
-interface RequestFields extends RequestParameters {
-  readonly id: string;
 }
 
 const NO_PARAMETERS: RequestParameters = { parameters: undefined, priority: 0, timeoutMicroseconds: 0, binaryByDefault: false };

@@ -14,9 +14,8 @@ export function readTensorData(data: JsonArray, name: string, datatype: Datatype
     case 'BOOL':
       return readBooleans(data, count);
     case 'FP32':
-      return readDoubles(data, count, (bytes) => new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2), 4);
     case 'FP64':
-      return readDoubles(data, count, (bytes) => new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length >> 3), 8);
+      return readDoubles(data, count, datatype);
     case 'INT8':
     case 'INT16':
     case 'INT32':
@@ -75,17 +74,18 @@ function isNumberStart(byte: number): boolean {
   return (byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x4e || byte === 0x49;
 }
 
-const POWERS_OF_TEN = Float64Array.from({ length: 16 }, (_, exponent) => Number(`1e${exponent}`));
+// Powers of ten that are exact in a double.
+const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
+/** Beyond the relative error of what {@link readDoubles} makes of more than 15 digits. */
+const TOLERANCE = 2 ** -48;
 
-function readDoubles(
-  data: JsonArray,
-  count: number,
-  view: (bytes: Buffer) => Float32Array | Float64Array,
-  byteSize: number,
-): Uint8Array {
+function readDoubles(data: JsonArray, count: number, datatype: 'FP32' | 'FP64'): Uint8Array {
   const { bytes, end } = data;
-  const values = allocate(data, count, byteSize);
-  const target = view(values);
+  const single = datatype === 'FP32';
+  const values = allocate(data, count, single ? 4 : 8);
+  const target = single
+    ? new Float32Array(values.buffer, values.byteOffset, values.length >> 2)
+    : new Float64Array(values.buffer, values.byteOffset, values.length >> 3);
   let index = 0;
   for (let pos = nextElement(bytes, data.start, end); pos < end; pos = nextElement(bytes, pos, end)) {
     if (index >= count) throw wrongCount();
@@ -94,21 +94,40 @@ function readDoubles(
     if (!isNumberStart(byte)) throw wrongType(NOT_NUMBER);
     const negative = byte === 0x2d;
     if (negative) byte = bytes[++pos]!;
-    // Digits and a point; up to 15 digits the quotient is the nearest double.
     const digits = pos;
     let mantissa = 0;
-    let point = -1;
+    let scale = 0;
+    let integer = true;
     for (;;) {
       if (byte >= 0x30 && byte <= 0x39) mantissa = mantissa * 10 + (byte - 0x30);
-      else if (byte === 0x2e) point = pos;
+      else if (byte === 0x2e) scale = pos;
       else break;
       byte = bytes[++pos]!;
     }
+    const length = pos - digits;
+    if (scale > 0) {
+      integer = false;
+      scale -= pos - 1;
+    }
+    if ((byte | 0x20) === 0x65) {
+      integer = false;
+      byte = bytes[++pos]!;
+      const negativeExponent = byte === 0x2d;
+      if (negativeExponent || byte === 0x2b) byte = bytes[++pos]!;
+      let exponent = 0;
+      for (; byte >= 0x30 && byte <= 0x39; byte = bytes[++pos]!) exponent = exponent * 10 + (byte - 0x30);
+      scale += negativeExponent ? -exponent : exponent;
+    }
     let value: number;
-    if (pos - digits <= 15 && (byte === 0x2c || byte === 0x5d || byte <= 0x20)) {
-      value = point < 0 ? mantissa : mantissa / POWERS_OF_TEN[pos - point - 1]!;
+    if (length > 0 && length <= 24 && scale >= -22 && scale <= 22) {
+      value = scale < 0 ? mantissa / POWERS_OF_TEN[-scale]! : mantissa * POWERS_OF_TEN[scale]!;
+      // Up to 15 digits are exact, so that this is the nearest double. With more it may miss that by a little, which
+      // is of no matter where the nearest float is the same all around.
+      if (length > 15 && !(single && Math.fround(value * (1 - TOLERANCE)) === Math.fround(value * (1 + TOLERANCE)))) {
+        value = Number(bytes.toString('latin1', digits, pos));
+      }
       // `-0` is the integer 0; `-0.0` is negative zero.
-      if (negative && (value !== 0 || point >= 0)) value = -value;
+      if (negative && !(integer && value === 0)) value = -value;
     } else {
       pos = numberEnd(bytes, pos);
       value = doubleAt(bytes, start, pos);

@@ -1,17 +1,12 @@
 // JSON as Triton reads it (rapidjson with kParseNanAndInfFlag): NaN, Infinity and Inf are numbers, integers keep 64
-// bits, the first of equal keys wins, a byte order mark and trailing NULs are ignored, and errors carry rapidjson's
-// texts with the offset. Stricter than Triton where that would pass on garbage: strings must be valid UTF-8 without
+// bits, the first of equal keys wins, a byte order mark is skipped, a NUL after the value ends the text, and
+// errors carry rapidjson's texts with the offset. Stricter than Triton where that would pass on garbage: strings must be valid UTF-8 without
 // lone surrogates. Nesting needs no recursion.
 
-import { isUtf8 } from 'node:buffer';
-
-import { TritonError } from '../../errors.js';
-import { asciiAt, hexAt, unescapedAt } from './json-string.js';
-import { doubleAt, ESCAPED, isDigit, skipSpace, smallIntegerAt, STRING_CLASS } from './json-text.js';
+import { HAS_UTF8, JsonScanner, PLAIN } from './json-scanner.js';
+import { asciiAt, unescapedAt } from './json-string.js';
+import { doubleAt, skipSpace, smallIntegerAt } from './json-text.js';
 import { JsonArray, JsonDouble, JsonObject, type JsonValue } from './json-value.js';
-
-/** Deeper nesting is refused. */
-export const MAX_JSON_DEPTH = 10_000;
 
 /** Parses one JSON value from `start` to `end`. Throws INVALID_ARG with rapidjson's text and the offset from `start`. */
 export function parseJson(bytes: Buffer, start = 0, end: number = bytes.length): JsonValue {
@@ -23,70 +18,52 @@ export function jsonElements(array: JsonArray): readonly JsonValue[] {
   return array.objects ?? new JsonParser(array.bytes, array.start, array.end).elements();
 }
 
-/** Which kinds of bytes the string had that was scanned last. */
-const PLAIN = 0;
-const HAS_ESCAPES = 1;
-const HAS_UTF8 = 2;
-
-class JsonParser {
-  readonly #bytes: Buffer;
-  readonly #start: number;
-  readonly #end: number;
-  #pos: number;
-  #stringKind = PLAIN;
-  #utf8Checked = false;
-
-  constructor(bytes: Buffer, start: number, end: number) {
-    this.#bytes = bytes;
-    this.#start = start;
-    this.#end = end;
-    this.#pos = start;
-  }
-
+class JsonParser extends JsonScanner {
   document(): JsonValue {
-    const bytes = this.#bytes;
-    if (bytes[this.#pos] === 0xef && bytes[this.#pos + 1] === 0xbb && bytes[this.#pos + 2] === 0xbf) this.#pos += 3;
-    this.#skipSpace();
-    if (this.#pos >= this.#end || bytes[this.#pos] === 0) throw this.#error('The document is empty.', this.#pos);
+    const bytes = this.bytes;
+    if (bytes[this.pos] === 0xef && bytes[this.pos + 1] === 0xbb && bytes[this.pos + 2] === 0xbf) this.pos += 3;
+    this.skipSpace();
+    if (this.pos >= this.end || bytes[this.pos] === 0) throw this.error('The document is empty.', this.pos);
     const value = this.#value();
-    this.#skipSpace();
-    const rest = this.#pos;
-    while (this.#pos < this.#end && (bytes[this.#pos] === 0 || skipSpace(bytes, this.#pos, this.#end) > this.#pos)) this.#pos++;
-    if (this.#pos < this.#end) throw this.#error('The document root must not be followed by other values.', rest);
+    this.skipSpace();
+    // A NUL ends the text, whatever follows: binary data whose length header is missing gets an error of its own.
+    if (this.pos < this.end && bytes[this.pos] !== 0) {
+      throw this.error('The document root must not be followed by other values.', this.pos);
+    }
     return value;
   }
 
   elements(): JsonValue[] {
     const elements: JsonValue[] = [];
-    this.#pos++;
-    this.#skipSpace();
-    if (this.#bytes[this.#pos] === 0x5d) return elements;
+    this.pos++;
+    this.skipSpace();
+    if (this.bytes[this.pos] === 0x5d) return elements;
     for (;;) {
       elements.push(this.#value());
-      this.#skipSpace();
-      if (this.#bytes[this.#pos++] !== 0x2c) return elements;
-      this.#skipSpace();
+      this.skipSpace();
+      if (this.bytes[this.pos++] !== 0x2c) return elements;
+      this.skipSpace();
     }
   }
 
   // Objects and arrays of objects are built here, on a stack of those that are still open; other arrays are only checked.
   #value(): JsonValue {
-    const bytes = this.#bytes;
+    const bytes = this.bytes;
     const open: (JsonObject | JsonValue[])[] = [];
     const starts: number[] = [];
     let container: JsonObject | JsonValue[] | undefined;
     let containerStart = 0;
     for (;;) {
       let value: JsonValue;
-      const start = this.#pos;
-      const byte = this.#at(start);
+      const start = this.pos;
+      const byte = this.at(start);
       if (byte === 0x22) {
         value = this.#string();
       } else if (byte === 0x7b) {
-        this.#pos++;
-        this.#skipSpace();
-        if (this.#at(this.#pos) === 0x7d) {
-          this.#pos++;
+        this.pos++;
+        this.skipSpace();
+        if (this.at(this.pos) === 0x7d) {
+          this.pos++;
           value = new JsonObject();
         } else {
           if (container !== undefined) this.#push(open, container, starts, containerStart);
@@ -96,44 +73,44 @@ class JsonParser {
           continue;
         }
       } else if (byte === 0x5b) {
-        const first = skipSpace(bytes, start + 1, this.#end);
-        if (this.#at(first) === 0x7b) {
+        const first = skipSpace(bytes, start + 1, this.end);
+        if (this.at(first) === 0x7b) {
           if (container !== undefined) this.#push(open, container, starts, containerStart);
           containerStart = start;
           container = [];
-          this.#pos = first;
+          this.pos = first;
           continue;
         }
-        this.#checkArray(open.length + 1);
-        value = new JsonArray(bytes, start, this.#pos);
+        this.checkArray(open.length + 1);
+        value = new JsonArray(bytes, start, this.pos);
       } else {
         value = this.#scalar(byte);
       }
       // A value is complete: put it where it belongs, and close what ends with it.
       for (;;) {
         if (container === undefined) return value;
-        this.#skipSpace();
-        const next = this.#at(this.#pos);
+        this.skipSpace();
+        const next = this.at(this.pos);
         if (Array.isArray(container)) {
           container.push(value);
           if (next === 0x2c) {
-            this.#pos++;
-            this.#skipSpace();
+            this.pos++;
+            this.skipSpace();
             break;
           }
-          if (next !== 0x5d) throw this.#error("Missing a comma or ']' after an array element.", this.#pos);
-          this.#pos++;
-          value = new JsonArray(bytes, containerStart, this.#pos, container);
+          if (next !== 0x5d) throw this.error("Missing a comma or ']' after an array element.", this.pos);
+          this.pos++;
+          value = new JsonArray(bytes, containerStart, this.pos, container);
         } else {
           container.values.push(value);
           if (next === 0x2c) {
-            this.#pos++;
-            this.#skipSpace();
+            this.pos++;
+            this.skipSpace();
             container.keys.push(this.#key());
             break;
           }
-          if (next !== 0x7d) throw this.#error("Missing a comma or '}' after an object member.", this.#pos);
-          this.#pos++;
+          if (next !== 0x7d) throw this.error("Missing a comma or '}' after an object member.", this.pos);
+          this.pos++;
           value = container;
         }
         container = open.pop();
@@ -143,265 +120,39 @@ class JsonParser {
   }
 
   #push(open: (JsonObject | JsonValue[])[], container: JsonObject | JsonValue[], starts: number[], start: number): void {
-    this.#checkDepth(open.length + 2);
+    this.checkDepth(open.length + 2);
     open.push(container);
     starts.push(start);
   }
 
   /** A member's name, its colon and the space after it. */
   #key(): string {
-    if (this.#at(this.#pos) !== 0x22) throw this.#error('Missing a name for object member.', this.#pos);
+    if (this.at(this.pos) !== 0x22) throw this.error('Missing a name for object member.', this.pos);
     const key = this.#string();
-    this.#colon();
+    this.colon();
     return key;
   }
 
-  #colon(): void {
-    this.#skipSpace();
-    if (this.#at(this.#pos) !== 0x3a) throw this.#error('Missing a colon after a name of object member.', this.#pos);
-    this.#pos++;
-    this.#skipSpace();
-  }
-
   #string(): string {
-    const start = this.#pos + 1;
-    this.#checkString();
-    const end = this.#pos - 1;
-    if (this.#stringKind === PLAIN) return asciiAt(this.#bytes, start, end);
-    if (this.#stringKind === HAS_UTF8) return this.#bytes.toString('utf8', start, end);
-    return unescapedAt(this.#bytes, start, end);
+    const start = this.pos + 1;
+    this.checkString();
+    const end = this.pos - 1;
+    if (this.stringKind === PLAIN) return asciiAt(this.bytes, start, end);
+    if (this.stringKind === HAS_UTF8) return this.bytes.toString('utf8', start, end);
+    return unescapedAt(this.bytes, start, end);
   }
 
   #scalar(byte: number): JsonValue {
-    if (byte === 0x74) return (this.#checkLiteral('true'), true);
-    if (byte === 0x66) return (this.#checkLiteral('false'), false);
-    if (byte === 0x6e) return (this.#checkLiteral('null'), null);
-    const start = this.#pos;
-    const integer = this.#checkNumber();
-    if (!integer) return new JsonDouble(doubleAt(this.#bytes, start, this.#pos));
-    if (this.#pos - start <= 15) return smallIntegerAt(this.#bytes, start, this.#pos);
-    const exact = BigInt(this.#bytes.toString('latin1', start, this.#pos));
+    if (byte === 0x74) return (this.checkLiteral('true'), true);
+    if (byte === 0x66) return (this.checkLiteral('false'), false);
+    if (byte === 0x6e) return (this.checkLiteral('null'), null);
+    const start = this.pos;
+    const integer = this.checkNumber();
+    if (!integer) return new JsonDouble(doubleAt(this.bytes, start, this.pos));
+    if (this.pos - start <= 15) return smallIntegerAt(this.bytes, start, this.pos);
+    const exact = BigInt(this.bytes.toString('latin1', start, this.pos));
     if (exact > 18446744073709551615n || exact < -9223372036854775808n) return new JsonDouble(Number(exact));
     const number = Number(exact);
     return Number.isSafeInteger(number) ? number : exact;
   }
-
-  /** Goes to the end of an array without keeping anything of it. `depth` is the array's own level. */
-  #checkArray(depth: number): void {
-    const bytes = this.#bytes;
-    const end = this.#end;
-    // The closing bytes of the containers that are open inside, the outermost first.
-    const closers: number[] = [];
-    let closer = 0x5d;
-    this.#checkDepth(depth);
-    this.#pos = skipSpace(bytes, this.#pos + 1, end);
-    if (this.#at(this.#pos) === 0x5d) {
-      this.#pos++;
-      return;
-    }
-    for (;;) {
-      const byte = this.#at(this.#pos);
-      if (byte === 0x22) {
-        this.#checkString();
-      } else if (byte === 0x5b || byte === 0x7b) {
-        this.#pos = skipSpace(bytes, this.#pos + 1, end);
-        const inner = byte + 2;
-        if (this.#at(this.#pos) === inner) {
-          this.#checkDepth(depth + closers.length + 1);
-          this.#pos++;
-        } else {
-          closers.push(closer);
-          this.#checkDepth(depth + closers.length);
-          closer = inner;
-          if (inner === 0x7d) this.#checkKey();
-          continue;
-        }
-      } else if (byte === 0x74) {
-        this.#checkLiteral('true');
-      } else if (byte === 0x66) {
-        this.#checkLiteral('false');
-      } else if (byte === 0x6e) {
-        this.#checkLiteral('null');
-      } else {
-        this.#checkNumber();
-      }
-      for (;;) {
-        this.#pos = skipSpace(bytes, this.#pos, end);
-        const next = this.#at(this.#pos);
-        if (next === 0x2c) {
-          this.#pos = skipSpace(bytes, this.#pos + 1, end);
-          if (closer === 0x7d) this.#checkKey();
-          break;
-        }
-        if (next !== closer) {
-          const [what, where] = closer === 0x7d ? ["'}'", 'an object member'] : ["']'", 'an array element'];
-          throw this.#error(`Missing a comma or ${what} after ${where}.`, this.#pos);
-        }
-        this.#pos++;
-        const outer = closers.pop();
-        if (outer === undefined) return;
-        closer = outer;
-      }
-    }
-  }
-
-  #checkKey(): void {
-    if (this.#at(this.#pos) !== 0x22) throw this.#error('Missing a name for object member.', this.#pos);
-    this.#checkString();
-    this.#colon();
-  }
-
-  #checkLiteral(literal: string): void {
-    for (let i = 1; i < literal.length; i++) {
-      if (this.#at(this.#pos + i) !== literal.charCodeAt(i)) throw this.#error('Invalid value.', this.#pos + i);
-    }
-    this.#pos += literal.length;
-  }
-
-  /** Goes from the opening quote to the byte after the closing one. */
-  #checkString(): void {
-    const bytes = this.#bytes;
-    const end = this.#end;
-    let kind = PLAIN;
-    let pos = this.#pos + 1;
-    for (; ; pos++) {
-      if (pos >= end) throw this.#error('Missing a closing quotation mark in string.', end);
-      const kindOfByte = STRING_CLASS[bytes[pos]!]!;
-      if (kindOfByte === 0) continue;
-      if (kindOfByte === 1) break;
-      if (kindOfByte === 2) {
-        kind = HAS_ESCAPES;
-        pos = this.#checkEscape(pos);
-      } else if (kindOfByte === 4) {
-        if (!this.#utf8Checked) this.#checkUtf8();
-        if (kind === PLAIN) kind = HAS_UTF8;
-      } else if (bytes[pos] === 0) {
-        throw this.#error('Missing a closing quotation mark in string.', pos);
-      } else {
-        throw this.#error('Invalid escape character in string.', pos);
-      }
-    }
-    this.#pos = pos + 1;
-    this.#stringKind = kind;
-  }
-
-  /** Returns the offset of the last byte of the escape that begins at `pos`. */
-  #checkEscape(pos: number): number {
-    const bytes = this.#bytes;
-    const letter = this.#at(pos + 1);
-    if (letter !== 0x75) {
-      if (ESCAPED[letter] === 0 || pos + 1 >= this.#end) throw this.#error('Invalid escape character in string.', pos);
-      return pos + 1;
-    }
-    const unit = this.#hex(pos + 2, pos);
-    if (unit < 0xd800 || unit > 0xdfff) return pos + 5;
-    const paired = unit < 0xdc00 && bytes[pos + 6] === 0x5c && bytes[pos + 7] === 0x75;
-    const second = paired ? this.#hex(pos + 8, pos) : 0;
-    if (second < 0xdc00 || second > 0xdfff) throw this.#error('The surrogate pair in string is invalid.', pos);
-    return pos + 11;
-  }
-
-  #hex(pos: number, escape: number): number {
-    const value = pos + 4 <= this.#end ? hexAt(this.#bytes, pos) : -1;
-    if (value < 0) throw this.#error('Incorrect hex digit after \\u escape in string.', escape);
-    return value;
-  }
-
-  // All at once: beyond ASCII, one native check of the whole text is cheaper than one per string.
-  #checkUtf8(): void {
-    this.#utf8Checked = true;
-    const text = this.#bytes.subarray(this.#start, this.#end);
-    if (isUtf8(text)) return;
-    throw this.#error('Invalid encoding in string.', this.#start + firstIllFormed(text));
-  }
-
-  /** Goes to the byte after a number; true for an integer of any size. */
-  #checkNumber(): boolean {
-    const bytes = this.#bytes;
-    const end = this.#end;
-    const start = this.#pos;
-    let pos = start;
-    let byte = this.#at(pos);
-    if (byte === 0x2d) byte = this.#at(++pos);
-    if (byte === 0x30) {
-      byte = bytes[++pos]!;
-    } else if (byte >= 0x31 && byte <= 0x39) {
-      do byte = bytes[++pos]!;
-      while (byte >= 0x30 && byte <= 0x39);
-      if (pos > end) pos = end;
-    } else {
-      this.#checkNamedNumber(pos, byte);
-      return false;
-    }
-    if (pos >= end || (byte !== 0x2e && byte !== 0x65 && byte !== 0x45)) {
-      if (pos - start > 308) this.#checkRange(start, pos);
-      this.#pos = pos;
-      return true;
-    }
-    if (byte === 0x2e) {
-      if (++pos >= end || !isDigit(bytes[pos])) throw this.#error('Miss fraction part in number.', pos);
-      do byte = bytes[++pos]!;
-      while (byte >= 0x30 && byte <= 0x39);
-      if (pos > end) pos = end;
-    }
-    if (pos < end && (byte === 0x65 || byte === 0x45)) {
-      byte = this.#at(++pos);
-      if (byte === 0x2b || byte === 0x2d) pos++;
-      if (pos >= end || !isDigit(bytes[pos])) throw this.#error('Miss exponent in number.', pos);
-      while (pos < end && isDigit(bytes[pos])) pos++;
-      this.#checkRange(start, pos);
-    } else if (pos - start > 308) {
-      this.#checkRange(start, pos);
-    }
-    this.#pos = pos;
-    return false;
-  }
-
-  /** NaN, Inf or Infinity at `pos`. */
-  #checkNamedNumber(pos: number, byte: number): void {
-    const name = byte === 0x4e ? 'NaN' : byte === 0x49 ? (this.#at(pos + 3) === 0x69 ? 'Infinity' : 'Inf') : '';
-    if (name === '') throw this.#error('Invalid value.', pos);
-    for (let i = 1; i < name.length; i++) {
-      if (this.#at(pos + i) !== name.charCodeAt(i)) throw this.#error('Invalid value.', pos + i);
-    }
-    this.#pos = pos + name.length;
-  }
-
-  #checkRange(start: number, stop: number): void {
-    if (!Number.isFinite(Number(this.#bytes.toString('latin1', start, stop)))) {
-      throw this.#error('Number too big to be stored in double.', start);
-    }
-  }
-
-  #checkDepth(depth: number): void {
-    if (depth > MAX_JSON_DEPTH) throw this.#error(`JSON nesting depth exceeds maximum allowed limit (${MAX_JSON_DEPTH})`, this.#pos);
-  }
-
-  /** The byte there, or 0 at the end. */
-  #at(pos: number): number {
-    return pos < this.#end ? this.#bytes[pos]! : 0;
-  }
-
-  #skipSpace(): void {
-    this.#pos = skipSpace(this.#bytes, this.#pos, this.#end);
-  }
-
-  #error(text: string, offset: number): TritonError {
-    return new TritonError('INVALID_ARG', `failed to parse the request JSON buffer: ${text} at ${offset - this.#start}`);
-  }
-}
-
-/** Offset of the first ill-formed UTF-8 sequence. Whole blocks first: the text may be long. */
-function firstIllFormed(text: Buffer): number {
-  const isContinuation = (offset: number) => (text[offset]! & 0xc0) === 0x80;
-  let offset = 0;
-  for (let block = 4096; block > 0; block >>= 4) {
-    for (;;) {
-      let next = Math.min(offset + block, text.length);
-      while (next < text.length && next < offset + block + 3 && isContinuation(next)) next++;
-      if (next === offset || !isUtf8(text.subarray(offset, next))) break;
-      offset = next;
-    }
-  }
-  return offset;
 }

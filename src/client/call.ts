@@ -1,0 +1,98 @@
+// The limits of one call: its deadline, the signals that cancel it, and the client's close. Whichever comes first
+// aborts it, with the TritonError that the call then fails with. `end` leaves no timer and no listener behind.
+
+import { performance } from 'node:perf_hooks';
+
+import { TritonError } from '../errors.js';
+import { followSignal } from './follow-signal.js';
+
+export interface CallLimits {
+  readonly timeoutMs: number;
+  readonly signals: readonly (AbortSignal | undefined)[];
+  /** What is called and where, for messages. */
+  readonly subject: string;
+}
+
+export class Call {
+  readonly #limits: CallLimits;
+  readonly #deadline: number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #callbacks = new Set<(error: TritonError) => void>();
+  readonly #unfollow: (() => void)[] = [];
+  #error: TritonError | undefined;
+  #expired = false;
+
+  constructor(limits: CallLimits) {
+    this.#limits = limits;
+    this.#deadline = performance.now() + limits.timeoutMs;
+    this.#timer = setTimeout(() => {
+      this.#expired = true;
+      this.abort(this.deadlineError());
+    }, limits.timeoutMs);
+    for (const signal of limits.signals) {
+      if (signal === undefined) continue;
+      if (signal.aborted) this.#cancel(signal);
+      else this.#unfollow.push(followSignal(signal, () => this.#cancel(signal)));
+    }
+  }
+
+  /** Why the call was aborted; undefined while it was not. */
+  get error(): TritonError | undefined {
+    return this.#error;
+  }
+
+  /** Whether the deadline has passed. */
+  get expired(): boolean {
+    return this.#expired;
+  }
+
+  get remainingMs(): number {
+    return Math.max(this.#deadline - performance.now(), 0);
+  }
+
+  throwIfAborted(): void {
+    if (this.#error !== undefined) throw this.#error;
+  }
+
+  /** Calls back once when the call is aborted, at once if it was. Returns the function that takes the callback back. */
+  onAbort(callback: (error: TritonError) => void): () => void {
+    if (this.#error !== undefined) {
+      callback(this.#error);
+      return () => {};
+    }
+    this.#callbacks.add(callback);
+    return () => void this.#callbacks.delete(callback);
+  }
+
+  /** Settles as `promise` does, or rejects when the call is aborted. The work behind the promise goes on. */
+  race<T>(promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const forget = this.onAbort(reject);
+      promise.then(resolve, reject).finally(forget);
+    });
+  }
+
+  /** The first error counts. */
+  abort(error: TritonError): void {
+    if (this.#error !== undefined) return;
+    this.#error = error;
+    this.end();
+    for (const callback of [...this.#callbacks]) callback(error);
+    this.#callbacks.clear();
+  }
+
+  /** Lets go of the timer and the signals. */
+  end(): void {
+    clearTimeout(this.#timer);
+    for (const unfollow of this.#unfollow.splice(0)) unfollow();
+  }
+
+  deadlineError(): TritonError {
+    return new TritonError('UNAVAILABLE', `deadline of ${this.#limits.timeoutMs} ms exceeded for ${this.#limits.subject}`);
+  }
+
+  #cancel(signal: AbortSignal): void {
+    const error = new TritonError('CANCELLED', `${this.#limits.subject} was cancelled by its signal`, { cause: signal.reason });
+    this.abort(error);
+  }
+}

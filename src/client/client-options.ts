@@ -1,0 +1,177 @@
+// The options of a client and of one call, checked: what is not understood is refused, never ignored.
+
+import { TritonError } from '../errors.js';
+import type { Parameters } from '../model/callable.js';
+import { checkMembers, expectInteger } from '../model/check.js';
+import type { Headers } from './transport.js';
+
+/** Certificates in PEM form, for `https://` and `grpcs://`. */
+export interface ClientTlsOptions {
+  /** Trusted authorities instead of Node's own. */
+  readonly ca?: string | Uint8Array;
+  /** The client's own certificate and its private key, for servers that ask for one. */
+  readonly cert?: string | Uint8Array;
+  readonly key?: string | Uint8Array;
+}
+
+export interface ModelClientOptions {
+  /** Default: the version that the model's spec states, else the latest. */
+  readonly modelVersion?: number;
+  /** How long a call may take, connecting and all, in milliseconds. Default 60000. */
+  readonly timeoutMs?: number;
+  /** Sent with every request; gRPC calls it metadata. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Cancels the calls in flight and all later ones. */
+  readonly signal?: AbortSignal;
+  readonly tls?: ClientTlsOptions;
+}
+
+export interface InferOptions<Output extends string = string> {
+  /** What the callable finds in `request.parameters`; Triton's own `priority` and `timeout` too. */
+  readonly parameters?: Parameters;
+  /** What the callable finds in `request.id`. */
+  readonly requestId?: string;
+  /** Sent besides those of the client; of equal names these win. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Cancels the call, at the server too. */
+  readonly signal?: AbortSignal;
+  /** Instead of the client's `timeoutMs`. */
+  readonly timeoutMs?: number;
+  /** The outputs to compute and send. Default: all. */
+  readonly outputs?: readonly Output[];
+}
+
+const CLIENT_MEMBERS = ['modelVersion', 'timeoutMs', 'headers', 'signal', 'tls'];
+const TLS_MEMBERS = ['ca', 'cert', 'key'];
+const INFER_MEMBERS = ['parameters', 'requestId', 'headers', 'signal', 'timeoutMs', 'outputs'];
+const DEFAULT_TIMEOUT_MS = 60_000;
+/** The longest time of a timer in Node. */
+const MAX_TIMEOUT_MS = 2_147_483_647;
+
+export interface CompleteClientOptions {
+  readonly modelVersion: number | undefined;
+  readonly timeoutMs: number;
+  readonly headers: Headers;
+  readonly signal: AbortSignal | undefined;
+  readonly tls: ClientTlsOptions | undefined;
+}
+
+/** Throws INVALID_ARG. */
+export function completeClientOptions(options: ModelClientOptions): CompleteClientOptions {
+  checkMembers(options, CLIENT_MEMBERS, 'options of a client');
+  const { modelVersion, timeoutMs, headers, signal, tls } = options;
+  if (tls !== undefined) checkMembers(tls, TLS_MEMBERS, 'options.tls of a client');
+  return {
+    modelVersion: modelVersion === undefined ? undefined : expectInteger(modelVersion, 1, Number.MAX_SAFE_INTEGER, 'modelVersion'),
+    timeoutMs: expectTimeout(timeoutMs ?? DEFAULT_TIMEOUT_MS),
+    headers: checkHeaders(headers),
+    signal: expectSignal(signal),
+    tls,
+  };
+}
+
+export interface CompleteInferOptions {
+  readonly parameters: Parameters | undefined;
+  readonly requestId: string;
+  readonly headers: Headers;
+  readonly signal: AbortSignal | undefined;
+  readonly timeoutMs: number;
+  readonly outputs: readonly string[];
+}
+
+/** Throws INVALID_ARG. */
+export function completeInferOptions(options: InferOptions, client: CompleteClientOptions): CompleteInferOptions {
+  checkMembers(options, INFER_MEMBERS, 'options of an inference');
+  const { parameters, requestId, headers, signal, timeoutMs, outputs } = options;
+  return {
+    parameters: checkParameters(parameters),
+    requestId: expectText(requestId ?? '', 'requestId'),
+    headers: headers === undefined ? client.headers : { ...client.headers, ...checkHeaders(headers) },
+    signal: expectSignal(signal),
+    timeoutMs: timeoutMs === undefined ? client.timeoutMs : expectTimeout(timeoutMs),
+    outputs: checkOutputs(outputs),
+  };
+}
+
+function expectTimeout(value: unknown): number {
+  if (typeof value === 'number' && value > 0 && value <= MAX_TIMEOUT_MS) return value;
+  throw new TritonError('INVALID_ARG', `timeoutMs must be a number above 0 and at most ${MAX_TIMEOUT_MS}, got ${String(value)}`);
+}
+
+function expectText(value: unknown, what: string): string {
+  if (typeof value === 'string') return value;
+  throw new TritonError('INVALID_ARG', `${what} must be a string, got ${describe(value)}`);
+}
+
+function expectSignal(value: unknown): AbortSignal | undefined {
+  if (value === undefined || value instanceof AbortSignal) return value;
+  throw new TritonError('INVALID_ARG', `signal must be an AbortSignal, got ${describe(value)}`);
+}
+
+function checkOutputs(names: unknown): readonly string[] {
+  if (names === undefined) return [];
+  if (!Array.isArray(names)) throw new TritonError('INVALID_ARG', `outputs must be a list of names, got ${describe(names)}`);
+  if (names.length === 0) throw new TritonError('INVALID_ARG', 'outputs must name one output at least; leave it out to ask for all');
+  return names.map((name) => expectText(name, 'a name in outputs'));
+}
+
+// What frames the message or the connection is the transport's own.
+const OWN_HEADERS = [
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'grpc-encoding',
+  'grpc-timeout',
+  'host',
+  'inference-header-content-length',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+];
+
+function checkHeaders(headers: unknown): Headers {
+  if (headers === undefined) return {};
+  checkRecord(headers, 'headers');
+  const checked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers as object)) {
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name)) throw new TritonError('INVALID_ARG', `invalid header name ${JSON.stringify(name)}`);
+    const key = name.toLowerCase();
+    if (OWN_HEADERS.includes(key)) throw new TritonError('INVALID_ARG', `header '${name}' is set by the client itself`);
+    // The value may be a secret: it is not shown.
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(expectText(value, `header '${name}'`))) {
+      throw new TritonError('INVALID_ARG', `header '${name}' has a value with characters that headers cannot have`);
+    }
+    checked[key] = value as string;
+  }
+  return checked;
+}
+
+const MIN_INT64 = -(2n ** 63n);
+const MAX_UINT64 = 2n ** 64n - 1n;
+
+function checkParameters(parameters: unknown): Parameters | undefined {
+  if (parameters === undefined) return undefined;
+  checkRecord(parameters, 'parameters');
+  for (const [name, value] of Object.entries(parameters as object)) {
+    if (name === 'binary_data_output') throw new TritonError('INVALID_ARG', `parameter '${name}' is set by the client itself`);
+    const fits = typeof value === 'bigint' ? value >= MIN_INT64 && value <= MAX_UINT64 : ['string', 'boolean', 'number'].includes(typeof value);
+    if (fits) continue;
+    const got = typeof value === 'bigint' ? String(value) : describe(value);
+    throw new TritonError('INVALID_ARG', `parameter '${name}' must be a string, a boolean, a number or a bigint of 64 bits, got ${got}`);
+  }
+  return parameters as Parameters;
+}
+
+function checkRecord(value: unknown, what: string): void {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  throw new TritonError('INVALID_ARG', `${what} must be an object, got ${describe(value)}`);
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'a list' : typeof value;
+}

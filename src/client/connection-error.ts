@@ -1,0 +1,33 @@
+// What went wrong between us and the server, as errors of ours that name the address.
+
+import { TritonError } from '../errors.js';
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'host not found, name resolution failed for now',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'network unreachable',
+  ETIMEDOUT: 'connection timed out',
+  ECONNRESET: 'connection lost',
+  EPIPE: 'connection lost',
+};
+
+/** The `code` of an error of Node's, or ''. */
+export function nodeErrorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** The error of a call whose connection could not be made or broke: UNAVAILABLE, with the original as cause. */
+export function connectionError(error: unknown, address: string): TritonError {
+  if (TritonError.is(error)) return error;
+  const code = nodeErrorCode(error);
+  const reason = REASONS[code] ?? ([TritonError.from(error).message, code].find((text) => text !== '') || 'unknown reason');
+  return new TritonError('UNAVAILABLE', `${address} is not available: ${reason}`, { cause: error });
+}
+
+/** The error of a call that was answered in something other than the protocol. */
+export function notTheProtocol(error: unknown, address: string, expected: string): TritonError {
+  const got = TritonError.from(error).message;
+  return new TritonError('UNAVAILABLE', `${address} does not answer in ${expected} (${got}); is it another server's port?`, { cause: error });
+}

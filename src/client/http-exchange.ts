@@ -1,0 +1,130 @@
+// One HTTP/1.1 request and its answer over an agent's connections. Bodies are whole: sent with their Content-Length,
+// received into memory of their own, laid out so that what follows the JSON can be viewed as typed arrays.
+
+import { request as plainRequest, type Agent, type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { request as tlsRequest } from 'node:https';
+
+import { TritonError } from '../errors.js';
+import type { Call } from './call.js';
+import { connectionError, nodeErrorCode, notTheProtocol } from './connection-error.js';
+import type { ServerUrl } from './parse-url.js';
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST';
+  /** Below the URL's prefix. */
+  readonly path: string;
+  readonly headers: OutgoingHttpHeaders;
+  readonly chunks: readonly Uint8Array[];
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+}
+
+/**
+ * Rejects with UNAVAILABLE when there is no whole answer, and with the call's error when it is aborted: the
+ * connection is closed then, which cancels the request at the server.
+ *
+ * A kept connection may be closed by the server at the very moment it is used again. What was sent over it is sent
+ * once more, over a new one, if not a single byte came back. An inference may then, rarely, execute twice.
+ */
+export async function exchange(server: ServerUrl, agent: Agent, request: HttpRequest, call: Call): Promise<HttpResponse> {
+  call.throwIfAborted();
+  try {
+    return await attempt(server, agent, request, call);
+  } catch (error) {
+    if (!(error instanceof StaleConnection)) throw error;
+    call.throwIfAborted();
+    // The other kept connections may be as dead as this one was.
+    for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
+    try {
+      return await attempt(server, agent, request, call);
+    } catch (again) {
+      throw again instanceof StaleConnection ? again.error : again;
+    }
+  }
+}
+
+/** The connection had been used before and ended before anything of the answer came. */
+class StaleConnection extends Error {
+  readonly error: TritonError;
+
+  constructor(error: TritonError) {
+    super(error.message);
+    this.error = error;
+  }
+}
+
+const LOST = new Set(['ECONNRESET', 'EPIPE']);
+
+function attempt(server: ServerUrl, agent: Agent, request: HttpRequest, call: Call): Promise<HttpResponse> {
+  return new Promise((resolve, reject) => {
+    const clientRequest = open(server, agent, request);
+    let bytesReadBefore = 0;
+    const forget = call.onAbort((error) => {
+      reject(error);
+      clientRequest.destroy();
+    });
+    const fail = (error: unknown) => {
+      forget();
+      reject(toError(error, server.address));
+    };
+    clientRequest.once('socket', (socket) => (bytesReadBefore = socket.bytesRead));
+    clientRequest.once('response', (response) => {
+      collect(response, fail, (body) => {
+        forget();
+        // An early answer: the server does not want the rest of the body.
+        if (!clientRequest.writableFinished) clientRequest.destroy();
+        resolve({ status: response.statusCode!, headers: response.headers, body });
+      });
+    });
+    // These listeners stay: a socket may fail at any time until it is back with the agent.
+    clientRequest.on('error', (error) => {
+      const silent = clientRequest.socket?.bytesRead === bytesReadBefore;
+      if (clientRequest.reusedSocket && silent && LOST.has(nodeErrorCode(error))) {
+        forget();
+        reject(new StaleConnection(toError(error, server.address)));
+      } else fail(error);
+    });
+    clientRequest.on('close', () => fail(new Error('the connection was closed before the answer was complete')));
+    send(clientRequest, request.chunks);
+  });
+}
+
+function open(server: ServerUrl, agent: Agent, { method, path, headers }: HttpRequest): ClientRequest {
+  const { host, port, pathPrefix } = server;
+  const options = { host, port, method, path: pathPrefix + path, headers, agent };
+  return server.tls ? tlsRequest(options) : plainRequest(options);
+}
+
+function send(clientRequest: ClientRequest, chunks: readonly Uint8Array[]): void {
+  clientRequest.cork();
+  for (const chunk of chunks) clientRequest.write(chunk);
+  clientRequest.end();
+  clientRequest.uncork();
+}
+
+function collect(response: IncomingMessage, fail: (error: unknown) => void, done: (body: Buffer) => void): void {
+  const chunks: Buffer[] = [];
+  response.on('data', (chunk: Buffer) => chunks.push(chunk));
+  response.once('end', () => {
+    if (response.complete) done(join(chunks, Number(response.headers['inference-header-content-length'])));
+  });
+  response.on('error', fail);
+}
+
+/** All chunks in memory that nothing else lies in, the byte at `aligned` on a multiple of 8. */
+function join(chunks: readonly Buffer[], aligned: number): Buffer {
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  const start = aligned > 0 && aligned <= length ? (8 - (aligned % 8)) % 8 : 0;
+  const body = Buffer.from(new ArrayBuffer(start + length), start, length);
+  let offset = 0;
+  for (const chunk of chunks) offset += chunk.copy(body, offset);
+  return body;
+}
+
+function toError(error: unknown, address: string): TritonError {
+  return nodeErrorCode(error).startsWith('HPE_') ? notTheProtocol(error, address, 'HTTP') : connectionError(error, address);
+}

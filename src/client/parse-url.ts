@@ -1,0 +1,50 @@
+// Where a client connects to, from the URL that the user gave. What is not understood is refused, never dropped:
+// a URL that silently means another place is worse than an error.
+
+import { isIPv6 } from 'node:net';
+
+import { TritonError } from '../errors.js';
+
+export interface ServerUrl {
+  readonly protocol: 'http' | 'grpc';
+  readonly tls: boolean;
+  /** A host name or address; IPv6 without its brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** What stands before `/v2/…` in HTTP paths: '' or `/…` without a slash at the end. */
+  readonly pathPrefix: string;
+  /** Scheme, host, port and prefix, for messages. */
+  readonly address: string;
+}
+
+const SCHEMES = {
+  http: { protocol: 'http', tls: false, port: 8000 },
+  https: { protocol: 'http', tls: true, port: 8000 },
+  grpc: { protocol: 'grpc', tls: false, port: 8001 },
+  grpcs: { protocol: 'grpc', tls: true, port: 8001 },
+} as const;
+
+const FORM = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]+))?(\/[^\s?#]*)?$/i;
+
+/** Throws INVALID_ARG saying what was got and what is expected. */
+export function parseUrl(url: unknown): ServerUrl {
+  if (typeof url !== 'string') throw new TritonError('INVALID_ARG', `url of a client must be a string, got ${url === null ? 'null' : typeof url}`);
+  const [, scheme = 'http', bracketedHost = '', portText, path = ''] = FORM.exec(url) ?? [];
+  if (bracketedHost === '') throw invalid(url, 'expected [scheme://]host[:port][/path]');
+  const known = Object.entries(SCHEMES).find(([name]) => name === scheme.toLowerCase())?.[1];
+  if (known === undefined) throw invalid(url, `expected one of the schemes ${Object.keys(SCHEMES).join(', ')}, got ${scheme}`);
+  const host = bracketedHost.replace(/^\[|\]$/g, '').toLowerCase();
+  if (host !== bracketedHost.toLowerCase() && !isIPv6(host)) throw invalid(url, `expected an IPv6 address in the brackets, got ${host}`);
+  const port = portText === undefined ? known.port : Number(portText);
+  if (port < 1 || port > 65_535) throw invalid(url, `expected a port from 1 to 65535, got ${portText}`);
+  const pathPrefix = path.replace(/\/+$/, '');
+  if (known.protocol === 'grpc' && pathPrefix !== '') throw invalid(url, `gRPC has no paths, got ${path}`);
+  const address = `${scheme.toLowerCase()}://${bracketedHost.toLowerCase()}:${port}${pathPrefix}`;
+  return { protocol: known.protocol, tls: known.tls, host, port, pathPrefix, address };
+}
+
+function invalid(url: string, reason: string): TritonError {
+  // Credentials do not belong into a URL here, and even less into an error message.
+  const shown = url.replace(/\/\/[^/@]*@/, '//***@');
+  return new TritonError('INVALID_ARG', `invalid url ${JSON.stringify(shown)} of a client: ${reason}; examples: localhost:8000, http://host, grpc://host:8001, https://[::1]:443/path`);
+}

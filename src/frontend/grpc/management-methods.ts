@@ -1,0 +1,116 @@
+// The methods that tell about the server and its models. All of them answer at once.
+
+import { create, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
+
+import type { ModelStatistics, StatisticDuration } from '../../core/statistics.js';
+import { TritonError } from '../../errors.js';
+import type { CompleteTensorSpec } from '../../model/complete-model-config.js';
+import { decodeModelReference, type ModelReference } from '../../protocol/grpc/decode-model-reference.js';
+import {
+  ModelConfigResponseSchema,
+  ModelMetadataResponseSchema,
+  ModelReadyResponseSchema,
+  ModelStatisticsResponseSchema,
+  ServerLiveResponseSchema,
+  ServerMetadataResponseSchema,
+  ServerReadyResponseSchema,
+} from '../../protocol/grpc/generated/grpc_service_pb.js';
+import { HealthCheckResponse_ServingStatus, HealthCheckResponseSchema } from '../../protocol/grpc/generated/health_pb.js';
+import { frameMessage } from '../../protocol/grpc/message-frame.js';
+import { modelConfigMessage } from '../../protocol/grpc/model-config-message.js';
+import type { ServedCore } from './served-core.js';
+import type { UnaryMethod } from './unary-call.js';
+
+/** The methods by name. Their requests are empty or name a model and a version. */
+export function managementMethods(server: ServedCore): Readonly<Record<string, UnaryMethod>> {
+  return {
+    ServerLive: method(ServerLiveResponseSchema, () => {
+      refuseWhenExiting(server);
+      return { live: true };
+    }),
+    ServerReady: method(ServerReadyResponseSchema, () => {
+      refuseWhenExiting(server);
+      return { ready: server.isReady() };
+    }),
+    ModelReady: method(ModelReadyResponseSchema, ({ name, version }) => ({ ready: server.isModelReady(name, version) })),
+    ServerMetadata: method(ServerMetadataResponseSchema, () => ({
+      name: server.name,
+      version: server.version,
+      extensions: [...server.extensions],
+    })),
+    ModelMetadata: method(ModelMetadataResponseSchema, ({ name, version }) => {
+      const { config, versions } = server.modelMetadata(name, version);
+      const { platform, backend } = modelConfigMessage(config);
+      const describe = ({ name: tensor, datatype, shape }: CompleteTensorSpec) => ({
+        name: tensor,
+        datatype,
+        shape: (config.maxBatchSize > 0 ? [-1, ...shape] : shape).map(BigInt),
+      });
+      return {
+        name: config.name,
+        versions: [...versions],
+        platform: platform || backend,
+        inputs: config.inputs.map(describe),
+        outputs: config.outputs.map(describe),
+      };
+    }),
+    ModelConfig: method(ModelConfigResponseSchema, ({ name, version }) => ({
+      config: modelConfigMessage(server.modelConfig(name, version)),
+    })),
+    ModelStatistics: method(ModelStatisticsResponseSchema, ({ name, version }) => ({
+      modelStats: server.statistics(name, version).map(statisticsMessage),
+    })),
+    // Of grpc.health.v1. The service asked about does not matter: the server is ready as a whole or not.
+    Check: method(HealthCheckResponseSchema, () => ({
+      status: server.isReady() ? HealthCheckResponse_ServingStatus.SERVING : HealthCheckResponse_ServingStatus.NOT_SERVING,
+    })),
+  };
+}
+
+function refuseWhenExiting(server: ServedCore): void {
+  if (server.exiting) throw new TritonError('UNAVAILABLE', 'Server exiting');
+}
+
+function method<Schema extends DescMessage>(
+  schema: Schema,
+  answer: (request: ModelReference) => MessageInitShape<Schema>,
+): UnaryMethod {
+  return {
+    waits: false,
+    serve(message, caller) {
+      const response = create(schema, answer(decodeModelReference(message)));
+      caller.succeed([frameMessage(toBinary(schema, response))]);
+      return undefined;
+    },
+  };
+}
+
+function statisticsMessage(model: ModelStatistics) {
+  return {
+    name: model.name,
+    version: model.version,
+    lastInference: BigInt(model.lastInference),
+    inferenceCount: BigInt(model.inferenceCount),
+    executionCount: BigInt(model.executionCount),
+    inferenceStats: {
+      success: durationMessage(model.success),
+      fail: durationMessage(model.fail),
+      queue: durationMessage(model.queue),
+      computeInput: durationMessage(model.computeInput),
+      computeInfer: durationMessage(model.computeInfer),
+      computeOutput: durationMessage(model.computeOutput),
+      cacheHit: durationMessage(model.cacheHit),
+      cacheMiss: durationMessage(model.cacheMiss),
+    },
+    batchStats: model.batchStats.map(({ batchSize, computeInput, computeInfer, computeOutput }) => ({
+      batchSize: BigInt(batchSize),
+      computeInput: durationMessage(computeInput),
+      computeInfer: durationMessage(computeInfer),
+      computeOutput: durationMessage(computeOutput),
+    })),
+  };
+}
+
+function durationMessage({ count, ns }: StatisticDuration) {
+  return { count: BigInt(count), ns: BigInt(ns) };
+}

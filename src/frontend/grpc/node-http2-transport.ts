@@ -1,0 +1,125 @@
+// gRPC's transport on node:http2: the listening port, its connections, and their orderly end. Flow-control windows are
+// wide, because what arrives is always read at once; how much one call may send is limited by the size of its message.
+
+import {
+  constants,
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+
+import { TritonError } from '../../errors.js';
+import type { Logger } from '../../model/callable.js';
+import { isGrpcContentType, type AcceptCall, type GrpcTransport } from './grpc-transport.js';
+import { HEADERS_ONLY, NodeHttp2Call } from './node-http2-call.js';
+
+const STREAM_WINDOW_BYTES = 16 << 20;
+const CONNECTION_WINDOW_BYTES = 256 << 20;
+/** Larger than the 16 kB that HTTP/2 begins with: fewer frames for large tensors. */
+const MAX_FRAME_BYTES = 1 << 20;
+/** Clients keep further calls back until earlier ones end. */
+const MAX_CONCURRENT_CALLS = 4096;
+/** In megabytes. Beyond it node:http2 refuses new streams of a connection; its default is less than one large tensor. */
+const MAX_SESSION_MEMORY = 1 << 20;
+/** How long answers may take to reach their clients when everything closes. */
+const FLUSH_MILLISECONDS = 1000;
+const MAX_STREAM_ID = 2 ** 31 - 1;
+
+export interface NodeHttp2TransportOptions {
+  readonly accept: AcceptCall;
+  readonly logger: Logger;
+}
+
+export class NodeHttp2Transport implements GrpcTransport {
+  readonly #accept: AcceptCall;
+  readonly #logger: Logger;
+  readonly #server: Http2Server;
+  readonly #sessions = new Set<ServerHttp2Session>();
+  #draining = false;
+  /** Settles when the port and every connection is closed. */
+  #serverClosed: Promise<void> | undefined;
+
+  constructor({ accept, logger }: NodeHttp2TransportOptions) {
+    this.#accept = accept;
+    this.#logger = logger;
+    this.#server = createServer({
+      settings: {
+        initialWindowSize: STREAM_WINDOW_BYTES,
+        maxFrameSize: MAX_FRAME_BYTES,
+        maxConcurrentStreams: MAX_CONCURRENT_CALLS,
+      },
+      maxSessionMemory: MAX_SESSION_MEMORY,
+    });
+    this.#server.on('connection', (socket: Socket) => socket.setNoDelay(true));
+    this.#server.on('session', (session) => this.#addSession(session));
+    this.#server.on('stream', (stream, headers) => this.#startCall(stream, headers));
+    // Not HTTP/2, a broken frame, a connection reset: the connection ends, its calls learn of it through their streams.
+    this.#server.on('sessionError', (error: Error) => this.#logger.verbose(1, `gRPC connection failed: ${error.message}`));
+  }
+
+  listen(address: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const onError = (error: Error) =>
+        reject(new TritonError('UNAVAILABLE', `gRPC cannot listen at ${address}:${port}: ${error.message}`, { cause: error }));
+      this.#server.once('error', onError);
+      this.#server.listen(port, address, () => {
+        this.#server.off('error', onError);
+        this.#server.on('error', (error) => this.#logger.error(`gRPC listener failed: ${error.message}`));
+        resolve((this.#server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  drain(): void {
+    if (this.#draining) return;
+    this.#draining = true;
+    this.#serverClosed = new Promise((resolve) => this.#server.close(() => resolve()));
+    for (const session of this.#sessions) drainSession(session);
+  }
+
+  async close(): Promise<void> {
+    this.drain();
+    for (const session of this.#sessions) if (!session.closed && !session.destroyed) session.close();
+    const timer = setTimeout(() => {
+      for (const session of this.#sessions) session.destroy();
+    }, FLUSH_MILLISECONDS);
+    await this.#serverClosed;
+    clearTimeout(timer);
+  }
+
+  #addSession(session: ServerHttp2Session): void {
+    this.#sessions.add(session);
+    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    session.once('close', () => this.#sessions.delete(session));
+    // It was accepted just before the port closed.
+    if (this.#draining) drainSession(session);
+  }
+
+  #startCall(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    if (headers[':method'] !== 'POST') refuse(stream, constants.HTTP_STATUS_METHOD_NOT_ALLOWED);
+    else if (!isGrpcContentType(headers['content-type'])) refuse(stream, constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE);
+    else new NodeHttp2Call(stream, headers).start(this.#accept);
+  }
+}
+
+// Calls that a client sends before it hears of the end are still served: it is told first that the connection will end,
+// and only when it has answered a ping that came after this is the last stream fixed.
+function drainSession(session: ServerHttp2Session): void {
+  if (session.closed || session.destroyed) return;
+  session.goaway(constants.NGHTTP2_NO_ERROR, MAX_STREAM_ID);
+  session.ping(() => session.close());
+}
+
+/** Answers what is no gRPC call with a status of HTTP. */
+function refuse(stream: ServerHttp2Stream, status: number): void {
+  // The client may be gone; then there is nobody to tell.
+  stream.on('error', () => undefined);
+  stream.respond({ ':status': status }, HEADERS_ONLY);
+  stream.resume();
+  setImmediate(() => {
+    if (!stream.destroyed && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+  });
+}

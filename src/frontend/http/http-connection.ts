@@ -1,0 +1,69 @@
+// What a frontend knows of one client connection: its requests under way, so that they are cancelled when the client
+// hangs up, and so that a connection that shall close does so after the last of its answers. Answers leave in the
+// order of their requests, whatever the order in which they are ready.
+
+import type { Socket } from 'node:net';
+
+import type { HttpExchange } from './http-exchange.js';
+
+/** What is cancelled when the client hangs up. */
+export interface Cancellable {
+  cancel(): void;
+}
+
+export class HttpConnection {
+  readonly socket: Socket;
+  /** The request that came last; its answer is the last on the wire. */
+  newest: HttpExchange | undefined;
+  readonly #inflight = new Set<Cancellable>();
+  #unanswered = 0;
+  #closing = false;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.once('close', () => {
+      for (const request of this.#inflight) request.cancel();
+      this.#inflight.clear();
+    });
+  }
+
+  opened(exchange: HttpExchange): void {
+    this.newest = exchange;
+    this.#unanswered++;
+  }
+
+  /** `request` is cancelled if the client hangs up before {@link done}. */
+  started(request: Cancellable): void {
+    if (this.socket.destroyed) request.cancel();
+    else this.#inflight.add(request);
+  }
+
+  done(request: Cancellable): void {
+    this.#inflight.delete(request);
+  }
+
+  /** No answer after those to the requests that have come by now. */
+  closeWhenAnswered(): void {
+    this.#closing = true;
+    const { newest } = this;
+    if (newest === undefined) {
+      // Nothing has come, or only the beginning of a request, which will be answered.
+      if (this.socket.bytesRead === 0) this.socket.destroy();
+    } else if (this.#unanswered === 0 && !newest.response.writableFinished) {
+      this.#endAfter(newest);
+    }
+  }
+
+  /** Called with the headers of an answer before they are written. */
+  beforeAnswer(exchange: HttpExchange, headers: string[]): void {
+    this.#unanswered--;
+    if (!this.#closing) return;
+    if (exchange === this.newest) headers.push('Connection', 'close');
+    else if (this.#unanswered === 0) this.#endAfter(exchange);
+  }
+
+  #endAfter(exchange: HttpExchange): void {
+    // By the time a response is closed, those queued behind it are on the socket.
+    exchange.response.once('close', () => this.socket.end());
+  }
+}

@@ -1,0 +1,113 @@
+// The HTTP/REST protocol: finds the endpoint of each request and answers it from the core.
+
+import type { InferenceServer } from '../../core/inference-server.js';
+import { TritonError } from '../../errors.js';
+import type { Logger } from '../../model/callable.js';
+import { modelConfigJson } from '../../protocol/model-config-json.js';
+import { modelMetadata } from '../../protocol/model-metadata.js';
+import type { Frontend } from '../frontend.js';
+import type { HttpExchange } from './http-exchange.js';
+import { HttpListener } from './http-listener.js';
+import { handleInfer } from './infer-handler.js';
+import { matchRoute, type Endpoint, type Route } from './routes.js';
+import { statisticsJson } from './statistics-json.js';
+
+export interface HttpFrontendOptions {
+  readonly server: InferenceServer;
+  readonly address: string;
+  readonly port: number;
+  readonly logger: Logger;
+  /** Largest JSON of an inference request in bytes, and largest tensor given in JSON. Default 64 MiB. */
+  readonly maxInputSize?: number;
+}
+
+const DEFAULT_MAX_INPUT_SIZE = 64 * 1024 * 1024;
+
+export class HttpFrontend implements Frontend {
+  readonly #server: InferenceServer;
+  readonly #listener: HttpListener;
+  readonly #maxInputSize: number;
+
+  constructor({ server, address, port, logger, maxInputSize = DEFAULT_MAX_INPUT_SIZE }: HttpFrontendOptions) {
+    this.#server = server;
+    this.#maxInputSize = maxInputSize;
+    this.#listener = new HttpListener({ name: 'HTTPService', address, port, logger, onRequest: (exchange) => this.#answer(exchange) });
+  }
+
+  start(): Promise<number> {
+    return this.#listener.start();
+  }
+
+  drain(): void {
+    this.#listener.drain();
+  }
+
+  close(): Promise<void> {
+    return this.#listener.close();
+  }
+
+  #answer(exchange: HttpExchange): void {
+    const { method, url } = exchange.request;
+    const route = matchRoute(url!);
+    if (route === undefined) {
+      exchange.answerJson(404, { error: 'Not Found' });
+    } else if (!route.methods.includes(method!)) {
+      exchange.answerJson(405, { error: 'Method Not Allowed' }, ['Allow', route.methods.join(', ')]);
+    } else {
+      this.#answerRoute(exchange, route);
+    }
+  }
+
+  #answerRoute(exchange: HttpExchange, route: Route): void {
+    const server = this.#server;
+    const { model, version } = route;
+    switch (route.endpoint) {
+      case 'infer':
+        handleInfer(exchange, route, { server, maxInputSize: this.#maxInputSize });
+        return;
+      case 'live':
+        this.#answerHealth(exchange, server.live);
+        return;
+      case 'ready':
+        this.#answerHealth(exchange, server.isReady());
+        return;
+      case 'model ready':
+        if (server.isModelReady(model, version)) exchange.answerEmpty(200);
+        else exchange.answerJson(400, { error: 'Model version not ready' });
+        return;
+      case 'server metadata':
+        exchange.answerJson(200, { name: server.name, version: server.version, extensions: server.extensions });
+        return;
+      case 'model metadata': {
+        const { config, versions } = server.modelMetadata(model, version);
+        exchange.answerJson(200, modelMetadata(config, versions));
+        return;
+      }
+      case 'model config':
+        exchange.answerJson(200, modelConfigJson(server.modelConfig(model, version)));
+        return;
+      case 'statistics':
+        exchange.answerJson(200, statisticsJson(server.statistics(model, version)));
+        return;
+      case 'generate':
+      case 'trace':
+      case 'logging':
+      case 'repository':
+      case 'shared memory':
+        throw new TritonError('UNSUPPORTED', `${COMING[route.endpoint]} is not supported by this version of TSTriton`);
+    }
+  }
+
+  #answerHealth(exchange: HttpExchange, healthy: boolean): void {
+    if (this.#server.exiting) exchange.answerError(new TritonError('UNAVAILABLE', 'Server exiting'));
+    else exchange.answerEmpty(healthy ? 200 : 400);
+  }
+}
+
+const COMING = {
+  generate: 'the generate extension',
+  trace: 'the trace extension',
+  logging: 'the logging extension',
+  repository: 'the model repository extension',
+  'shared memory': 'the shared memory extension',
+} as const satisfies Partial<Record<Endpoint, string>>;

@@ -1,0 +1,144 @@
+// A listening HTTP/1.1 server on node:http: the port, its connections, and how both end. What requests mean is the
+// business of `onRequest`.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+import { TritonError } from '../../errors.js';
+import type { Logger } from '../../model/callable.js';
+import type { Frontend } from '../frontend.js';
+import { HttpConnection } from './http-connection.js';
+import { HttpExchange } from './http-exchange.js';
+
+export interface HttpListenerOptions {
+  /** As the log names it. */
+  readonly name: string;
+  readonly address: string;
+  readonly port: number;
+  readonly logger: Logger;
+  readonly onRequest: (exchange: HttpExchange) => void;
+}
+
+// Clients pool connections and load balancers keep them for up to ten minutes: whoever closes first without the other
+// knowing loses a request, so the server waits longer.
+const KEEP_ALIVE_MILLISECONDS = 620_000;
+const HEADERS_MILLISECONDS = 60_000;
+/** For a whole request; large uploads over slow links take their time. */
+const REQUEST_MILLISECONDS = 300_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Of bodies that are read and of answers that wait for a slow reader, before the other side has to wait. */
+const BUFFERED_BYTES = 256 * 1024;
+
+export class HttpListener implements Frontend {
+  readonly #options: HttpListenerOptions;
+  readonly #server: Server;
+  readonly #connections = new Map<Socket, HttpConnection>();
+  #closed: Promise<void> | undefined;
+  #draining = false;
+
+  constructor(options: HttpListenerOptions) {
+    this.#options = options;
+    this.#server = createServer(
+      {
+        keepAlive: true,
+        noDelay: true,
+        keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
+        headersTimeout: HEADERS_MILLISECONDS,
+        requestTimeout: REQUEST_MILLISECONDS,
+        maxHeaderSize: MAX_HEADER_BYTES,
+        highWaterMark: BUFFERED_BYTES,
+      },
+      (request, response) => this.#receive(request, response),
+    );
+    this.#server.on('connection', (socket) => this.#accept(socket));
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#refuse(error, socket as Socket));
+  }
+
+  start(): Promise<number> {
+    const { name, address, port, logger } = this.#options;
+    return new Promise((resolve, reject) => {
+      const fail = (error: NodeJS.ErrnoException) => {
+        reject(new TritonError('UNAVAILABLE', listenFailure(error, address, port), { cause: error }));
+      };
+      this.#server.once('error', fail);
+      this.#server.listen({ host: address, port }, () => {
+        this.#server.off('error', fail);
+        this.#server.on('error', (error) => logger.error(`${name}: ${error.message}`));
+        this.#closed = new Promise((closed) => this.#server.once('close', closed));
+        resolve((this.#server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  drain(): void {
+    if (this.#draining) return;
+    this.#draining = true;
+    // Also closes the connections that wait between two requests.
+    this.#server.close();
+    for (const connection of this.#connections.values()) connection.closeWhenAnswered();
+  }
+
+  close(): Promise<void> {
+    this.drain();
+    for (const socket of this.#connections.keys()) socket.destroy();
+    return this.#closed ?? Promise.resolve();
+  }
+
+  #accept(socket: Socket): void {
+    const connection = new HttpConnection(socket);
+    this.#connections.set(socket, connection);
+    socket.once('close', () => this.#connections.delete(socket));
+    if (this.#draining) connection.closeWhenAnswered();
+  }
+
+  #receive(request: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#connections.get(request.socket);
+    if (connection === undefined) return;
+    const exchange = new HttpExchange(request, response, connection);
+    connection.opened(exchange);
+    try {
+      this.#options.onRequest(exchange);
+    } catch (error) {
+      this.#fail(exchange, error);
+    }
+  }
+
+  #fail(exchange: HttpExchange, thrown: unknown): void {
+    const error = TritonError.from(thrown);
+    if (!TritonError.is(thrown)) {
+      this.#options.logger.error(`${this.#options.name}: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : error.message}`);
+    }
+    if (!exchange.answered) exchange.answerError(error);
+  }
+
+  /** What came is no HTTP, came too slowly, or the connection broke. */
+  #refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined || error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy(error);
+      return;
+    }
+    const { newest } = connection;
+    const [status, reason] = REFUSALS[error.code ?? ''] ?? REFUSALS.malformed!;
+    const body = JSON.stringify({ error: reason === 'Bad Request' ? `malformed HTTP request: ${error.message}` : reason });
+    if (newest === undefined || newest.response.writableFinished) {
+      const head = `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`;
+      socket.end(head + body, () => socket.destroy());
+      return;
+    }
+    connection.closeWhenAnswered();
+    if (newest.receiving && !newest.answered) newest.answerBody(status, 'application/json', Buffer.from(body));
+  }
+}
+
+const REFUSALS: Readonly<Record<string, readonly [number, string]>> = {
+  malformed: [400, 'Bad Request'],
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'Payload Too Large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
+};
+
+function listenFailure(error: NodeJS.ErrnoException, address: string, port: number): string {
+  if (error.code === 'EADDRINUSE') return `Socket '${address}:${port}' already in use`;
+  return `cannot listen on '${address}:${port}': ${error.message}`;
+}

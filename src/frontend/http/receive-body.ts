@@ -1,0 +1,70 @@
+// Collects a request's body into one buffer: without a copy when it comes in one piece, with one copy when its length
+// is known, with a list of pieces otherwise.
+
+import { TritonError } from '../../errors.js';
+import type { HttpExchange } from './http-exchange.js';
+
+/** Larger bodies are refused whatever they are. */
+export const MAX_BODY_BYTES = 2 ** 31;
+
+/** The length that the request declares; undefined for a chunked body. */
+export function declaredLength({ request }: HttpExchange): number | undefined {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (length !== undefined) return Number(length);
+  return encoding === undefined ? 0 : undefined;
+}
+
+export interface BodyReceiver {
+  received(body: Buffer): void;
+  /** The body is larger than `limit` or there is no memory for it. What comes of it is not kept. */
+  refused(error: TritonError): void;
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** Calls the receiver once, or never when the client hangs up before the end. */
+export function receiveBody(exchange: HttpExchange, limit: number, receiver: BodyReceiver): void {
+  const { request } = exchange;
+  const length = declaredLength(exchange);
+  if (length !== undefined && length > limit) {
+    receiver.refused(tooLarge(String(length), limit));
+    return;
+  }
+  let whole: Buffer | undefined;
+  const pieces: Buffer[] = [];
+  let size = 0;
+  exchange.receiving = true;
+  const refuse = (error: TritonError) => {
+    request.off('data', onData).off('end', onEnd).resume();
+    pieces.length = 0;
+    exchange.receiving = false;
+    receiver.refused(error);
+  };
+  const onData = (piece: Buffer) => {
+    const offset = size;
+    size += piece.length;
+    if (length === undefined) {
+      if (size > limit) refuse(tooLarge(`more than ${limit}`, limit));
+      else pieces.push(piece);
+    } else if (piece.length === length) {
+      whole = piece;
+    } else {
+      try {
+        whole ??= Buffer.allocUnsafeSlow(length);
+      } catch (error) {
+        refuse(new TritonError('UNAVAILABLE', `there is no memory for a request of ${length} bytes`, { cause: error }));
+        return;
+      }
+      piece.copy(whole, offset);
+    }
+  };
+  const onEnd = () => {
+    exchange.receiving = false;
+    receiver.received(whole ?? (pieces.length === 1 ? pieces[0]! : pieces.length === 0 ? EMPTY : Buffer.concat(pieces, size)));
+  };
+  request.on('data', onData).on('end', onEnd);
+}
+
+function tooLarge(size: string, limit: number): TritonError {
+  return new TritonError('INVALID_ARG', `request size of ${size} bytes exceeds the maximum allowed input size of ${limit} bytes`);
+}

@@ -1,0 +1,39 @@
+// The statistics extension's answer: GET /v2/models/stats and …/stats of a model.
+
+import type { BatchStatistics, ModelStatistics } from '../../core/statistics.js';
+
+export function statisticsJson(models: readonly ModelStatistics[]): object {
+  return { model_stats: models.map(modelStatisticsJson) };
+}
+
+function modelStatisticsJson(model: ModelStatistics): object {
+  return {
+    name: model.name,
+    version: model.version,
+    last_inference: model.lastInference,
+    inference_count: model.inferenceCount,
+    execution_count: model.executionCount,
+    inference_stats: {
+      success: model.success,
+      fail: model.fail,
+      queue: model.queue,
+      compute_input: model.computeInput,
+      compute_infer: model.computeInfer,
+      compute_output: model.computeOutput,
+      cache_hit: model.cacheHit,
+      cache_miss: model.cacheMiss,
+    },
+    response_stats: {},
+    batch_stats: model.batchStats.map(batchJson),
+    memory_usage: [],
+  };
+}
+
+function batchJson(batch: BatchStatistics): object {
+  return {
+    batch_size: batch.batchSize,
+    compute_input: batch.computeInput,
+    compute_infer: batch.computeInfer,
+    compute_output: batch.computeOutput,
+  };
+}

@@ -1,0 +1,301 @@
+import { create, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+
+import { TritonError } from '../../errors.js';
+import { decodeModelInferRequest } from './decode-model-infer-request.js';
+import { InferParameterSchema, ModelInferRequestSchema } from './generated/grpc_service_pb.js';
+
+type RequestInit = MessageInitShape<typeof ModelInferRequestSchema>;
+
+function encode(init: RequestInit): Uint8Array {
+  return toBinary(ModelInferRequestSchema, create(ModelInferRequestSchema, init));
+}
+
+function decode(init: RequestInit) {
+  return decodeModelInferRequest(encode(init));
+}
+
+/** The bytes of one input of three elements. */
+function decodeInput(datatype: string, contents: object | undefined, raw: Uint8Array[] = []): Buffer {
+  const input = { name: 'x', datatype, shape: [1n, 3n], ...(contents && { contents }) };
+  const request = decode({ modelName: 'm', inputs: [input], rawInputContents: raw });
+  return Buffer.from(request.inputs[0]!.bytes);
+}
+
+function refusal(run: () => unknown): { code: string; message: string } {
+  try {
+    run();
+  } catch (error) {
+    if (!TritonError.is(error)) throw error;
+    return { code: error.code, message: error.message };
+  }
+  throw new Error('expected a refusal');
+}
+
+const field = (number: number, wireType: number) => (number << 3) | wireType;
+
+describe('a request with raw contents', () => {
+  const raw = [Uint8Array.of(1, 2, 3, 4), new Uint8Array(0), Uint8Array.of(9)];
+  const bytes = encode({
+    modelName: 'm',
+    modelVersion: '3',
+    id: 'größe 1',
+    inputs: [
+      { name: 'a', datatype: 'FP32', shape: [1n, 1n] },
+      { name: 'b', datatype: 'INT64', shape: [1n, 0n] },
+      { name: 'c', datatype: 'BOOL', shape: [] },
+    ],
+    outputs: [{ name: 'y' }, { name: 'z' }],
+    rawInputContents: raw,
+  });
+
+  it('decodes every field', () => {
+    expect(decodeModelInferRequest(bytes)).toEqual({
+      modelName: 'm',
+      modelVersion: '3',
+      id: 'größe 1',
+      parameters: undefined,
+      inputs: [
+        { name: 'a', datatype: 'FP32', shape: [1, 1], bytes: Buffer.from(raw[0]!) },
+        { name: 'b', datatype: 'INT64', shape: [1, 0], bytes: Buffer.alloc(0) },
+        { name: 'c', datatype: 'BOOL', shape: [], bytes: Buffer.from(raw[2]!) },
+      ],
+      outputs: ['y', 'z'],
+      priority: 0,
+      timeoutMicroseconds: 0,
+    });
+  });
+
+  it('gives tensors as views of the message', () => {
+    const [a] = decodeModelInferRequest(bytes).inputs;
+    expect(a!.bytes.buffer).toBe(bytes.buffer);
+  });
+
+  it('accepts the empty message', () => {
+    expect(decodeModelInferRequest(new Uint8Array(0))).toMatchObject({ modelName: '', inputs: [], outputs: [] });
+  });
+
+  it('passes over entries of raw_input_contents beyond the inputs, as Triton does', () => {
+    const inputs = [{ name: 'x', datatype: 'BOOL', shape: [1n] }];
+    const request = decode({ modelName: 'm', inputs, rawInputContents: [Uint8Array.of(1), Uint8Array.of(2)] });
+    expect([...request.inputs[0]!.bytes]).toEqual([1]);
+  });
+
+  it('reads dimensions of 64 bits, rounded beyond 2^53', () => {
+    const shape = [-1n, 2n ** 40n, 2n ** 63n - 1n, -(2n ** 63n), -5n];
+    const request = decode({ inputs: [{ name: 'x', datatype: 'BOOL', shape }], rawInputContents: [new Uint8Array(0)] });
+    expect(request.inputs[0]!.shape).toEqual([-1, 2 ** 40, 2 ** 63, -(2 ** 63), -5]);
+  });
+
+  it.each(['', 'fp32', 'TYPE_FP32', 'STRING', 'FP32 ', 'toString'])(
+    "leaves datatype '%s' to the core under the name that Triton gives it",
+    (datatype) => {
+      const inputs = [{ name: 'x', datatype, shape: [1n] }];
+      expect(decode({ inputs, rawInputContents: [new Uint8Array(4)] }).inputs[0]!.datatype).toBe('<invalid>');
+    },
+  );
+});
+
+describe('the wire form', () => {
+  const raw = (...bytes: number[]) => Buffer.from(bytes);
+  const xInput = raw(field(5, 2), 9, 10, 1, 120, 18, 4, 66, 79, 79, 76); // x, BOOL
+
+  it('takes shapes that are not packed, and mixed ones', () => {
+    const input = raw(field(3, 0), 2, field(3, 2), 2, 3, 4, field(3, 0), 5);
+    const message = Buffer.concat([raw(field(5, 2), input.length), input, raw(field(7, 2), 0)]);
+    expect(decodeModelInferRequest(message).inputs[0]!.shape).toEqual([2, 3, 4, 5]);
+  });
+
+  it('takes raw contents before the inputs', () => {
+    const message = Buffer.concat([raw(field(7, 2), 1, 1), xInput]);
+    expect([...decodeModelInferRequest(message).inputs[0]!.bytes]).toEqual([1]);
+  });
+
+  it('lets the last of a repeated name count', () => {
+    expect(decodeModelInferRequest(raw(10, 1, 97, 10, 1, 98)).modelName).toBe('b');
+  });
+
+  it('passes over unknown fields and known ones of another wire type', () => {
+    const unknown = raw(field(15, 2), 2, 1, 2, field(1, 0), 5, field(7, 5), 1, 2, 3, 4, field(20, 3), 1, field(20, 4));
+    expect(() => decodeModelInferRequest(unknown)).toThrow(); // tag 1 inside the group is field 0
+    const message = raw(field(15, 2), 2, 1, 2, field(1, 0), 5, field(7, 5), 1, 2, 3, 4, 0xa3, 1, 8, 1, 0xa4, 1);
+    expect(decodeModelInferRequest(message).modelName).toBe('');
+  });
+
+  it.each([
+    ['cut', xInput.subarray(0, 6)],
+    ['an inner length beyond its message', raw(field(5, 2), 3, 10, 5, 120)],
+    ['field number 0', raw(0, 1)],
+    ['invalid UTF-8 in the model name', raw(10, 1, 0xff)],
+    ['invalid UTF-8 in a parameter', raw(field(4, 2), 4, 10, 2, 0xc3, 0x28)],
+    ['an end of group', raw(field(1, 4))],
+    ['packed floats that are no whole floats', raw(field(5, 2), 9, field(5, 2), 7, field(6, 2), 5, 1, 2, 3, 4, 5)],
+    ['packed integers that do not end', raw(field(5, 2), 5, field(5, 2), 3, field(2, 2), 1, 0x80)],
+  ])('refuses what is no message: %s', (_, message) => {
+    const admitted: string[] = [];
+    const { code, message: text } = refusal(() => decodeModelInferRequest(message, (name) => void admitted.push(name)));
+    expect([code, text]).toEqual(['INTERNAL', 'Unable to parse request']);
+    expect(admitted).toEqual([]);
+  });
+
+  it('refuses a message that asks for many objects in few bytes', () => {
+    const message = Buffer.alloc(2 * 200_000, Buffer.from([field(5, 2), 0]));
+    expect(refusal(() => decodeModelInferRequest(message))).toEqual({
+      code: 'INVALID_ARG',
+      message: 'expected a request of at most 100000 tensors, dimensions and parameters, got more',
+    });
+  });
+});
+
+describe('typed contents', () => {
+  it.each([
+    ['BOOL', { boolContents: [true, false, true] }, Buffer.from([1, 0, 1])],
+    ['INT8', { intContents: [-128, 0, 127] }, Buffer.from(Int8Array.of(-128, 0, 127).buffer)],
+    ['INT16', { intContents: [-32768, 1, 32767] }, Buffer.from(Int16Array.of(-32768, 1, 32767).buffer)],
+    ['INT32', { intContents: [-(2 ** 31), -1, 2 ** 31 - 1] }, Buffer.from(Int32Array.of(-(2 ** 31), -1, 2 ** 31 - 1).buffer)],
+    ['INT64', { int64Contents: [-(2n ** 63n), -1n, 2n ** 63n - 1n] }, Buffer.from(BigInt64Array.of(-(2n ** 63n), -1n, 2n ** 63n - 1n).buffer)],
+    ['UINT8', { uintContents: [0, 1, 255] }, Buffer.from([0, 1, 255])],
+    ['UINT16', { uintContents: [0, 300, 65535] }, Buffer.from(Uint16Array.of(0, 300, 65535).buffer)],
+    ['UINT32', { uintContents: [0, 1, 2 ** 32 - 1] }, Buffer.from(Uint32Array.of(0, 1, 2 ** 32 - 1).buffer)],
+    ['UINT64', { uint64Contents: [0n, 1n, 2n ** 64n - 1n] }, Buffer.from(BigUint64Array.of(0n, 1n, 2n ** 64n - 1n).buffer)],
+    ['FP32', { fp32Contents: [1.5, -0, Infinity] }, Buffer.from(Float32Array.of(1.5, -0, Infinity).buffer)],
+    ['FP64', { fp64Contents: [1.5, NaN, 1e300] }, Buffer.from(Float64Array.of(1.5, NaN, 1e300).buffer)],
+    ['BYTES', { bytesContents: [Buffer.from('ab'), Buffer.alloc(0), Buffer.from([0xff])] }, Buffer.from([2, 0, 0, 0, 97, 98, 0, 0, 0, 0, 1, 0, 0, 0, 255])],
+  ])('of %s become its raw form', (datatype, contents, expected) => {
+    expect(decodeInput(datatype, contents)).toEqual(expected);
+  });
+
+  it.each(['BOOL', 'INT8', 'INT64', 'FP32', 'BYTES', 'FP16', 'BF16'])('that are present but empty are no bytes of %s', (datatype) => {
+    expect(decodeInput(datatype, {})).toEqual(Buffer.alloc(0));
+  });
+
+  it.each([
+    ['INT8', { intContents: [1, 128, 0] }, 128, '-128 to 127'],
+    ['INT8', { intContents: [-129, 0, 0] }, -129, '-128 to 127'],
+    ['INT16', { intContents: [0, 0, 32_768] }, 32_768, '-32768 to 32767'],
+    ['UINT8', { uintContents: [256, 0, 0] }, 256, '0 to 255'],
+    ['UINT16', { uintContents: [4_000_000_000, 0, 0] }, 4_000_000_000, '0 to 65535'],
+  ])('of %s are refused where a value does not fit', (datatype, contents, value, range) => {
+    expect(refusal(() => decodeInput(datatype, contents))).toEqual({
+      code: 'INVALID_ARG',
+      message: `unexpected value ${value} in explicit tensor data for input tensor 'x' for model 'm', expected datatype '${datatype}' with values from ${range}`,
+    });
+  });
+
+  const FIELDS = {
+    BOOL: { boolContents: [true] },
+    INT32: { intContents: [1] },
+    INT64: { int64Contents: [1n] },
+    UINT32: { uintContents: [1] },
+    UINT64: { uint64Contents: [1n] },
+    FP32: { fp32Contents: [1] },
+    FP64: { fp64Contents: [1] },
+    BYTES: { bytesContents: [Buffer.from('x')] },
+  };
+  const HOME: Record<string, keyof typeof FIELDS | undefined> = {
+    ...{ BOOL: 'BOOL', INT8: 'INT32', INT16: 'INT32', INT32: 'INT32', INT64: 'INT64' },
+    ...{ UINT8: 'UINT32', UINT16: 'UINT32', UINT32: 'UINT32', UINT64: 'UINT64' },
+    ...{ FP32: 'FP32', FP64: 'FP64', BYTES: 'BYTES', FP16: undefined, BF16: undefined },
+  };
+  const pairs = Object.keys(HOME).flatMap((datatype) =>
+    (Object.keys(FIELDS) as (keyof typeof FIELDS)[]).filter((name) => name !== HOME[datatype]).map((name) => [datatype, name] as const),
+  );
+  it.each(pairs)('of %s are refused in the field for %s', (datatype, name) => {
+    expect(refusal(() => decodeInput(datatype, FIELDS[name]))).toEqual({
+      code: 'INVALID_ARG',
+      message: `unexpected explicit tensor data for input tensor 'x' for model 'm' of type '${name}', expected datatype '${datatype}'`,
+    });
+  });
+
+  it('of an unknown datatype are refused under the name that Triton gives it', () => {
+    expect(refusal(() => decodeInput('fp32', { fp32Contents: [1] })).message).toBe(
+      `unexpected explicit tensor data for input tensor 'x' for model 'm' of type 'FP32', expected datatype '<invalid>'`,
+    );
+  });
+
+  it('are refused in two fields, the lower wrong one first', () => {
+    expect(refusal(() => decodeInput('FP32', { fp32Contents: [1, 2, 3], intContents: [1, 2, 3] })).message).toBe(
+      `unexpected explicit tensor data for input tensor 'x' for model 'm' of type 'INT32', expected datatype 'FP32'`,
+    );
+    expect(refusal(() => decodeInput('INT32', { intContents: [1], fp32Contents: [1, 2, 3] })).message).toBe(
+      `unexpected explicit tensor data for input tensor 'x' for model 'm', binary data was already supplied.`,
+    );
+  });
+
+  it('may come unpacked, in pieces, and in several messages', () => {
+    const floats = Buffer.from(Float32Array.of(1, 2, 3, 4, 5).buffer);
+    const one = (i: number) => Buffer.concat([Buffer.from([field(6, 5)]), floats.subarray(4 * i, 4 * i + 4)]);
+    const packed = Buffer.concat([Buffer.from([field(6, 2), 8]), floats.subarray(8, 16)]);
+    const wrap = (number: number, body: Buffer) => Buffer.concat([Buffer.from([field(number, 2), body.length]), body]);
+    const contents = [wrap(5, Buffer.concat([one(0), one(1), packed])), wrap(5, one(4))];
+    const input = wrap(5, Buffer.concat([Buffer.from([18, 4]), Buffer.from('FP32'), ...contents]));
+    expect(Buffer.from(decodeModelInferRequest(input).inputs[0]!.bytes)).toEqual(floats);
+  });
+
+  it('may come before the datatype on the wire', () => {
+    const contents = Buffer.from([field(5, 2), 4, field(2, 2), 2, 0x05, 0x07]);
+    const body = Buffer.concat([contents, Buffer.from([18, 4]), Buffer.from('INT8')]);
+    const message = Buffer.concat([Buffer.from([field(5, 2), body.length]), body]);
+    expect([...decodeModelInferRequest(message).inputs[0]!.bytes]).toEqual([5, 7]);
+  });
+
+  it('take unpacked integers of any length', () => {
+    const elements = [field(2, 0), 5, field(2, 0), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
+    const body = Buffer.concat([Buffer.from([18, 4]), Buffer.from('INT8'), Buffer.from([field(5, 2), elements.length, ...elements])]);
+    const message = Buffer.concat([Buffer.from([field(5, 2), body.length]), body]);
+    expect([...decodeModelInferRequest(message).inputs[0]!.bytes]).toEqual([5, 255]);
+  });
+});
+
+describe('where the data of an input is looked for', () => {
+  const a = { name: 'a', datatype: 'FP32', shape: [1n] };
+  const b = { name: 'b', datatype: 'FP32', shape: [1n] };
+  const typed = { contents: { fp32Contents: [1] } };
+  const raw = new Uint8Array(4);
+
+  it.each([
+    ['neither raw nor typed', [a], [], "unable to find data for input tensor 'a' for model 'm' in request."],
+    ['raw for the first only', [a, b], [raw], "unable to find data for input tensor 'b' for model 'm' in request."],
+    ['typed for the first only', [{ ...a, ...typed }, b], [], "unable to find data for input tensor 'b' for model 'm' in request."],
+    ['typed and raw', [{ ...a, ...typed }, b], [raw], "contents field must not be specified when using raw_input_contents for 'a' for model 'm'"],
+    ['empty contents and raw', [a, { ...b, contents: {} }], [raw, raw], "contents field must not be specified when using raw_input_contents for 'b' for model 'm'"],
+  ])('%s', (_, inputs, rawInputContents, message) => {
+    expect(refusal(() => decode({ modelName: 'm', inputs, rawInputContents }))).toEqual({ code: 'INVALID_ARG', message });
+  });
+});
+
+describe('which of several errors wins', () => {
+  const uint64 = create(InferParameterSchema, { parameterChoice: { case: 'uint64Param', value: 1n } });
+  const classification = create(InferParameterSchema, { parameterChoice: { case: 'int64Param', value: 0n } });
+  const input = { name: 'x', datatype: 'FP32', shape: [1n] };
+  const everything = {
+    modelName: 'm',
+    parameters: { p: uint64 },
+    inputs: [input],
+    outputs: [{ name: 'y', parameters: { classification } }],
+  };
+  const nobody = () => {
+    throw new TritonError('NOT_FOUND', 'no such model');
+  };
+
+  it('the model before parameters, data and outputs', () => {
+    const bytes = encode(everything);
+    expect(refusal(() => decodeModelInferRequest(bytes, nobody)).code).toBe('NOT_FOUND');
+  });
+
+  it('parameters before data', () => {
+    expect(refusal(() => decode(everything)).message).toContain("'p' parameter");
+  });
+
+  it('data before parameters of outputs', () => {
+    expect(refusal(() => decode({ ...everything, parameters: {} })).message).toContain('unable to find data');
+    const complete = { ...everything, parameters: {}, rawInputContents: [new Uint8Array(4)] };
+    expect(refusal(() => decode(complete)).message).toContain("'classification' parameter");
+  });
+
+  it('is told the model and the version that the request names', () => {
+    const asked: string[] = [];
+    decodeModelInferRequest(encode({ modelName: 'm', modelVersion: '7' }), (...names) => void asked.push(...names));
+    expect(asked).toEqual(['m', '7']);
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+
+import { frameMessage, MessageFrameReader, wholeMessage } from './message-frame.js';
+
+const MAX = 1_000_000;
+
+function frame(text: string, flag = 0): Buffer {
+  const bytes = frameMessage(Buffer.from(text));
+  bytes[0] = flag;
+  return bytes;
+}
+
+function prefix(flag: number, length: number): Buffer {
+  const bytes = Buffer.alloc(5);
+  bytes[0] = flag;
+  bytes.writeUInt32BE(length, 1);
+  return bytes;
+}
+
+describe('MessageFrameReader', () => {
+  it('gives the same messages wherever the bytes are cut', () => {
+    const bytes = Buffer.concat([frame('first'), frame(''), frame('second message'), frame('x')]);
+    for (let first = 0; first <= bytes.length; first++) {
+      for (let second = first; second <= bytes.length; second++) {
+        const reader = new MessageFrameReader(MAX, undefined);
+        const chunks = [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)];
+        const messages = chunks.flatMap((chunk) => reader.push(chunk)).map(String);
+        expect(messages).toEqual(['first', '', 'second message', 'x']);
+        expect(reader.idle).toBe(true);
+      }
+    }
+  });
+
+  it('gives messages byte by byte', () => {
+    const reader = new MessageFrameReader(MAX, undefined);
+    const bytes = frame('one by one');
+    const messages = [...bytes].flatMap((byte, i) => {
+      const given = reader.push(Buffer.from([byte]));
+      expect(reader.idle).toBe(i === bytes.length - 1);
+      return given;
+    });
+    expect(messages.map(String)).toEqual(['one by one']);
+  });
+
+  it('gives a message that lies in one chunk as a view of it', () => {
+    const chunk = frame('view');
+    const [message] = new MessageFrameReader(MAX, undefined).push(chunk);
+    expect(message!.buffer).toBe(chunk.buffer);
+  });
+
+  it('joins a message of many chunks that is larger than its first memory', () => {
+    const reader = new MessageFrameReader(100 << 20, undefined);
+    const body = Buffer.alloc(20 << 20, 'abcdefg');
+    const bytes = frameMessage(body);
+    const messages: Buffer[] = [];
+    for (let at = 0; at < bytes.length; at += 65_521) messages.push(...reader.push(bytes.subarray(at, at + 65_521)));
+    expect(messages).toHaveLength(1);
+    expect(messages[0]!.equals(body)).toBe(true);
+  });
+
+  it('does not take the memory that a length only claims', () => {
+    const before = process.memoryUsage().arrayBuffers;
+    const readers = Array.from({ length: 10 }, () => {
+      const reader = new MessageFrameReader(2 ** 31 - 1, undefined);
+      reader.push(prefix(0, 2 ** 31 - 1));
+      reader.push(Buffer.alloc(10));
+      return reader;
+    });
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 << 20);
+    expect(readers.every((reader) => reader.failure === undefined)).toBe(true);
+  });
+
+  it('takes a message of exactly the limit and refuses the next larger one as soon as it sees its length', () => {
+    const reader = new MessageFrameReader(5, undefined);
+    expect(reader.push(frame('12345'))).toHaveLength(1);
+    expect(reader.push(prefix(0, 6))).toEqual([]);
+    expect(reader.failure).toEqual({ status: 8, message: 'Received message larger than max (6 vs. 5)' });
+    expect(reader.push(frame('x'))).toEqual([]);
+  });
+
+  it('refuses a compressed message without an encoding, as Triton does', () => {
+    const reader = new MessageFrameReader(MAX, undefined);
+    reader.push(frame('x', 1));
+    expect(reader.failure).toEqual({ status: 13, message: 'Unable to parse request' });
+  });
+
+  it('says which encoding it does not support', () => {
+    const reader = new MessageFrameReader(MAX, 'gzip');
+    reader.push(frame('x', 1));
+    expect(reader.failure?.status).toBe(12);
+    expect(reader.failure?.message).toContain("'gzip'");
+  });
+
+  it('takes uncompressed messages of a call that could have compressed ones, and identity with the flag', () => {
+    expect(new MessageFrameReader(MAX, 'gzip').push(frame('plain')).map(String)).toEqual(['plain']);
+    expect(new MessageFrameReader(MAX, 'identity').push(frame('plain', 1)).map(String)).toEqual(['plain']);
+  });
+
+  it.each([2, 3, 128, 255])('refuses the flag %i', (flag) => {
+    const reader = new MessageFrameReader(MAX, 'gzip');
+    expect(reader.push(frame('x', flag))).toEqual([]);
+    expect(reader.failure?.status).toBe(13);
+  });
+
+  it('keeps the messages before the one that it refuses', () => {
+    const reader = new MessageFrameReader(MAX, undefined);
+    expect(reader.push(Buffer.concat([frame('good'), frame('bad', 7), frame('late')])).map(String)).toEqual(['good']);
+    expect(reader.failure).toBeDefined();
+  });
+});
+
+describe('wholeMessage', () => {
+  it('gives the message of a chunk that is exactly one frame', () => {
+    expect(String(wholeMessage(frame('all'), MAX))).toBe('all');
+    expect(wholeMessage(frame(''), MAX)?.length).toBe(0);
+  });
+
+  it.each([
+    ['too short for a prefix', Buffer.alloc(4)],
+    ['cut', frame('all').subarray(0, 7)],
+    ['followed by more', Buffer.concat([frame('all'), Buffer.alloc(1)])],
+    ['compressed', frame('all', 1)],
+    ['too large', frame('x'.repeat(MAX + 1))],
+  ])('leaves a chunk to the reader that is %s', (_, chunk) => {
+    expect(wholeMessage(chunk, MAX)).toBeUndefined();
+  });
+});

@@ -1,0 +1,83 @@
+// From the body of an answer to POST …/infer to a ModelInferResponse, for clients: JSON, and behind it the raw bytes of
+// the outputs that have a `binary_data_size`. Outputs in JSON form are understood too.
+
+import { TritonError } from '../../errors.js';
+import type { Parameters } from '../../model/callable.js';
+import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
+import { isDatatype } from '../../tensor/dtype.js';
+import { elementCount } from '../../tensor/shape.js';
+import { jsonElements } from '../json/json-parser.js';
+import { JsonDouble, JsonObject, type JsonValue } from '../json/json-value.js';
+import { parseHeaderLength } from './header-length.js';
+import { arrayMember, expectString, expectUnsigned, member, parameterNumber, stringMember } from './json-members.js';
+import { parseResponseJson, readResponse } from './parse-response-json.js';
+import { readTensorData } from './read-tensor-data.js';
+
+/**
+ * `headerLength` is the header Inference-Header-Content-Length. Throws INTERNAL when the body is no such answer.
+ * The outputs are views of the body, which must not change any more.
+ */
+export function decodeInferResponse(body: Buffer, headerLength: string | undefined): ModelInferResponse {
+  const jsonLength = readResponse(() => parseHeaderLength(headerLength, body.length));
+  const json = parseResponseJson(body, jsonLength);
+  return readResponse(() => readInferResponse(json, body, jsonLength));
+}
+
+function readInferResponse(json: JsonValue, body: Buffer, jsonLength: number): ModelInferResponse {
+  let binaryOffset = jsonLength;
+  const takeBinary = (name: string, size: number): Buffer => {
+    const start = binaryOffset;
+    if (size > body.length - start) {
+      throw invalid(`output '${name}' has a binary_data_size of ${size} bytes, but only ${body.length - start} bytes follow`);
+    }
+    binaryOffset += size;
+    return body.subarray(start, binaryOffset);
+  };
+  const outputs = jsonElements(arrayMember(json, 'outputs')).map((output) => readOutput(output, takeBinary));
+  if (binaryOffset !== body.length) {
+    throw invalid(`${body.length - binaryOffset} bytes follow that belong to no output`);
+  }
+  return {
+    modelName: optionalString(json, 'model_name'),
+    modelVersion: optionalString(json, 'model_version'),
+    id: optionalString(json, 'id'),
+    parameters: readParameters(member(json, 'parameters')),
+    outputs,
+  };
+}
+
+function readOutput(output: JsonValue, takeBinary: (name: string, size: number) => Buffer): InferTensor {
+  const name = stringMember(output, 'name');
+  const datatype = stringMember(output, 'datatype');
+  if (!isDatatype(datatype)) throw invalid(`output '${name}' has unknown datatype '${datatype}'`);
+  const shape = jsonElements(arrayMember(output, 'shape')).map((dim) => Number(expectUnsigned(dim, 'shape')));
+  const binarySize = member(member(output, 'parameters') ?? null, 'binary_data_size');
+  if (binarySize !== undefined) {
+    const bytes = takeBinary(name, Number(expectUnsigned(binarySize, 'binary_data_size')));
+    return { name, datatype, shape, bytes };
+  }
+  const data = arrayMember(output, 'data');
+  return { name, datatype, shape, bytes: readTensorData(data, name, datatype, elementCount(shape)) };
+}
+
+function optionalString(json: JsonValue, key: string): string {
+  const value = member(json, key);
+  return value === undefined ? '' : expectString(value, key);
+}
+
+// A server may put anything here; what has no place among our parameters is left out.
+function readParameters(value: JsonValue | undefined): Parameters | undefined {
+  if (!(value instanceof JsonObject)) return undefined;
+  const entries: [string, Parameters[string]][] = [];
+  value.keys.forEach((key, index) => {
+    const given = value.values[index]!;
+    if (typeof given === 'number' || typeof given === 'bigint' || given instanceof JsonDouble) {
+      entries.push([key, parameterNumber(given)]);
+    } else if (typeof given === 'string' || typeof given === 'boolean') entries.push([key, given]);
+  });
+  return Object.fromEntries(entries);
+}
+
+function invalid(message: string): TritonError {
+  return new TritonError('INTERNAL', message);
+}

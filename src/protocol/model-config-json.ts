@@ -1,0 +1,104 @@
+// A model's configuration as the JSON of GET …/config: the ModelConfig message in proto's field names and declaration
+// order, defaults included, as Triton prints it (core/src/model_config_utils.cc, ModelConfigToJson).
+
+import type { CompleteDynamicBatcher, CompleteQueuePolicy } from '../model/complete-batcher.js';
+import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
+import type { Datatype } from '../tensor/dtype.js';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The name that models of TSTriton report as their backend and platform. */
+export const BACKEND = 'tstriton';
+
+/** Plain data; also what the ModelConfig message of gRPC is made from. */
+export function modelConfigJson(config: CompleteModelConfig): JsonObject {
+  return {
+    name: config.name,
+    platform: '',
+    backend: BACKEND,
+    runtime: '',
+    version_policy: { all: {} },
+    max_batch_size: config.maxBatchSize,
+    input: config.inputs.map(inputJson),
+    output: config.outputs.map(outputJson),
+    batch_input: [],
+    batch_output: [],
+    optimization: {
+      priority: 'PRIORITY_DEFAULT',
+      input_pinned_memory: { enable: true },
+      output_pinned_memory: { enable: true },
+      gather_kernel_buffer_threshold: 0,
+      eager_batching: false,
+    },
+    ...(config.dynamicBatching === undefined ? {} : { dynamic_batching: dynamicBatchingJson(config.dynamicBatching) }),
+    instance_group: [
+      {
+        name: `${config.name}_0`,
+        kind: 'KIND_CPU',
+        count: config.instanceCount,
+        gpus: [],
+        secondary_devices: [],
+        profile: [],
+        passive: false,
+        host_policy: '',
+      },
+    ],
+    default_model_filename: '',
+    cc_model_filenames: {},
+    metric_tags: {},
+    parameters: {},
+    model_warmup: [],
+    ...(config.decoupled ? { model_transaction_policy: { decoupled: true } } : {}),
+  };
+}
+
+function inputJson({ name, datatype, shape, optional }: CompleteTensorSpec): JsonObject {
+  return {
+    name,
+    data_type: dataType(datatype),
+    format: 'FORMAT_NONE',
+    dims: shape,
+    is_shape_tensor: false,
+    allow_ragged_batch: false,
+    optional,
+    is_non_linear_format_io: false,
+  };
+}
+
+function outputJson({ name, datatype, shape }: CompleteTensorSpec): JsonObject {
+  return {
+    name,
+    data_type: dataType(datatype),
+    dims: shape,
+    label_filename: '',
+    is_shape_tensor: false,
+    is_non_linear_format_io: false,
+  };
+}
+
+function dataType(datatype: Datatype): string {
+  return datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${datatype}`;
+}
+
+function dynamicBatchingJson(batcher: CompleteDynamicBatcher): JsonObject {
+  return {
+    preferred_batch_size: batcher.preferredBatchSize,
+    max_queue_delay_microseconds: batcher.maxQueueDelayMicroseconds,
+    preserve_ordering: batcher.preserveOrdering,
+    priority_levels: batcher.priorityLevels,
+    default_priority_level: batcher.defaultPriorityLevel,
+    ...(batcher.defaultQueuePolicy === undefined ? {} : { default_queue_policy: queuePolicyJson(batcher.defaultQueuePolicy) }),
+    priority_queue_policy: Object.fromEntries(
+      Object.entries(batcher.priorityQueuePolicy).map(([level, policy]) => [level, queuePolicyJson(policy)]),
+    ),
+  };
+}
+
+function queuePolicyJson(policy: CompleteQueuePolicy): JsonObject {
+  return {
+    timeout_action: policy.timeoutAction,
+    default_timeout_microseconds: policy.defaultTimeoutMicroseconds,
+    allow_timeout_override: policy.allowTimeoutOverride,
+    max_queue_size: policy.maxQueueSize,
+  };
+}

@@ -1,0 +1,29 @@
+// A model's metadata as the JSON of GET /v2/models/M: what clients need to build requests.
+
+import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
+import type { Datatype } from '../tensor/dtype.js';
+import { BACKEND } from './model-config-json.js';
+
+export interface TensorMetadata {
+  readonly name: string;
+  readonly datatype: Datatype;
+  /** The batch axis included, as -1. */
+  readonly shape: readonly number[];
+}
+
+export interface ModelMetadata {
+  readonly name: string;
+  readonly versions: readonly string[];
+  readonly platform: string;
+  readonly inputs: readonly TensorMetadata[];
+  readonly outputs: readonly TensorMetadata[];
+}
+
+export function modelMetadata(config: CompleteModelConfig, versions: readonly string[]): ModelMetadata {
+  const tensor = ({ name, datatype, shape }: CompleteTensorSpec): TensorMetadata => ({
+    name,
+    datatype,
+    shape: config.maxBatchSize > 0 ? [-1, ...shape] : shape,
+  });
+  return { name: config.name, versions, platform: BACKEND, inputs: config.inputs.map(tensor), outputs: config.outputs.map(tensor) };
+}

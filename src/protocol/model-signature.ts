@@ -1,0 +1,15 @@
+// What a client must know of a model before it can ask it: its tensors and whether they have a batch axis. A server
+// tells all of it at once in the model's configuration.
+
+import { TritonError } from '../errors.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { isDatatype, type Datatype } from '../tensor/dtype.js';
+
+export type ModelSignature = Pick<CompleteModelConfig, 'name' | 'inputs' | 'outputs' | 'maxBatchSize'>;
+
+/** The datatype of a configuration's `data_type`: `TYPE_FP32` is FP32, `TYPE_STRING` is BYTES. Throws INTERNAL. */
+export function datatypeOfConfig(dataType: string): Datatype {
+  const name = dataType === 'TYPE_STRING' ? 'BYTES' : dataType.replace(/^TYPE_/, '');
+  if (name !== dataType && isDatatype(name)) return name;
+  throw new TritonError('INTERNAL', `unknown data_type '${dataType}' in the model configuration`);
+}

@@ -1,0 +1,114 @@
+// The models of the recorded gRPC server that this version can serve. Not bound: `notloaded`, which was in the
+// recorded server's repository but not loaded, `seq` with its sequence batcher, and the decoupled ones.
+import { setTimeout as delay } from 'node:timers/promises';
+import { TritonError, type InferenceRequest, type Triton } from 'tstriton';
+import { valueText } from './http-models.js';
+import { bindAddSub, bindIdentities, bindNobatch, bindOptional, CODES } from './shared-models.js';
+
+const FLOATS = { dtype: 'float32', shape: [-1] } as const;
+const ALONE = { batching: false } as const;
+
+export function bindGrpcModels(triton: Triton): void {
+  bindIdentities(triton);
+  bindAddSub(triton);
+  bindNobatch(triton);
+  bindOptional(triton);
+  bindFailing(triton);
+  bindSlow(triton);
+  triton.bind({
+    modelName: 'params',
+    inferFunc: (requests) => requests.map((request) => ({ json: [describeRequest(request)] })),
+    inputs: { x: FLOATS },
+    outputs: { json: { dtype: 'string', shape: [1] } },
+    config: ALONE,
+  });
+  // Bound without its response cache: this version has none.
+  triton.bind({
+    modelName: 'cached',
+    inferFunc: (requests) => requests,
+    inputs: { x: FLOATS },
+    outputs: { y: FLOATS },
+    config: { maxBatchSize: 8 },
+  });
+  // Bound without labels: this version has none.
+  triton.bind({
+    modelName: 'classify',
+    inferFunc: (requests) => requests,
+    inputs: { x: { dtype: 'float32', shape: [4] } },
+    outputs: { y: { dtype: 'float32', shape: [4] } },
+    config: { maxBatchSize: 4, batcher: null },
+  });
+  for (const modelVersion of [1, 3]) {
+    triton.bind({
+      modelName: 'versions',
+      modelVersion,
+      inferFunc: (requests) => requests.map(() => ({ v: Int32Array.of(modelVersion) })),
+      inputs: { x: FLOATS },
+      outputs: { v: { dtype: 'int32', shape: [1] } },
+      config: ALONE,
+    });
+  }
+}
+
+function bindFailing(triton: Triton): void {
+  triton.bind({
+    modelName: 'throws',
+    inferFunc: () => {
+      throw new TritonError('INTERNAL', 'model says no');
+    },
+    inputs: { x: FLOATS },
+    outputs: { y: FLOATS },
+    config: ALONE,
+  });
+  triton.bind({
+    modelName: 'raises',
+    inferFunc: () => {
+      throw new RangeError('python says no');
+    },
+    inputs: { x: FLOATS },
+    outputs: { y: FLOATS },
+    config: ALONE,
+  });
+  triton.bind({
+    modelName: 'throwscode',
+    inferFunc: (requests) =>
+      requests.map(({ inputs: { k } }) => {
+        const code = CODES[k.data[0]!];
+        if (code !== undefined) throw new TritonError(code, `error of code ${code}`);
+        return { y: k };
+      }),
+    inputs: { k: { dtype: 'int32', shape: [1] } },
+    outputs: { y: { dtype: 'int32', shape: [1] } },
+    config: ALONE,
+  });
+}
+
+function bindSlow(triton: Triton): void {
+  const inferFunc = async (requests: readonly InferenceRequest<{ readonly x: typeof FLOATS }>[]) => {
+    await delay(400);
+    return requests;
+  };
+  triton.bind({ modelName: 'slow', inferFunc, inputs: { x: FLOATS }, outputs: { y: FLOATS }, config: ALONE });
+  triton.bind({
+    modelName: 'queued',
+    inferFunc,
+    inputs: { x: FLOATS },
+    outputs: { y: FLOATS },
+    config: { maxBatchSize: 1, batcher: { defaultQueuePolicy: { allowTimeoutOverride: true, maxQueueSize: 2 } } },
+  });
+}
+
+/**
+ * What the recorded model told of a request, in Python's form of JSON. What Python models can ask of a request and
+ * callables of TSTriton cannot is given as it is when nothing was set.
+ */
+function describeRequest({ id, parameters }: InferenceRequest): string {
+  const given = Object.entries(parameters)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `${JSON.stringify(name)}: ${asciiText(valueText(value))}`);
+  return `{"correlation_id": 0, "flags": 0, "parameters": {${given.join(', ')}}, "request_id": ${asciiText(JSON.stringify(id))}, "requested": ["json"], "timeout": 0}`;
+}
+
+function asciiText(text: string): string {
+  return text.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

@@ -1,0 +1,2 @@
+import type { GrpcRule } from './replay-grpc.js';
+export const GRPC_RULES: readonly GrpcRule[] = [];

@@ -1,0 +1,2 @@
+import type { HttpRule } from './replay-http.js';
+export const HTTP_RULES: readonly HttpRule[] = [];

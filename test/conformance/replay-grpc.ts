@@ -1,0 +1,239 @@
+// Sends recorded gRPC messages over a plain HTTP/2 client, one stream per case, and holds the answers against the
+// recorded ones: status, message, metadata, and the response to the byte where the server's bytes are stable,
+// else as canonical JSON. The message schemas are the protocol's own; nothing of the server decodes here.
+import { connect, constants, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
+import { setTimeout as delay } from 'node:timers/promises';
+import { deflateSync, gzipSync } from 'node:zlib';
+import { fromBinary, toJson, type DescMessage } from '@bufbuild/protobuf';
+import { Health } from '../../src/protocol/grpc/generated/health_pb.js';
+import { GRPCInferenceService } from '../../src/protocol/grpc/generated/grpc_service_pb.js';
+import type { GrpcCase } from './cases.js';
+import { clip, Verdict, type Replay, type Rule } from './rules.js';
+
+export interface GrpcAnswer {
+  /** The gRPC status; undefined when the stream ended without one. */
+  readonly code: number | undefined;
+  readonly message: string;
+  /** Names of headers and trailers beside those of the protocol itself. */
+  readonly metadata: readonly string[];
+  /** The response as protobuf's JSON with the proto's field names. */
+  readonly json: Json;
+  /** The serialized response; undefined where the recorded bytes depend on the order of a map. */
+  readonly bytes: Buffer | undefined;
+}
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type GrpcRule = Rule<GrpcCase, GrpcAnswer>;
+
+const PROTOCOL_HEADERS = /^(:status|content-type|grpc-(status|message|encoding|accept-encoding))$/;
+const ANSWER_LIMIT_MS = 5_000;
+const DEADLINE_EXCEEDED = 4;
+
+const SCHEMAS = new Map<string, DescMessage>(
+  [GRPCInferenceService, Health].flatMap((service) =>
+    service.methods.map((method): [string, DescMessage] => [`/${service.typeName}/${method.name}`, method.output]),
+  ),
+);
+
+export async function replayGrpc(cases: readonly GrpcCase[], port: number, rules: readonly GrpcRule[]): Promise<Replay> {
+  const verdict = new Verdict<GrpcCase, GrpcAnswer>(rules, differencesOf);
+  const session = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 64 * 1024 * 1024 } });
+  session.on('error', () => undefined);
+  try {
+    for (let start = 0; start < cases.length; ) {
+      const burst = burstAt(cases, start);
+      const answers = await Promise.all(burst.map(async (testCase, index) => {
+        await delay(20 * index);
+        return exchange(session, testCase);
+      }));
+      burst.forEach((testCase, index) => {
+        const [ours, recorded] = mask(answers[index]!, recordedAnswer(testCase), testCase);
+        verdict.add({ testCase, recorded, ours });
+      });
+      start += burst.length;
+    }
+  } finally {
+    session.destroy();
+  }
+  return verdict.replay();
+}
+
+/** Cases that were sent together, 20 ms apart, carry a note that says so. */
+function burstAt(cases: readonly GrpcCase[], start: number): readonly GrpcCase[] {
+  const first = cases[start]!;
+  const burstName = /^(.*), request \d+$/.exec(first.name)?.[1];
+  if (burstName === undefined) return [first];
+  let end = start + 1;
+  while (cases[end]?.name.startsWith(`${burstName}, request `) === true) end++;
+  return cases.slice(start, end);
+}
+
+export function recordedAnswer(testCase: GrpcCase): GrpcAnswer {
+  const { response, varies } = testCase;
+  if (testCase.request_rule !== undefined) return zerosAnswer(testCase);
+  const bytes = response.body_base64 === null ? undefined : Buffer.from(response.body_base64, 'base64');
+  return {
+    code: response.status_code,
+    message: response.message,
+    metadata: [],
+    // Answers of the health service were kept as bytes only.
+    json: bytes === undefined ? null : ((response.body ?? decode(testCase, bytes)) as Json),
+    bytes: varies.includes('response.body_base64') ? undefined : bytes,
+  };
+}
+
+/** Which of the long cases: their request and response are one tensor of zeros, told by its size. */
+function zerosTensor({ request_rule: rule = '' }: GrpcCase): { readonly count: number; readonly data: Buffer } {
+  const count = Number(/shape \[1,(\d+)\]/.exec(rule)?.[1]);
+  return { count, data: Buffer.alloc(4 * count) };
+}
+
+function zerosAnswer(testCase: GrpcCase): GrpcAnswer {
+  const { count, data } = zerosTensor(testCase);
+  const body = encodeZeros({ model: 'id_fp32', version: '1', tensor: 'y', tensors: 5, raw: 6 }, count, data);
+  if (body.length !== testCase.response.body_bytes) throw new Error(`${testCase.name}: made ${body.length} bytes`);
+  return { code: 0, message: '', metadata: [], json: null, bytes: body };
+}
+
+function requestMessage(testCase: GrpcCase): Buffer {
+  if (testCase.request_rule === undefined) return Buffer.from(testCase.request_base64 ?? '', 'base64');
+  const { count, data } = zerosTensor(testCase);
+  const message = encodeZeros({ model: 'id_fp32', version: undefined, tensor: 'x', tensors: 5, raw: 7 }, count, data);
+  if (message.length !== testCase.request_bytes) throw new Error(`${testCase.name}: made ${message.length} bytes`);
+  return message;
+}
+
+interface ZerosLayout {
+  readonly model: string;
+  readonly version: string | undefined;
+  readonly tensor: string;
+  /** Field numbers of the list of tensors and of the raw contents. */
+  readonly tensors: number;
+  readonly raw: number;
+}
+
+function encodeZeros({ model, version, tensor, tensors, raw }: ZerosLayout, count: number, data: Buffer): Buffer {
+  const field = (number: number, content: Buffer) => Buffer.concat([varint((number << 3) | 2), varint(content.length), content]);
+  const text = (number: number, value: string) => field(number, Buffer.from(value));
+  const description = Buffer.concat([text(1, tensor), text(2, 'FP32'), field(3, Buffer.concat([varint(1), varint(count)]))]);
+  return Buffer.concat([
+    text(1, model),
+    ...(version === undefined ? [] : [text(2, version)]),
+    field(tensors, description),
+    field(raw, data),
+  ]);
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  for (let rest = value; ; rest = Math.floor(rest / 128)) {
+    if (rest < 128) return Buffer.from([...bytes, rest]);
+    bytes.push((rest % 128) | 128);
+  }
+}
+
+function exchange(session: ClientHttp2Session, testCase: GrpcCase): Promise<GrpcAnswer> {
+  const encoding = /with (gzip|deflate)$/.exec(testCase.name)?.[1];
+  const plain = requestMessage(testCase);
+  const message = encoding === undefined ? plain : encoding === 'gzip' ? gzipSync(plain) : deflateSync(plain);
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt8(encoding === undefined ? 0 : 1);
+  prefix.writeUInt32BE(message.length, 1);
+  const deadline = /client deadline (\d+) ms/.exec(testCase.note)?.[1];
+  return new Promise((resolve) => {
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': testCase.method,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      ...(encoding === undefined ? {} : { 'grpc-encoding': encoding }),
+      ...(deadline === undefined ? {} : { 'grpc-timeout': `${deadline}m` }),
+      ...Object.fromEntries(testCase.metadata),
+    });
+    const received: Buffer[] = [];
+    let headers: IncomingHttpHeaders = {};
+    const settle = (code?: number) => {
+      clearTimeout(timer);
+      resolve(answerOf(testCase, headers, Buffer.concat(received), code));
+    };
+    const timer = setTimeout(() => {
+      stream.close(constants.NGHTTP2_CANCEL);
+      settle(DEADLINE_EXCEEDED);
+    }, ANSWER_LIMIT_MS);
+    stream.on('response', (initial) => (headers = { ...headers, ...initial }));
+    stream.on('trailers', (trailers) => (headers = { ...headers, ...trailers }));
+    stream.on('data', (chunk: Buffer) => received.push(chunk));
+    stream.on('error', () => undefined);
+    stream.on('close', () => settle());
+    stream.end(Buffer.concat([prefix, message]));
+  });
+}
+
+function answerOf(testCase: GrpcCase, headers: IncomingHttpHeaders, body: Buffer, madeCode: number | undefined): GrpcAnswer {
+  const status = headers['grpc-status'];
+  const message = headers['grpc-message'];
+  const bytes = body.length < 5 ? undefined : body.subarray(5, 5 + body.readUInt32BE(1));
+  return {
+    code: madeCode ?? (status === undefined ? undefined : Number(status)),
+    message: typeof message === 'string' ? decodeURIComponent(message) : '',
+    metadata: Object.keys(headers).filter((name) => !PROTOCOL_HEADERS.test(name)),
+    json: bytes === undefined || testCase.request_rule !== undefined ? null : decode(testCase, bytes),
+    bytes,
+  };
+}
+
+function decode({ method }: GrpcCase, bytes: Buffer): Json {
+  const schema = SCHEMAS.get(method);
+  return schema === undefined ? null : (toJson(schema, fromBinary(schema, bytes), { useProtoFieldName: true }) as Json);
+}
+
+/** Puts 1 in the place of numbers that two recordings did not share. */
+function mask(ours: GrpcAnswer, recorded: GrpcAnswer, { varies }: GrpcCase): readonly [GrpcAnswer, GrpcAnswer] {
+  const paths = varies.filter((path) => path.startsWith('response.body.')).map((path) => path.slice('response.body.'.length));
+  if (paths.length === 0) return [ours, recorded];
+  const masked = (answer: GrpcAnswer): GrpcAnswer => {
+    const json = structuredClone(answer.json) as Json;
+    for (const path of paths) maskAt(json, path.split(/[.[\]]+/));
+    return { ...answer, json };
+  };
+  return [masked(ours), masked(recorded)];
+}
+
+function maskAt(json: Json, [key, ...rest]: readonly string[]): void {
+  if (json === null || typeof json !== 'object' || key === undefined) return;
+  const holder = json as Record<string, Json>;
+  if (rest.length > 0) maskAt(holder[key] ?? null, rest);
+  else if (/^[1-9]\d*$/.test(String(holder[key]))) holder[key] = '1';
+}
+
+function differencesOf(ours: GrpcAnswer, expected: GrpcAnswer): string[] {
+  const differences: string[] = [];
+  if (ours.code !== expected.code) differences.push(`status: expected ${expected.code}, got ${ours.code}`);
+  if (ours.message !== expected.message) {
+    differences.push(`message: expected ${clip(expected.message)}\n      got ${clip(ours.message)}`);
+  }
+  if (ours.metadata.join() !== expected.metadata.join()) {
+    differences.push(`metadata: expected ${expected.metadata.join() || 'none'}, got ${ours.metadata.join()}`);
+  }
+  const [ourJson, json] = [canonical(ours.json), canonical(expected.json)];
+  if (ourJson !== json) {
+    let start = 0;
+    while (start < json.length && json[start] === ourJson[start]) start++;
+    const from = Math.max(0, start - 60);
+    differences.push(`response from ${from}: expected ${clip(json.slice(from))}\n      got ${clip(ourJson.slice(from))}`);
+  } else if (expected.bytes !== undefined && ours.bytes?.equals(expected.bytes) !== true) {
+    differences.push(
+      `bytes: expected ${clip(expected.bytes.toString('hex'))}\n      got ${clip(ours.bytes?.toString('hex') ?? 'nothing')}`,
+    );
+  }
+  return differences;
+}
+
+/** JSON with sorted keys. */
+function canonical(json: Json): string {
+  return JSON.stringify(json, (_key, value: Json) =>
+    value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+}

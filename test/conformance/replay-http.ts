@@ -1,0 +1,163 @@
+// Sends recorded HTTP requests byte for byte over raw sockets and holds the answers against the recorded ones:
+// status, the headers that clients read, framing, and the body to the byte. The reason phrase is not compared:
+// clients go by the number.
+import { connect } from 'node:net';
+import type { HttpCase } from './cases.js';
+import { clip, Verdict, type Replay, type Rule } from './rules.js';
+
+export interface HttpAnswer {
+  /** `closed` and `timeout`: the server did not answer. */
+  readonly end: 'answered' | 'closed' | 'timeout';
+  readonly status: number | undefined;
+  readonly contentType: string | undefined;
+  /** Inference-Header-Content-Length. */
+  readonly jsonLength: string | undefined;
+  readonly framing: 'length' | 'chunked' | 'none' | undefined;
+  readonly body: Buffer;
+}
+
+export type HttpRule = Rule<HttpCase, HttpAnswer>;
+
+/** How long a request may take; all of the recorded ones are answered within milliseconds. */
+const ANSWER_LIMIT_MS = 3_000;
+
+const SILENT = { status: undefined, contentType: undefined, jsonLength: undefined, framing: undefined, body: Buffer.alloc(0) };
+
+/** Sends the cases in order; `portOf` names the server that stands for the recorded one. */
+export async function replayHttp(
+  cases: readonly HttpCase[],
+  portOf: (testCase: HttpCase) => number,
+  rules: readonly HttpRule[],
+): Promise<Replay> {
+  const verdict = new Verdict<HttpCase, HttpAnswer>(rules, differencesOf);
+  for (const testCase of cases) {
+    const ours = mask(await exchange(requestBytes(testCase), testCase.request.method, portOf(testCase)), testCase);
+    verdict.add({ testCase, recorded: mask(recordedAnswer(testCase), testCase), ours });
+  }
+  return verdict.replay();
+}
+
+export function requestBytes({ request }: HttpCase): Buffer {
+  const head = [`${request.method} ${request.path} HTTP/1.1`, ...request.headers.map(([name, value]) => `${name}: ${value}`)];
+  const body = request.body_base64 === undefined ? Buffer.from(request.body ?? '') : Buffer.from(request.body_base64, 'base64');
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), body]);
+}
+
+export function recordedAnswer({ response }: HttpCase): HttpAnswer {
+  if (response.status === undefined) return { ...SILENT, end: response.timeout === true ? 'timeout' : 'closed' };
+  const headers = new Map((response.headers ?? []).map(([name, value]) => [name.toLowerCase(), value]));
+  const body = response.body_base64 === undefined ? Buffer.from(response.body ?? '') : Buffer.from(response.body_base64, 'base64');
+  return answerOf(response.status, headers, body);
+}
+
+function answerOf(status: number, headers: ReadonlyMap<string, string>, body: Buffer): HttpAnswer {
+  return {
+    end: 'answered',
+    status,
+    contentType: headers.get('content-type'),
+    jsonLength: headers.get('inference-header-content-length'),
+    framing: headers.has('content-length') ? 'length' : headers.has('transfer-encoding') ? 'chunked' : 'none',
+    body,
+  };
+}
+
+function exchange(request: Buffer, method: string, port: number): Promise<HttpAnswer> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    const received: Buffer[] = [];
+    const settle = (answer: HttpAnswer) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(answer);
+    };
+    const timer = setTimeout(() => settle({ ...SILENT, end: 'timeout' }), ANSWER_LIMIT_MS);
+    socket.setNoDelay(true);
+    socket.on('data', (chunk) => {
+      received.push(chunk);
+      const answer = parseAnswer(Buffer.concat(received), method === 'HEAD', false);
+      if (answer !== undefined) settle(answer);
+    });
+    // A server that closes before it has read everything resets the connection: not an error of ours.
+    socket.on('error', () => undefined);
+    socket.on('close', () => settle(parseAnswer(Buffer.concat(received), method === 'HEAD', true) ?? { ...SILENT, end: 'closed' }));
+    socket.write(request);
+  });
+}
+
+/** Undefined while bytes are missing. */
+function parseAnswer(bytes: Buffer, noBody: boolean, ended: boolean): HttpAnswer | undefined {
+  const headEnd = bytes.indexOf('\r\n\r\n');
+  if (headEnd < 0) return undefined;
+  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
+  const status = Number(statusLine.split(' ')[1]);
+  const headers = new Map(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+  const rest = bytes.subarray(headEnd + 4);
+  if (noBody) return answerOf(status, headers, Buffer.alloc(0));
+  const length = headers.get('content-length');
+  if (length !== undefined) return rest.length >= Number(length) ? answerOf(status, headers, rest) : undefined;
+  if (headers.get('transfer-encoding') === 'chunked') {
+    const body = readChunks(rest);
+    return body === undefined ? undefined : answerOf(status, headers, body);
+  }
+  return ended ? answerOf(status, headers, rest) : undefined;
+}
+
+function readChunks(bytes: Buffer): Buffer | undefined {
+  const chunks: Buffer[] = [];
+  for (let offset = 0; ; ) {
+    const lineEnd = bytes.indexOf('\r\n', offset);
+    if (lineEnd < 0) return undefined;
+    const size = Number.parseInt(bytes.toString('latin1', offset, lineEnd), 16);
+    if (bytes.length < lineEnd + 2 + size + 2) return undefined;
+    if (size === 0) return Buffer.concat(chunks);
+    chunks.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size));
+    offset = lineEnd + 2 + size + 2;
+  }
+}
+
+/** Puts 1 in the place of numbers that no two recordings share; whether there is one at all stays to be seen. */
+function mask(answer: HttpAnswer, { varies }: HttpCase): HttpAnswer {
+  if (varies === undefined) return answer;
+  let text = answer.body.toString();
+  for (const pattern of varies) {
+    text = text.replaceAll(new RegExp(pattern, 'g'), (found) => found.replace(/[1-9]\d*$/, '1'));
+  }
+  return { ...answer, body: Buffer.from(text) };
+}
+
+function differencesOf(ours: HttpAnswer, expected: HttpAnswer): string[] {
+  if (ours.end !== expected.end) return [`expected ${describe(expected)}\n    got ${describe(ours)}`];
+  const differences: string[] = [];
+  for (const member of ['status', 'contentType', 'jsonLength', 'framing'] as const) {
+    if (ours[member] !== expected[member]) differences.push(`${member}: expected ${expected[member]}, got ${ours[member]}`);
+  }
+  if (!ours.body.equals(expected.body)) differences.push(...bodyDifference(ours, expected));
+  return differences;
+}
+
+function describe({ end, status, body }: HttpAnswer): string {
+  if (end === 'closed') return 'a closed connection';
+  return end === 'timeout' ? 'no answer' : `${status} ${clip(body.toString())}`;
+}
+
+function bodyDifference(ours: HttpAnswer, expected: HttpAnswer): string[] {
+  const [ourJson, ourTail] = splitBody(ours);
+  const [json, tail] = splitBody(expected);
+  const differences: string[] = [];
+  if (ourJson !== json) {
+    let start = 0;
+    while (start < json.length && json[start] === ourJson[start]) start++;
+    const from = Math.max(0, start - 60);
+    differences.push(`body from ${from}: expected ${clip(json.slice(from))}\n      got ${clip(ourJson.slice(from))}`);
+  }
+  if (!ourTail.equals(tail)) {
+    differences.push(`binary: expected ${clip(tail.toString('hex'))}\n      got ${clip(ourTail.toString('hex'))}`);
+  }
+  return differences;
+}
+
+/** The JSON part and the binary part. */
+export function splitBody({ body, jsonLength }: HttpAnswer): readonly [string, Buffer] {
+  const length = jsonLength === undefined ? body.length : Number(jsonLength);
+  return [body.toString('utf8', 0, length), body.subarray(length)];
+}

@@ -1,0 +1,245 @@
+import { createServer } from 'node:net';
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import { Tensor, Triton, TritonError } from 'tstriton';
+
+import { FREE_PORTS, gate, inferJson, startServer } from '../support/start-server.js';
+
+const SPEC = {
+  inputs: { x: { dtype: 'float32', shape: [1] } },
+  outputs: { y: { dtype: 'float32', shape: [1] } },
+} as const;
+const ONE = [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }];
+
+function bindIdentity(triton: Triton, modelName = 'Identity', modelVersion = 1): void {
+  triton.bind({ modelName, modelVersion, ...SPEC, inferFunc: (requests) => requests });
+}
+
+async function statusOf(url: string): Promise<number> {
+  const response = await fetch(url);
+  await response.arrayBuffer();
+  return response.status;
+}
+
+describe.each([{ serverThread: true }, { serverThread: false }])('life cycle with %o', ({ serverThread }) => {
+  it('is ready after run, and gone after stop', async () => {
+    const triton = new Triton({ ...FREE_PORTS, serverThread });
+    bindIdentity(triton);
+    expect(triton.isReady).toBe(false);
+    expect(triton.httpPort).toBeUndefined();
+    await triton.run();
+    const http = `http://127.0.0.1:${triton.httpPort}`;
+    expect(triton.isReady).toBe(true);
+    expect(await statusOf(`${http}/v2/health/ready`)).toBe(200);
+    await triton.stop();
+    expect(triton.isReady).toBe(false);
+    expect(triton.grpcPort).toBeUndefined();
+    await expect(fetch(`${http}/v2/health/live`)).rejects.toThrow();
+    await triton.stop();
+  });
+
+  it('runs again after stop, with its models', async () => {
+    const triton = new Triton({ ...FREE_PORTS, serverThread });
+    bindIdentity(triton);
+    for (let round = 0; round < 3; round++) {
+      await triton.run();
+      const answer = await inferJson(`http://127.0.0.1:${triton.httpPort}`, 'Identity', ONE);
+      expect(answer.outputs[0]!.data).toEqual([1]);
+      await triton.stop();
+    }
+  });
+
+  it('refuses to run twice at the same time', async () => {
+    await using server = await startServer(bindIdentity, { serverThread });
+    await expect(server.triton.run()).rejects.toThrow('the server runs already');
+  });
+
+  it('stops a run that was started again while stopping', async () => {
+    const triton = new Triton({ ...FREE_PORTS, serverThread });
+    bindIdentity(triton);
+    await triton.run();
+    const stopping = triton.stop();
+    const running = triton.run();
+    await stopping;
+    await running;
+    expect(triton.isReady).toBe(true);
+    await triton.stop();
+    expect(triton.httpPort).toBeUndefined();
+  });
+
+  it('loads a model that is bound while it runs', async () => {
+    await using server = await startServer(bindIdentity, { serverThread });
+    bindIdentity(server.triton, 'Later');
+    await server.triton.ready('Later');
+    expect(server.triton.isReady).toBe(true);
+    expect((await inferJson(server.http, 'Later', ONE)).status).toBe(200);
+    await expect(server.triton.ready('Never')).rejects.toThrow("model 'Never' is not bound");
+  });
+
+  it('serves several versions of a model, the latest by default', async () => {
+    const version = (number: number) => (triton: Triton) =>
+      triton.bind({ modelName: 'V', modelVersion: number, ...SPEC, inferFunc: (requests) => requests.map(() => ({ y: [number] })) });
+    await using server = await startServer((triton) => void [version(1), version(3)].forEach((bind) => bind(triton)), { serverThread });
+    expect((await inferJson(server.http, 'V', ONE)).outputs[0]!.data).toEqual([3]);
+    expect((await inferJson(server.http, 'V/versions/1', ONE)).outputs[0]!.data).toEqual([1]);
+    expect((await inferJson(server.http, 'V/versions/2', ONE)).status).toBe(404);
+  });
+
+  it('refuses the same name and version twice', () => {
+    const triton = new Triton({ ...FREE_PORTS, serverThread });
+    bindIdentity(triton);
+    expect(() => bindIdentity(triton)).toThrow(expect.objectContaining({ code: 'ALREADY_EXISTS' }));
+    bindIdentity(triton, 'Identity', 2);
+  });
+
+  it('names a port that is in use, and leaves nothing open', async () => {
+    const blocker = createServer();
+    const port = await new Promise<number>((resolve) =>
+      blocker.listen(0, '0.0.0.0', () => resolve((blocker.address() as { port: number }).port)),
+    );
+    try {
+      const triton = new Triton({ ...FREE_PORTS, grpcPort: port, serverThread });
+      bindIdentity(triton);
+      await expect(triton.run()).rejects.toThrow(new RegExp(`\\b${port}\\b`));
+      expect(triton.isReady).toBe(false);
+      expect(triton.httpPort).toBeUndefined();
+    } finally {
+      await new Promise((resolve) => blocker.close(resolve));
+    }
+  });
+
+  it('lets a request under way finish on stop, and refuses new ones', async () => {
+    const started = gate();
+    const release = gate();
+    const server = await startServer(
+      (triton) =>
+        void triton.bind({
+          modelName: 'Slow',
+          ...SPEC,
+          inferFunc: async (requests) => {
+            started.open();
+            await release.opened;
+            return requests;
+          },
+        }),
+      { serverThread },
+    );
+    const answer = inferJson(server.http, 'Slow', ONE);
+    await started.opened;
+    const stopping = server.triton.stop();
+    await expect(fetch(`${server.http}/v2/health/ready`).then((response) => response.status)).resolves.not.toBe(200).catch(() => undefined);
+    release.open();
+    expect((await answer).status).toBe(200);
+    await stopping;
+  });
+
+  it('fails what is still under way when the exit timeout has passed', async () => {
+    const started = gate();
+    const server = await startServer(
+      (triton) =>
+        void triton.bind({
+          modelName: 'Never',
+          ...SPEC,
+          inferFunc: () => {
+            started.open();
+            return new Promise(() => undefined);
+          },
+        }),
+      { serverThread, exitTimeoutSecs: 0 },
+    );
+    const answer = inferJson(server.http, 'Never', ONE);
+    await started.opened;
+    await server.triton.stop();
+    expect(await answer).toMatchObject({ status: 503, error: 'Server exiting' });
+  });
+
+  it('several servers live in one process', async () => {
+    await using first = await startServer((triton) => bindIdentity(triton, 'First'), { serverThread });
+    await using second = await startServer((triton) => bindIdentity(triton, 'Second'), { serverThread });
+    expect((await inferJson(first.http, 'First', ONE)).status).toBe(200);
+    expect((await inferJson(second.http, 'Second', ONE)).status).toBe(200);
+    expect((await inferJson(second.http, 'First', ONE)).status).toBe(404);
+  });
+
+  it('serves one protocol alone', async () => {
+    await using server = await startServer(bindIdentity, { serverThread, allowGrpc: false, allowMetrics: false });
+    expect(server.triton.grpcPort).toBeUndefined();
+    expect(server.triton.metricsPort).toBeUndefined();
+    expect((await inferJson(server.http, 'Identity', ONE)).status).toBe(200);
+  });
+});
+
+describe('serve', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends on %s after a clean stop', async (signal) => {
+    const triton = new Triton(FREE_PORTS);
+    bindIdentity(triton);
+    const served = triton.serve();
+    await triton.ready();
+    process.emit(signal, signal);
+    await served;
+    expect(triton.httpPort).toBeUndefined();
+    expect(process.listenerCount(signal)).toBe(0);
+  });
+
+  it('ends when stop is called', async () => {
+    const triton = new Triton(FREE_PORTS);
+    bindIdentity(triton);
+    const served = triton.serve();
+    await triton.ready();
+    await triton.stop();
+    await served;
+  });
+
+  it('rejects when a port is taken', async () => {
+    await using server = await startServer(bindIdentity);
+    const triton = new Triton({ ...FREE_PORTS, httpPort: server.triton.httpPort! });
+    await expect(triton.serve()).rejects.toBeInstanceOf(TritonError);
+  });
+});
+
+describe('a callable that computes', () => {
+  it('does not delay health checks', async () => {
+    const started = gate();
+    await using server = await startServer(
+      (triton) =>
+        void triton.bind({
+          modelName: 'Busy',
+          ...SPEC,
+          inferFunc: (requests) => {
+            started.open();
+            const until = performance.now() + 1500;
+            while (performance.now() < until);
+            return requests.map(({ inputs }) => ({ y: new Tensor('float32', inputs.x.data, inputs.x.shape) }));
+          },
+        }),
+    );
+    // This thread is busy with the callable, so another one asks.
+    const { Worker } = await import('node:worker_threads');
+    const prober = new Worker(
+      `const { parentPort, workerData } = require('node:worker_threads');
+       (async () => {
+         let worst = 0;
+         const answer = fetch(workerData + '/v2/models/Busy/infer', { method: 'POST', body: ${JSON.stringify(JSON.stringify({ inputs: ONE }))} });
+         for (let i = 0; i < 50; i++) {
+           const from = performance.now();
+           const { status } = await fetch(workerData + '/v2/health/live');
+           if (status !== 200) throw new Error('live answered ' + status);
+           worst = Math.max(worst, performance.now() - from);
+           await new Promise((resolve) => setTimeout(resolve, 10));
+         }
+         parentPort.postMessage({ worst, status: (await answer).status });
+       })();`,
+      { eval: true, workerData: server.http },
+    );
+    const result = await new Promise<{ worst: number; status: number }>((resolve, reject) => {
+      prober.once('message', resolve);
+      prober.once('error', reject);
+    });
+    await prober.terminate();
+    expect(result.status).toBe(200);
+    expect(result.worst).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,49 @@
+// A running server on free ports for end-to-end tests: `await using server = await startServer(bind)`.
+import { devNull } from 'node:os';
+
+import { Triton, type TritonConfig } from 'tstriton';
+
+export interface RunningServer extends AsyncDisposable {
+  readonly triton: Triton;
+  readonly http: string;
+  readonly grpc: string;
+  readonly metrics: string;
+}
+
+/** Ports that are free, and a log that does not clutter the tests' output. */
+export const FREE_PORTS = { httpPort: 0, grpcPort: 0, metricsPort: 0, logFile: devNull } as const;
+
+/** Binds models by `bind`, then runs. */
+export async function startServer(bind: (triton: Triton) => void, config: TritonConfig = {}): Promise<RunningServer> {
+  const triton = new Triton({ ...FREE_PORTS, ...config });
+  bind(triton);
+  await triton.run();
+  return {
+    triton,
+    http: `http://127.0.0.1:${triton.httpPort}`,
+    grpc: `grpc://127.0.0.1:${triton.grpcPort}`,
+    metrics: `http://127.0.0.1:${triton.metricsPort}/metrics`,
+    [Symbol.asyncDispose]: () => triton.stop(),
+  };
+}
+
+/** A promise and its ends, for callables that wait until a test lets them go. */
+export function gate<T = void>() {
+  let open!: (value: T) => void;
+  const opened = new Promise<T>((resolve) => (open = resolve));
+  return { open, opened };
+}
+
+interface JsonTensor {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: readonly number[];
+  readonly data: readonly unknown[];
+}
+
+/** Sends an inference request in JSON. */
+export async function inferJson(http: string, model: string, inputs: readonly JsonTensor[], more: Readonly<Record<string, unknown>> = {}) {
+  const response = await fetch(`${http}/v2/models/${model}/infer`, { method: 'POST', body: JSON.stringify({ inputs, ...more }) });
+  const body = (await response.json()) as { readonly outputs: readonly JsonTensor[]; readonly error?: string; readonly id?: string };
+  return { status: response.status, ...body };
+}
