@@ -77,7 +77,7 @@ export class Call {
     if (this.#error !== undefined) return;
     this.#error = error;
     this.end();
-    for (const callback of [...this.#callbacks]) callback(error);
+    for (const callback of this.#callbacks) callback(error);
     this.#callbacks.clear();
   }
 
@@ -88,11 +88,16 @@ export class Call {
   }
 
   deadlineError(): TritonError {
-    return new TritonError('UNAVAILABLE', `deadline of ${this.#limits.timeoutMs} ms exceeded for ${this.#limits.subject}`);
+    return new TritonError(
+      'UNAVAILABLE',
+      `deadline of ${this.#limits.timeoutMs} ms exceeded for ${this.#limits.subject}`,
+    );
   }
 
   #cancel(signal: AbortSignal): void {
-    const error = new TritonError('CANCELLED', `${this.#limits.subject} was cancelled by its signal`, { cause: signal.reason });
+    const error = new TritonError('CANCELLED', `${this.#limits.subject} was cancelled by its signal`, {
+      cause: signal.reason,
+    });
     this.abort(error);
   }
 }

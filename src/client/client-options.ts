@@ -8,10 +8,10 @@ import type { Headers } from './transport.js';
 /** Certificates in PEM form, for `https://` and `grpcs://`. */
 export interface ClientTlsOptions {
   /** Trusted authorities instead of Node's own. */
-  readonly ca?: string | Uint8Array;
+  readonly ca?: string;
   /** The client's own certificate and its private key, for servers that ask for one. */
-  readonly cert?: string | Uint8Array;
-  readonly key?: string | Uint8Array;
+  readonly cert?: string;
+  readonly key?: string;
 }
 
 export interface ModelClientOptions {
@@ -62,7 +62,8 @@ export function completeClientOptions(options: ModelClientOptions): CompleteClie
   const { modelVersion, timeoutMs, headers, signal, tls } = options;
   if (tls !== undefined) checkMembers(tls, TLS_MEMBERS, 'options.tls of a client');
   return {
-    modelVersion: modelVersion === undefined ? undefined : expectInteger(modelVersion, 1, Number.MAX_SAFE_INTEGER, 'modelVersion'),
+    modelVersion:
+      modelVersion === undefined ? undefined : expectInteger(modelVersion, 1, Number.MAX_SAFE_INTEGER, 'modelVersion'),
     timeoutMs: expectTimeout(timeoutMs ?? DEFAULT_TIMEOUT_MS),
     headers: checkHeaders(headers),
     signal: expectSignal(signal),
@@ -95,7 +96,10 @@ export function completeInferOptions(options: InferOptions, client: CompleteClie
 
 function expectTimeout(value: unknown): number {
   if (typeof value === 'number' && value > 0 && value <= MAX_TIMEOUT_MS) return value;
-  throw new TritonError('INVALID_ARG', `timeoutMs must be a number above 0 and at most ${MAX_TIMEOUT_MS}, got ${String(value)}`);
+  throw new TritonError(
+    'INVALID_ARG',
+    `timeoutMs must be a number above 0 and at most ${MAX_TIMEOUT_MS}, got ${String(value)}`,
+  );
 }
 
 function expectText(value: unknown, what: string): string {
@@ -110,8 +114,10 @@ function expectSignal(value: unknown): AbortSignal | undefined {
 
 function checkOutputs(names: unknown): readonly string[] {
   if (names === undefined) return [];
-  if (!Array.isArray(names)) throw new TritonError('INVALID_ARG', `outputs must be a list of names, got ${describe(names)}`);
-  if (names.length === 0) throw new TritonError('INVALID_ARG', 'outputs must name one output at least; leave it out to ask for all');
+  if (!Array.isArray(names))
+    throw new TritonError('INVALID_ARG', `outputs must be a list of names, got ${describe(names)}`);
+  if (names.length === 0)
+    throw new TritonError('INVALID_ARG', 'outputs must name one output at least; leave it out to ask for all');
   return names.map((name) => expectText(name, 'a name in outputs'));
 }
 
@@ -138,7 +144,8 @@ function checkHeaders(headers: unknown): Headers {
   checkRecord(headers, 'headers');
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers as object)) {
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name)) throw new TritonError('INVALID_ARG', `invalid header name ${JSON.stringify(name)}`);
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name))
+      throw new TritonError('INVALID_ARG', `invalid header name ${JSON.stringify(name)}`);
     const key = name.toLowerCase();
     if (OWN_HEADERS.includes(key)) throw new TritonError('INVALID_ARG', `header '${name}' is set by the client itself`);
     // The value may be a secret: it is not shown.
@@ -157,11 +164,18 @@ function checkParameters(parameters: unknown): Parameters | undefined {
   if (parameters === undefined) return undefined;
   checkRecord(parameters, 'parameters');
   for (const [name, value] of Object.entries(parameters as object)) {
-    if (name === 'binary_data_output') throw new TritonError('INVALID_ARG', `parameter '${name}' is set by the client itself`);
-    const fits = typeof value === 'bigint' ? value >= MIN_INT64 && value <= MAX_UINT64 : ['string', 'boolean', 'number'].includes(typeof value);
+    if (name === 'binary_data_output')
+      throw new TritonError('INVALID_ARG', `parameter '${name}' is set by the client itself`);
+    const fits =
+      typeof value === 'bigint'
+        ? value >= MIN_INT64 && value <= MAX_UINT64
+        : ['string', 'boolean', 'number'].includes(typeof value);
     if (fits) continue;
     const got = typeof value === 'bigint' ? String(value) : describe(value);
-    throw new TritonError('INVALID_ARG', `parameter '${name}' must be a string, a boolean, a number or a bigint of 64 bits, got ${got}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `parameter '${name}' must be a string, a boolean, a number or a bigint of 64 bits, got ${got}`,
+    );
   }
   return parameters as Parameters;
 }

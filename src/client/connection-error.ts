@@ -22,12 +22,17 @@ export function nodeErrorCode(error: unknown): string {
 export function connectionError(error: unknown, address: string): TritonError {
   if (TritonError.is(error)) return error;
   const code = nodeErrorCode(error);
-  const reason = REASONS[code] ?? ([TritonError.from(error).message, code].find((text) => text !== '') || 'unknown reason');
+  const reason =
+    REASONS[code] ?? ([TritonError.from(error).message, code].find((text) => text !== '') || 'unknown reason');
   return new TritonError('UNAVAILABLE', `${address} is not available: ${reason}`, { cause: error });
 }
 
 /** The error of a call that was answered in something other than the protocol. */
 export function notTheProtocol(error: unknown, address: string, expected: string): TritonError {
   const got = TritonError.from(error).message;
-  return new TritonError('UNAVAILABLE', `${address} does not answer in ${expected} (${got}); is it another server's port?`, { cause: error });
+  return new TritonError(
+    'UNAVAILABLE',
+    `${address} does not answer in ${expected} (${got}); is it another server's port?`,
+    { cause: error },
+  );
 }

@@ -11,7 +11,11 @@ import { Tensor } from '../tensor/tensor.js';
 import type { InferKind } from './encode-inputs.js';
 
 /** Throws INTERNAL for what cannot be, and INVALID_ARG when the model is not the one that its spec describes. */
-export function decodeOutputs(outputs: readonly InferTensor[], model: ModelSignature, kind: InferKind): Record<string, Tensor> {
+export function decodeOutputs(
+  outputs: readonly InferTensor[],
+  model: ModelSignature,
+  kind: InferKind,
+): Record<string, Tensor> {
   const withoutBatchAxis = kind === 'sample' && model.maxBatchSize > 0;
   // Not by assignment: an output may be called anything, __proto__ too.
   return Object.fromEntries(
@@ -29,12 +33,18 @@ function dtypeOfOutput({ name, datatype }: InferTensor, model: ModelSignature): 
   const spec = model.outputs.find((output) => output.name === name);
   if (spec === undefined) return dtypeOf(datatype);
   if (spec.datatype === datatype) return spec.dtype;
-  throw new TritonError('INVALID_ARG', `output '${name}' of model '${model.name}' has datatype ${datatype}, but it is declared as ${spec.datatype}`);
+  throw new TritonError(
+    'INVALID_ARG',
+    `output '${name}' of model '${model.name}' has datatype ${datatype}, but it is declared as ${spec.datatype}`,
+  );
 }
 
 function sampleShape({ name, shape }: InferTensor, modelName: string): readonly number[] {
   if (shape[0] === 1) return shape.slice(1);
-  throw new TritonError('INTERNAL', `output '${name}' of model '${modelName}' has shape ${formatShape(shape)} for one sample, expected 1 row`);
+  throw new TritonError(
+    'INTERNAL',
+    `output '${name}' of model '${modelName}' has shape ${formatShape(shape)} for one sample, expected 1 row`,
+  );
 }
 
 function checkSize({ name, datatype, shape, bytes }: InferTensor, modelName: string): void {
@@ -43,8 +53,12 @@ function checkSize({ name, datatype, shape, bytes }: InferTensor, modelName: str
   if (datatype === 'BYTES') {
     const scan = scanBytesElements(bytes);
     if (scan.kind !== 'elements') throw new TritonError('INTERNAL', `${where} ends inside an element`);
-    if (scan.count !== count) throw new TritonError('INTERNAL', `${where} has ${scan.count} elements, expected ${count}`);
+    if (scan.count !== count)
+      throw new TritonError('INTERNAL', `${where} has ${scan.count} elements, expected ${count}`);
   } else if (bytes.byteLength !== count * DATATYPE_BYTE_SIZE[datatype]) {
-    throw new TritonError('INTERNAL', `${where} has ${bytes.byteLength} bytes of ${datatype}, expected ${count * DATATYPE_BYTE_SIZE[datatype]}`);
+    throw new TritonError(
+      'INTERNAL',
+      `${where} has ${bytes.byteLength} bytes of ${datatype}, expected ${count * DATATYPE_BYTE_SIZE[datatype]}`,
+    );
   }
 }

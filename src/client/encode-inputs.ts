@@ -18,7 +18,10 @@ export type InferKind = 'sample' | 'batch';
 /** Throws INVALID_ARG. The bytes of numeric tensors are the user's own memory. */
 export function encodeInputs(inputs: unknown, model: ModelSignature, kind: InferKind): InferTensor[] {
   if (kind === 'batch' && model.maxBatchSize === 0) {
-    throw new TritonError('INVALID_ARG', `model '${model.name}' doesn't support batching: use inferSample instead of inferBatch`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `model '${model.name}' doesn't support batching: use inferSample instead of inferBatch`,
+    );
   }
   const values = Array.isArray(inputs) ? positionalValues(inputs, model) : namedValues(inputs, model);
   checkMissing(values, model);
@@ -32,13 +35,19 @@ export function encodeInputs(inputs: unknown, model: ModelSignature, kind: Infer
 
 function positionalValues(values: readonly unknown[], { name, inputs }: ModelSignature): readonly unknown[] {
   if (values.length <= inputs.length) return values;
-  throw new TritonError('INVALID_ARG', `model '${name}' has ${inputs.length} inputs (${quote(inputs.map((spec) => spec.name))}), got a list of ${values.length}`);
+  throw new TritonError(
+    'INVALID_ARG',
+    `model '${name}' has ${inputs.length} inputs (${quote(inputs.map((spec) => spec.name))}), got a list of ${values.length}`,
+  );
 }
 
 function namedValues(record: unknown, { name, inputs }: ModelSignature): readonly unknown[] {
   if (typeof record !== 'object' || record === null || ArrayBuffer.isView(record) || Tensor.is(record)) {
     const got = typeof record === 'object' && record !== null ? `a ${record.constructor.name}` : String(record);
-    throw new TritonError('INVALID_ARG', `inputs of model '${name}' must be a record by input name or a list in declaration order, got ${got}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `inputs of model '${name}' must be a record by input name or a list in declaration order, got ${got}`,
+    );
   }
   const names = inputs.map((spec) => spec.name);
   for (const key of Object.keys(record)) {
@@ -47,7 +56,9 @@ function namedValues(record: unknown, { name, inputs }: ModelSignature): readonl
     const known = hint === undefined ? `its inputs are ${quote(names)}` : `did you mean '${hint}'?`;
     throw new TritonError('INVALID_ARG', `unexpected inference input '${key}' for model '${name}'; ${known}`);
   }
-  return names.map((key) => (Object.hasOwn(record, key) ? (record as Readonly<Record<string, unknown>>)[key] : undefined));
+  return names.map((key) =>
+    Object.hasOwn(record, key) ? (record as Readonly<Record<string, unknown>>)[key] : undefined,
+  );
 }
 
 // In Triton's words.
@@ -56,11 +67,20 @@ function checkMissing(values: readonly unknown[], { name, inputs }: ModelSignatu
   if (missing.length === 0) return;
   const got = inputs.filter((_, index) => values[index] !== undefined);
   const required = inputs.filter((spec) => !spec.optional).length;
-  const expected = required === inputs.length ? `expected ${required}` : `expected number of inputs between ${required} and ${inputs.length}`;
+  const expected =
+    required === inputs.length
+      ? `expected ${required}`
+      : `expected number of inputs between ${required} and ${inputs.length}`;
   throw new TritonError(
     'INVALID_ARG',
     `${expected}${required === inputs.length ? ' inputs' : ''} but got ${got.length} inputs for model '${name}'. ` +
-      `Got input(s) [${quote(got.map((spec) => spec.name), ',')}], but missing required input(s) [${quote(missing.map((spec) => spec.name), ',')}]. ` +
+      `Got input(s) [${quote(
+        got.map((spec) => spec.name),
+        ',',
+      )}], but missing required input(s) [${quote(
+        missing.map((spec) => spec.name),
+        ',',
+      )}]. ` +
       'Please provide all required input(s).',
   );
 }
@@ -88,7 +108,9 @@ function encodeInput(value: unknown, spec: CompleteTensorSpec, model: ModelSigna
 
 function axisHint({ maxBatchSize }: ModelSignature, kind: InferKind): string {
   if (maxBatchSize === 0) return '';
-  return kind === 'sample' ? ' inferSample takes tensors without the batch axis.' : ' inferBatch takes tensors with the batch axis first.';
+  return kind === 'sample'
+    ? ' inferSample takes tensors without the batch axis.'
+    : ' inferBatch takes tensors with the batch axis first.';
 }
 
 function rawBytes({ dtype, data }: Tensor): Uint8Array {

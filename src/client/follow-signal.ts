@@ -9,7 +9,7 @@ export function followSignal(signal: AbortSignal, callback: () => void): () => v
   if (entry === undefined) {
     const callbacks = new Set<() => void>();
     const listener = () => {
-      for (const each of [...callbacks]) each();
+      for (const each of callbacks) each();
     };
     entry = { callbacks, listener };
     FOLLOWERS.set(signal, entry);

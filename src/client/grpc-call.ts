@@ -25,7 +25,9 @@ export interface UnaryRequest {
 const MAX_MESSAGE_BYTES = 2_147_483_647;
 
 /** What became of a call. `unprocessed`: the server promises that it did nothing, so it may be sent again. */
-export type UnaryResult = { readonly kind: 'message'; readonly message: Buffer } | { readonly kind: 'unprocessed'; readonly error: TritonError };
+export type UnaryResult =
+  | { readonly kind: 'message'; readonly message: Buffer }
+  | { readonly kind: 'unprocessed'; readonly error: TritonError };
 
 /** Rejects with the error that the status stands for, UNAVAILABLE without an answer, or the call's own error when aborted. */
 export function unaryCall(connection: Http2Connection, request: UnaryRequest, call: Call): Promise<UnaryResult> {
@@ -124,7 +126,8 @@ class Answer {
   /** The stream is closed: no more will come. */
   result(rstCode: number | undefined, connected: boolean): UnaryResult {
     const status = this.#trailers?.['grpc-status'];
-    if (status !== undefined) return this.#finish(Number(status), this.#trailers?.['grpc-message'] as string | undefined);
+    if (status !== undefined)
+      return this.#finish(Number(status), this.#trailers?.['grpc-message'] as string | undefined);
     if (this.#headers !== undefined && !this.#isGrpc()) throw this.#notGrpc(this.#headers);
     if (this.#headers === undefined && rstCode === constants.NGHTTP2_REFUSED_STREAM) {
       return { kind: 'unprocessed', error: connectionError(new Error('the server refused the stream'), this.#address) };
@@ -155,12 +158,12 @@ class Answer {
   }
 
   #isGrpc(): boolean {
-    return this.#headers?.[':status'] === 200 && String(this.#headers['content-type']).startsWith('application/grpc');
+    return Number(this.#headers?.[':status']) === 200 && String(this.#headers?.['content-type']).startsWith('application/grpc');
   }
 
   // A proxy's answer, or no gRPC server at all. The codes are those that gRPC lays down for statuses of HTTP.
   #notGrpc(headers: IncomingHttpHeaders): TritonError {
-    const status = headers[':status'];
+    const status = Number(headers[':status']);
     const message = `${this.#address} answered with HTTP status ${status} and content type ${headers['content-type'] ?? 'none'}, expected gRPC`;
     switch (status) {
       case 404:
@@ -177,8 +180,15 @@ class Answer {
 
   #lost(rstCode: number | undefined, connected: boolean): TritonError {
     // Node closes streams with this code too when their connection is lost.
-    if (rstCode === constants.NGHTTP2_CANCEL && connected) return new TritonError('CANCELLED', `the call was cancelled by ${this.#address}`);
-    const error = this.#error ?? new Error(connected ? `stream closed with HTTP/2 error ${rstCode ?? 0} before the answer was complete` : 'connection lost');
+    if (rstCode === constants.NGHTTP2_CANCEL && connected)
+      return new TritonError('CANCELLED', `the call was cancelled by ${this.#address}`);
+    const error =
+      this.#error ??
+      new Error(
+        connected
+          ? `stream closed with HTTP/2 error ${rstCode ?? 0} before the answer was complete`
+          : 'connection lost',
+      );
     const notHttp2 = nodeErrorCode(error) === 'ERR_HTTP2_ERROR' && this.#headers === undefined;
     return notHttp2 ? notTheProtocol(error, this.#address, 'gRPC') : connectionError(error, this.#address);
   }

@@ -31,7 +31,9 @@ export class GrpcTransport implements Transport {
   }
 
   async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
-    return decodeModelConfigResponse(await this.#unary('ModelConfig', [encodeModelConfigRequest(model)], call, headers));
+    return decodeModelConfigResponse(
+      await this.#unary('ModelConfig', [encodeModelConfigRequest(model)], call, headers),
+    );
   }
 
   async close(): Promise<void> {

@@ -1,10 +1,16 @@
 // One HTTP/1.1 request and its answer over an agent's connections. Bodies are whole: sent with their Content-Length,
 // received into memory of their own, laid out so that what follows the JSON can be viewed as typed arrays.
 
-import { request as plainRequest, type Agent, type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import {
+  request as plainRequest,
+  type Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from 'node:http';
 import { request as tlsRequest } from 'node:https';
 
-import { TritonError } from '../errors.js';
+import type { TritonError } from '../errors.js';
 import type { Call } from './call.js';
 import { connectionError, nodeErrorCode, notTheProtocol } from './connection-error.js';
 import type { ServerUrl } from './parse-url.js';
@@ -30,7 +36,12 @@ export interface HttpResponse {
  * A kept connection may be closed by the server at the very moment it is used again. What was sent over it is sent
  * once more, over a new one, if not a single byte came back. An inference may then, rarely, execute twice.
  */
-export async function exchange(server: ServerUrl, agent: Agent, request: HttpRequest, call: Call): Promise<HttpResponse> {
+export async function exchange(
+  server: ServerUrl,
+  agent: Agent,
+  request: HttpRequest,
+  call: Call,
+): Promise<HttpResponse> {
   call.throwIfAborted();
   try {
     return await attempt(server, agent, request, call);
@@ -126,5 +137,7 @@ function join(chunks: readonly Buffer[], aligned: number): Buffer {
 }
 
 function toError(error: unknown, address: string): TritonError {
-  return nodeErrorCode(error).startsWith('HPE_') ? notTheProtocol(error, address, 'HTTP') : connectionError(error, address);
+  return nodeErrorCode(error).startsWith('HPE_')
+    ? notTheProtocol(error, address, 'HTTP')
+    : connectionError(error, address);
 }

@@ -42,11 +42,19 @@ export class HttpTransport implements Transport {
       },
       chunks,
     });
-    return decodeInferResponse(response.body, response.headers['inference-header-content-length'] as string | undefined);
+    return decodeInferResponse(
+      response.body,
+      response.headers['inference-header-content-length'] as string | undefined,
+    );
   }
 
   async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
-    const response = await this.#exchange(call, { method: 'GET', path: `${modelPath(model)}/config`, headers, chunks: [] });
+    const response = await this.#exchange(call, {
+      method: 'GET',
+      path: `${modelPath(model)}/config`,
+      headers,
+      chunks: [],
+    });
     return decodeModelConfig(response.body);
   }
 

@@ -10,18 +10,26 @@ import type { Tensor } from '../tensor/tensor.js';
 export type AnyInputValue = Tensor | Nested;
 
 /** Inputs by name; optional ones may be left out. */
-export type NamedInputs<I extends TensorSpecs> = TensorSpecs extends I ? Readonly<Record<string, AnyInputValue | undefined>> : InputValues<I>;
+export type NamedInputs<I extends TensorSpecs> = TensorSpecs extends I
+  ? Readonly<Record<string, AnyInputValue | undefined>>
+  : InputValues<I>;
 
 /** Inputs in declaration order; optional ones may be undefined. */
 export type PositionalInputs<I extends TensorSpecs> = TensorSpecs extends I
   ? readonly (AnyInputValue | undefined)[]
   : I extends readonly TensorSpec[]
-    ? { readonly [K in keyof I]: I[K] extends { readonly optional: true } ? TensorLike<DtypeIn<I[K]>> | undefined : TensorLike<DtypeIn<I[K]>> }
+    ? {
+        readonly [K in keyof I]: I[K] extends { readonly optional: true }
+          ? TensorLike<DtypeIn<I[K]>> | undefined
+          : TensorLike<DtypeIn<I[K]>>;
+      }
     : readonly (TensorLike<Dtype> | undefined)[];
 
 export type ClientInputs<I extends TensorSpecs> = NamedInputs<I> | PositionalInputs<I>;
 
 /** The tensors of a response, by output name. */
-export type ClientOutputs<O extends TensorSpecs> = TensorSpecs extends O ? Readonly<Record<string, Tensor>> : Outputs<O>;
+export type ClientOutputs<O extends TensorSpecs> = TensorSpecs extends O
+  ? Readonly<Record<string, Tensor>>
+  : Outputs<O>;
 
 export type OutputName<O extends TensorSpecs> = keyof ClientOutputs<O> & string;

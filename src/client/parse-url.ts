@@ -28,13 +28,16 @@ const FORM = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([
 
 /** Throws INVALID_ARG saying what was got and what is expected. */
 export function parseUrl(url: unknown): ServerUrl {
-  if (typeof url !== 'string') throw new TritonError('INVALID_ARG', `url of a client must be a string, got ${url === null ? 'null' : typeof url}`);
+  if (typeof url !== 'string')
+    throw new TritonError('INVALID_ARG', `url of a client must be a string, got ${url === null ? 'null' : typeof url}`);
   const [, scheme = 'http', bracketedHost = '', portText, path = ''] = FORM.exec(url) ?? [];
   if (bracketedHost === '') throw invalid(url, 'expected [scheme://]host[:port][/path]');
   const known = Object.entries(SCHEMES).find(([name]) => name === scheme.toLowerCase())?.[1];
-  if (known === undefined) throw invalid(url, `expected one of the schemes ${Object.keys(SCHEMES).join(', ')}, got ${scheme}`);
+  if (known === undefined)
+    throw invalid(url, `expected one of the schemes ${Object.keys(SCHEMES).join(', ')}, got ${scheme}`);
   const host = bracketedHost.replace(/^\[|\]$/g, '').toLowerCase();
-  if (host !== bracketedHost.toLowerCase() && !isIPv6(host)) throw invalid(url, `expected an IPv6 address in the brackets, got ${host}`);
+  if (host !== bracketedHost.toLowerCase() && !isIPv6(host))
+    throw invalid(url, `expected an IPv6 address in the brackets, got ${host}`);
   const port = portText === undefined ? known.port : Number(portText);
   if (port < 1 || port > 65_535) throw invalid(url, `expected a port from 1 to 65535, got ${portText}`);
   const pathPrefix = path.replace(/\/+$/, '');
@@ -46,5 +49,8 @@ export function parseUrl(url: unknown): ServerUrl {
 function invalid(url: string, reason: string): TritonError {
   // Credentials do not belong into a URL here, and even less into an error message.
   const shown = url.replace(/\/\/[^/@]*@/, '//***@');
-  return new TritonError('INVALID_ARG', `invalid url ${JSON.stringify(shown)} of a client: ${reason}; examples: localhost:8000, http://host, grpc://host:8001, https://[::1]:443/path`);
+  return new TritonError(
+    'INVALID_ARG',
+    `invalid url ${JSON.stringify(shown)} of a client: ${reason}; examples: localhost:8000, http://host, grpc://host:8001, https://[::1]:443/path`,
+  );
 }

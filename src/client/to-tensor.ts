@@ -19,11 +19,19 @@ export function toTensor(value: unknown, dtype: Dtype, expected: readonly number
       throw new TritonError('INVALID_ARG', `${what} is a ${value.constructor.name}, expected ${array} for ${dtype}`);
     }
     const data = value as DataOf[Dtype] & ArrayBufferView;
-    return new Tensor(dtype, data, shapeOfFlat(data.length, expected, `${what} is a ${value.constructor.name} of ${data.length} elements`));
+    return new Tensor(
+      dtype,
+      data,
+      shapeOfFlat(data.length, expected, `${what} is a ${value.constructor.name} of ${data.length} elements`),
+    );
   }
   if (!isElement && !Array.isArray(value) && !SCALARS.includes(typeof value)) {
-    const got = value === null ? 'null' : typeof value === 'object' ? `a ${value.constructor?.name ?? 'record'}` : typeof value;
-    throw new TritonError('INVALID_ARG', `${what} is ${got}, expected a Tensor, a typed array, a value or nested arrays of values`);
+    const got =
+      value === null ? 'null' : typeof value === 'object' ? `a ${value.constructor?.name ?? 'record'}` : typeof value;
+    throw new TritonError(
+      'INVALID_ARG',
+      `${what} is ${got}, expected a Tensor, a typed array, a value or nested arrays of values`,
+    );
   }
   return fromPlain(value as Nested, dtype, expected, what);
 }
@@ -40,18 +48,32 @@ function fromPlain(value: Nested, dtype: Dtype, expected: readonly number[], wha
   const { data, shape } = flat;
   // One value, or a flat list where something else is expected.
   if (shape.length === expected.length || shape.length > 1) return new Tensor(dtype, data, shape);
-  return new Tensor(dtype, data, shapeOfFlat(data.length, expected, `${what} is a ${shape.length === 0 ? 'single value' : `flat list of ${data.length} values`}`));
+  return new Tensor(
+    dtype,
+    data,
+    shapeOfFlat(
+      data.length,
+      expected,
+      `${what} is a ${shape.length === 0 ? 'single value' : `flat list of ${data.length} values`}`,
+    ),
+  );
 }
 
 function shapeOfFlat(length: number, expected: readonly number[], what: string): readonly number[] {
   const open = expected.filter((dim) => dim === -1).length;
   if (open > 1) {
-    throw new TritonError('INVALID_ARG', `${what}, but ${open} dimensions of the shape ${formatShape(expected)} are open: pass a Tensor, which has its own shape`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `${what}, but ${open} dimensions of the shape ${formatShape(expected)} are open: pass a Tensor, which has its own shape`,
+    );
   }
   const fixed = elementCount(expected.filter((dim) => dim !== -1));
   const rest = fixed === 0 ? 0 : length / fixed;
   if (open === 0 ? length !== fixed : !Number.isInteger(rest) || rest * fixed !== length) {
-    throw new TritonError('INVALID_ARG', `${what}, expected ${open === 0 ? fixed : `a multiple of ${fixed}`} for shape ${formatShape(expected)}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `${what}, expected ${open === 0 ? fixed : `a multiple of ${fixed}`} for shape ${formatShape(expected)}`,
+    );
   }
   return expected.map((dim) => (dim === -1 ? rest : dim));
 }

@@ -67,7 +67,10 @@ export class InferenceServer {
   }
 
   /** The configuration and the versions to report. Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG. */
-  modelMetadata(name: string, version: string): { readonly config: CompleteModelConfig; readonly versions: readonly string[] } {
+  modelMetadata(
+    name: string,
+    version: string,
+  ): { readonly config: CompleteModelConfig; readonly versions: readonly string[] } {
     const { config } = this.repository.get(name, version);
     return { config, versions: version === '' ? this.repository.readyVersions(name) : [String(config.version)] };
   }
@@ -82,8 +85,10 @@ export class InferenceServer {
     const number = parseModelVersion(version);
     const ready = this.repository.entries().filter(({ state }) => state === 'READY');
     const named = name === '' ? ready : ready.filter(({ model }) => model.config.name === name);
-    if (named.length === 0 && name !== '') throw new TritonError('INVALID_ARG', `requested model '${name}' is not available`);
-    const chosen = number === undefined || name === '' ? named : named.filter(({ model }) => model.config.version === number);
+    if (named.length === 0 && name !== '')
+      throw new TritonError('INVALID_ARG', `requested model '${name}' is not available`);
+    const chosen =
+      number === undefined || name === '' ? named : named.filter(({ model }) => model.config.version === number);
     if (chosen.length === 0 && name !== '') {
       throw new TritonError('INVALID_ARG', `requested model version is not available for model '${name}'`);
     }
@@ -91,11 +96,19 @@ export class InferenceServer {
   }
 
   /** The live statistics of every ready version, for metrics. */
-  modelReports(): readonly { readonly name: string; readonly version: string; readonly statistics: InferenceStatistics }[] {
+  modelReports(): readonly {
+    readonly name: string;
+    readonly version: string;
+    readonly statistics: InferenceStatistics;
+  }[] {
     return this.repository
       .entries()
       .filter(({ state }) => state === 'READY')
-      .map(({ model }) => ({ name: model.config.name, version: String(model.config.version), statistics: model.statistics }));
+      .map(({ model }) => ({
+        name: model.config.name,
+        version: String(model.config.version),
+        statistics: model.statistics,
+      }));
   }
 
   /** Runs a request. Never throws: whatever is wrong goes to the sink, possibly before this returns. */

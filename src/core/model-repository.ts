@@ -78,15 +78,24 @@ export class ModelRepository {
     if (number === undefined) {
       let latest: ModelEntry | undefined;
       for (const entry of versions.values()) {
-        if (entry.state === 'READY' && (latest === undefined || entry.model.config.version > latest.model.config.version)) latest = entry;
+        if (
+          entry.state === 'READY' &&
+          (latest === undefined || entry.model.config.version > latest.model.config.version)
+        )
+          latest = entry;
       }
-      if (latest === undefined) throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' has no available versions`);
+      if (latest === undefined)
+        throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' has no available versions`);
       return latest.model;
     }
     const entry = versions.get(number);
-    if (entry === undefined) throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' version ${number} is not found`);
+    if (entry === undefined)
+      throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' version ${number} is not found`);
     if (entry.state !== 'READY') {
-      throw new TritonError('UNAVAILABLE', `Request for unknown model: '${name}' version ${number} is not at ready state`);
+      throw new TritonError(
+        'UNAVAILABLE',
+        `Request for unknown model: '${name}' version ${number} is not at ready state`,
+      );
     }
     return entry.model;
   }

@@ -8,7 +8,10 @@ const MAX_INT64 = 9_223_372_036_854_775_807n;
 export function parseModelVersion(version: string): number | undefined {
   if (version === '') return undefined;
   if (/^-[0-9]+$/.test(version)) {
-    throw new TritonError('INVALID_ARG', `invalid model version specified '${version}' , version should be an integral value > 0`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `invalid model version specified '${version}' , version should be an integral value > 0`,
+    );
   }
   if (!/^[0-9]+$/.test(version) || (version.length > 18 && BigInt(version) > MAX_INT64)) {
     throw new TritonError(

@@ -2,7 +2,7 @@
 // (core/src/infer_request.cc, Normalize and ValidateRequestInputs; the letters of section 1.8 of the protocol
 // notes). Where Triton's iteration follows a hash map, ours follows the declaration.
 
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
@@ -34,9 +34,11 @@ export function validateRequest(request: ModelInferRequest, config: CompleteMode
     if (input === undefined) continue;
     if (config.maxBatchSize === 0) continue;
     const batch = input.shape[0];
-    if (batch === undefined) throw refuse(request, `input '${input.name}' has no shape but model requires batch dimension for '${name}'`);
+    if (batch === undefined)
+      throw refuse(request, `input '${input.name}' has no shape but model requires batch dimension for '${name}'`);
     if (rows === 0) rows = batch;
-    else if (batch !== rows) throw refuse(request, `input '${input.name}' batch size does not match other inputs for '${name}'`);
+    else if (batch !== rows)
+      throw refuse(request, `input '${input.name}' batch size does not match other inputs for '${name}'`);
     if (batch === 0) throw refuse(request, `inference request batch-size must be >= 1 for '${name}', got 0`);
   }
   if (rows > config.maxBatchSize && config.maxBatchSize > 0) {
@@ -64,13 +66,10 @@ function checkRequestedOutputs(request: ModelInferRequest, { name, outputs }: Co
 function arrangeInputs(request: ModelInferRequest, config: CompleteModelConfig): readonly (InferTensor | undefined)[] {
   const declared = config.inputs;
   const given = request.inputs;
-  // As nearly always: every input, in declaration order.
-  if (given.length === declared.length && given.every((input, index) => input.name === declared[index]!.name)) return given;
-  for (let i = 1; i < given.length; i++) {
-    for (let j = 0; j < i; j++) {
-      if (given[i]!.name === given[j]!.name) throw refuse(request, `input '${given[i]!.name}' already exists in request`);
-    }
-  }
+  const asDeclared = isAsDeclared(given, declared);
+  if (!asDeclared) checkDuplicates(request);
+  checkRequestedOutputs(request, config);
+  if (asDeclared) return given;
   checkInputCount(request, config);
   for (const input of given) {
     if (!declared.some((spec) => spec.name === input.name)) {
@@ -78,8 +77,24 @@ function arrangeInputs(request: ModelInferRequest, config: CompleteModelConfig):
     }
   }
   const arranged = declared.map((spec) => given.find((input) => input.name === spec.name));
-  if (declared.some((spec, index) => !spec.optional && arranged[index] === undefined)) throw wrongInputCount(request, config);
+  if (declared.some((spec, index) => !spec.optional && arranged[index] === undefined))
+    throw wrongInputCount(request, config);
   return arranged;
+}
+
+// As nearly always: every input, in declaration order.
+function isAsDeclared(given: readonly InferTensor[], declared: readonly CompleteTensorSpec[]): boolean {
+  if (given.length !== declared.length) return false;
+  for (let i = 0; i < given.length; i++) if (given[i]!.name !== declared[i]!.name) return false;
+  return true;
+}
+
+function checkDuplicates(request: ModelInferRequest): void {
+  const names = new Set<string>();
+  for (const { name } of request.inputs) {
+    if (names.has(name)) throw refuse(request, `input '${name}' already exists in request`);
+    names.add(name);
+  }
 }
 
 function checkInputCount(request: ModelInferRequest, config: CompleteModelConfig): void {
@@ -104,15 +119,26 @@ function wrongInputCount(request: ModelInferRequest, config: CompleteModelConfig
   );
 }
 
-function validateInput(request: ModelInferRequest, input: InferTensor, spec: CompleteTensorSpec, config: CompleteModelConfig): void {
+function validateInput(
+  request: ModelInferRequest,
+  input: InferTensor,
+  spec: CompleteTensorSpec,
+  config: CompleteModelConfig,
+): void {
   const model = config.name;
   if (input.datatype !== spec.datatype) {
-    throw refuse(request, `inference input '${spec.name}' data-type is '${input.datatype}', but model '${model}' expects '${spec.datatype}'`);
+    throw refuse(
+      request,
+      `inference input '${spec.name}' data-type is '${input.datatype}', but model '${model}' expects '${spec.datatype}'`,
+    );
   }
   const { shape } = input;
   for (const dim of shape) {
     if (dim < 0) {
-      throw refuse(request, `All input dimensions should be specified for input '${spec.name}' for model '${model}', got ${formatShape(shape)}`);
+      throw refuse(
+        request,
+        `All input dimensions should be specified for input '${spec.name}' for model '${model}', got ${formatShape(shape)}`,
+      );
     }
   }
   if (!hasDeclaredShape(shape, spec, config)) {
@@ -125,7 +151,8 @@ function validateInput(request: ModelInferRequest, input: InferTensor, spec: Com
     );
   }
   const count = elementCount(shape);
-  if (!Number.isSafeInteger(count * 8)) {
+  // A dimension of zero hides another one that is beyond all bounds.
+  if (!Number.isSafeInteger(count * 8) || !shape.every(Number.isSafeInteger)) {
     throw refuse(
       request,
       `invalid shape for input '${spec.name}': shape ${formatShape(shape)} causes total element count to exceed maximum size of 9223372036854775807`,
@@ -134,7 +161,10 @@ function validateInput(request: ModelInferRequest, input: InferTensor, spec: Com
   if (spec.datatype === 'BYTES') return validateBytes(request, input, spec, { count, model });
   const expected = count * DATATYPE_BYTE_SIZE[spec.datatype];
   if (input.bytes.byteLength !== expected) {
-    throw refuse(request, `input byte size mismatch for input '${spec.name}' for model '${model}'. Expected ${expected}, got ${input.bytes.byteLength}`);
+    throw refuse(
+      request,
+      `input byte size mismatch for input '${spec.name}' for model '${model}'. Expected ${expected}, got ${input.bytes.byteLength}`,
+    );
   }
 }
 
@@ -167,22 +197,32 @@ function validateBytes(
     );
   }
   if (scan.count < count) {
-    throw refuse(request, `expected ${count} string elements for inference input '${spec.name}' for model '${model}', got ${scan.count}`);
+    throw refuse(
+      request,
+      `expected ${count} string elements for inference input '${spec.name}' for model '${model}', got ${scan.count}`,
+    );
   }
   if (scan.count > count) {
-    throw refuse(request, `unexpected number of string elements ${scan.count} for inference input '${spec.name}' for model '${model}', expecting ${count}`);
+    throw refuse(
+      request,
+      `unexpected number of string elements ${scan.count} for inference input '${spec.name}' for model '${model}', expecting ${count}`,
+    );
   }
   if (spec.dtype === 'string') validateUtf8(request, input, spec);
 }
 
 function validateUtf8(request: ModelInferRequest, { bytes }: InferTensor, spec: CompleteTensorSpec): void {
+  if (isAscii(bytes)) return;
   // Each element by itself: two halves of a character in neighbouring elements are not text.
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let offset = 0; offset < bytes.byteLength; ) {
+  for (let offset = 0; offset < bytes.byteLength;) {
     const length = view.getUint32(offset, true);
     offset += 4;
     if (!isUtf8(bytes.subarray(offset, offset + length))) {
-      throw refuse(request, `inference input '${spec.name}' holds strings, but an element is not valid UTF-8; declare it as 'bytes' to take any bytes`);
+      throw refuse(
+        request,
+        `inference input '${spec.name}' holds strings, but an element is not valid UTF-8; declare it as 'bytes' to take any bytes`,
+      );
     }
     offset += length;
   }

@@ -12,12 +12,15 @@ import { HostContext } from './host-context.js';
 /** What became of one request: its outputs, or why it failed. */
 export type HostResult = ResolvedOutputs | TritonError;
 
-/** Told once; `inferMs` is what the callable itself took. */
+/** Told once, and must not throw; `inferMs` is what the callable itself took. */
 export type HostDone = (results: readonly HostResult[], inferMs: number) => void;
 
 /** A batch that the callable is working on. */
 export interface HostExecution {
+  /** The client of request `index` is gone. */
   cancel(index: number): void;
+  /** All are gone. */
+  cancelAll(): void;
 }
 
 export class CallableHost {
@@ -46,20 +49,27 @@ export class CallableHost {
       done(this.#failAll(error, requests), inferMs);
     };
     let result: unknown;
+    let pending: Promise<unknown> | undefined;
     try {
       result = this.#infer(requests, context);
+      // Promise.resolve, because a thenable of the user's may call back twice, or throw.
+      if (isPromiseLike(result)) pending = Promise.resolve(result);
     } catch (error) {
       fail(error);
       return NOTHING_TO_CANCEL;
     }
-    if (!isPromiseLike(result)) {
+    if (pending === undefined) {
       settle(result);
       return NOTHING_TO_CANCEL;
     }
-    result.then(settle, fail);
+    void pending.then(settle, fail);
     return {
       cancel: (index) => {
         requests[index]?.abort();
+        context.abortWhenAllGone();
+      },
+      cancelAll: () => {
+        for (const request of requests) request.abort();
         context.abortWhenAllGone();
       },
     };
@@ -77,19 +87,26 @@ export class CallableHost {
     const { name } = this.#config;
     if (!Array.isArray(result)) {
       const got = result === null || typeof result !== 'object' ? String(result) : 'an object';
-      return this.#failAll(new TritonError('INTERNAL', `model '${name}' must return a list with one result per request, got ${got}`), requests);
-    }
-    if (result.length !== requests.length) {
       return this.#failAll(
-        new TritonError('INTERNAL', `model '${name}' returned ${result.length} results for ${requests.length} requests, expected one result per request`),
+        new TritonError('INTERNAL', `model '${name}' must return a list with one result per request, got ${got}`),
         requests,
       );
     }
-    return requests.map((request, index) => this.#resolveOne(result[index], request));
+    if (result.length !== requests.length) {
+      return this.#failAll(
+        new TritonError(
+          'INTERNAL',
+          `model '${name}' returned ${result.length} results for ${requests.length} requests, expected one result per request`,
+        ),
+        requests,
+      );
+    }
+    return requests.map((request, index) => this.#resolveOne(result, index, request));
   }
 
-  #resolveOne(result: unknown, request: HostedRequest): HostResult {
+  #resolveOne(results: readonly unknown[], index: number, request: HostedRequest): HostResult {
     try {
+      const result = results[index];
       return resolveOutputs(isInferenceRequest(result) ? this.#asOutputs(result) : result, this.#config, request.rows);
     } catch (error) {
       this.#logger.error(TritonError.from(error).message);
@@ -101,10 +118,13 @@ export class CallableHost {
   #asOutputs(request: HostedRequest | Parameters<typeof inputsInOrder>[0]): unknown[] {
     const { inputs, outputs, name } = this.#config;
     if (inputs.length !== outputs.length) {
-      throw new TritonError('INTERNAL', `model '${name}' returned a request for its result, but has ${inputs.length} inputs and ${outputs.length} outputs`);
+      throw new TritonError(
+        'INTERNAL',
+        `model '${name}' returned a request for its result, but has ${inputs.length} inputs and ${outputs.length} outputs`,
+      );
     }
     return inputsInOrder(request, inputs);
   }
 }
 
-const NOTHING_TO_CANCEL: HostExecution = { cancel: () => undefined };
+const NOTHING_TO_CANCEL: HostExecution = { cancel: () => undefined, cancelAll: () => undefined };

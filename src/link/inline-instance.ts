@@ -1,13 +1,21 @@
 // An instance whose callable runs in the server's own thread (`serverThread: false`): direct calls, no messages.
+// Inputs are packed as for another thread all the same: a callable may keep, change and transfer them, so they
+// must not lie in memory that frontends share, and rows that lie together join without a copy.
 
+import type {
+  Execution,
+  ExecutionDone,
+  ExecutionRequest,
+  ExecutionResult,
+  ModelInstance,
+} from '../core/instance/model-instance.js';
 import { TritonError } from '../errors.js';
-import type { Execution, ExecutionDone, ExecutionRequest, ModelInstance } from '../core/instance/model-instance.js';
 import type { Callable, Logger } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { HostedRequest } from '../model/inference-request.js';
-import { decodeRaw } from '../tensor/raw.js';
-import { Tensor } from '../tensor/tensor.js';
+import type { InferTensor } from '../model/exchange.js';
+import { decodeBatch, encodeBatch } from './batch-frame.js';
 import { CallableHost, type HostResult } from './callable-host.js';
+import type { RequestExtras } from './messages.js';
 import { ResultFrame } from './result-frame.js';
 
 export class InlineInstance implements ModelInstance {
@@ -21,38 +29,42 @@ export class InlineInstance implements ModelInstance {
 
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone): Execution {
     const startedAt = performance.now();
-    const requests = batch.map((request) => hostRequest(request, this.#config));
+    const { buffers, extras } = encodeBatch(batch, this.#config);
+    const requests = decodeBatch(buffers, extras, this.#config);
+    const requestedOutputs = extras?.requestedOutputs;
     const computeInput = performance.now() - startedAt;
     return this.#host.execute(requests, (results, computeInfer) => {
       const inferredAt = performance.now();
-      const answers = frameResults(results, batch, this.#config);
+      const answers = frameResults(results, requestedOutputs, this.#config);
       done(answers, { computeInput, computeInfer, computeOutput: performance.now() - inferredAt });
     });
   }
 }
 
-function hostRequest(request: ExecutionRequest, config: CompleteModelConfig): HostedRequest {
-  const inputs: Record<string, Tensor> = {};
-  for (let i = 0; i < config.inputs.length; i++) {
-    const input = request.inputs[i];
-    const spec = config.inputs[i]!;
-    if (input !== undefined) inputs[spec.name] = new Tensor(spec.dtype, decodeRaw(spec.dtype, input.bytes), input.shape);
-  }
-  return new HostedRequest(inputs, request.rows, request.id, request.parameters);
-}
+const ALL: readonly string[] = [];
 
-function frameResults(results: readonly HostResult[], batch: readonly ExecutionRequest[], config: CompleteModelConfig) {
-  const frame = new ResultFrame();
-  const places = results.map((result, index) =>
-    TritonError.is(result) ? undefined : frame.add(result, config, batch[index]!.requestedOutputs),
-  );
-  const buffer = frame.write();
-  return results.map((result, index) => {
-    if (TritonError.is(result)) return { kind: 'error', error: result } as const;
-    const outputs = places[index]!.map(({ output, shape, offset, byteLength }) => {
-      const { name, datatype } = config.outputs[output]!;
-      return { name, datatype, shape, bytes: buffer.subarray(offset, offset + byteLength) };
+function frameResults(
+  results: readonly HostResult[],
+  requestedOutputs: RequestExtras['requestedOutputs'],
+  config: CompleteModelConfig,
+): ExecutionResult[] {
+  try {
+    const frame = new ResultFrame(config);
+    const framed = results.map((result, index) => frame.add(result, requestedOutputs?.[index] ?? ALL));
+    const { buffer } = frame.write();
+    return framed.map((places) => {
+      if (TritonError.is(places)) return { kind: 'error', error: places };
+      const outputs: InferTensor[] = [];
+      for (let i = 0; i < places.length; i++) {
+        const { output, shape, offset, byteLength } = places[i]!;
+        const { name, datatype } = config.outputs[output]!;
+        // The callable may change its shape as well as its data.
+        outputs.push({ name, datatype, shape: shape.slice(), bytes: new Uint8Array(buffer, offset, byteLength) });
+      }
+      return { kind: 'outputs', outputs };
     });
-    return { kind: 'outputs', outputs } as const;
-  });
+  } catch (thrown) {
+    const error = TritonError.from(thrown);
+    return results.map(() => ({ kind: 'error', error }));
+  }
 }

@@ -17,25 +17,35 @@ export interface RequestExtras {
 }
 
 /** To the callable: run a batch. `buffers[0]` is the frame of {@link encodeBatch}. */
-export type ExecuteMessage = readonly [kind: typeof EXECUTE, id: number, buffers: readonly ArrayBuffer[], extras: RequestExtras | undefined];
+export type ExecuteMessage = readonly [
+  kind: typeof EXECUTE,
+  id: number,
+  buffers: readonly ArrayBuffer[],
+  extras: RequestExtras | undefined,
+];
 
 /** To the callable: the client of one request of a batch is gone. */
 export type CancelMessage = readonly [kind: typeof CANCEL, id: number, index: number];
 
 /**
- * From the callable: what became of a batch. `startedAt` is when the callable began, in milliseconds since the
- * epoch on the monotonic clock of its thread (`performance.timeOrigin + performance.now()`).
+ * From the callable: what became of a batch. Without a frame the whole batch failed, for the reason of the only
+ * error; otherwise there is an error for each request that has failed by the frame's header. `startedAt` is when
+ * the callable began, on the clock of {@link sharedNow}.
  */
 export type ResultsMessage = readonly [
   kind: typeof RESULTS,
   id: number,
-  frame: ArrayBuffer,
-  errors: readonly (readonly [code: ErrorCode, message: string])[] | undefined,
+  frame: ArrayBuffer | undefined,
+  errors: readonly SentError[] | undefined,
   startedAt: number,
   inferMs: number,
 ];
 
-/** Milliseconds since the epoch on a clock that never jumps; comparable between threads. */
+/** An error as it crosses: structured clone would drop its code. */
+export type SentError = readonly [code: ErrorCode, message: string];
+
+/** Milliseconds on the machine's monotonic clock: the same one in all threads, whatever happens to the wall clock. */
 export function sharedNow(): number {
-  return performance.timeOrigin + performance.now();
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1e3 + nanoseconds / 1e6;
 }

@@ -1,19 +1,31 @@
 // The callable's side of a message port: takes batches from the server's thread and posts the results back.
+// Every batch is answered, whatever goes wrong with it.
 
 import type { MessagePort } from 'node:worker_threads';
 
-import { TritonError, type ErrorCode } from '../errors.js';
+import { ERROR_CODES, TritonError } from '../errors.js';
 import type { Callable, Logger } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { HostedRequest } from '../model/inference-request.js';
 import { decodeBatch } from './batch-frame.js';
 import { CallableHost, type HostExecution, type HostResult } from './callable-host.js';
-import { EXECUTE, RESULTS, sharedNow, type CancelMessage, type ExecuteMessage, type ResultsMessage } from './messages.js';
+import {
+  EXECUTE,
+  RESULTS,
+  sharedNow,
+  type CancelMessage,
+  type ExecuteMessage,
+  type RequestExtras,
+  type ResultsMessage,
+  type SentError,
+} from './messages.js';
 import { ResultFrame } from './result-frame.js';
 
 export class PortHost {
   readonly #port: MessagePort;
   readonly #config: CompleteModelConfig;
   readonly #host: CallableHost;
+  readonly #logger: Logger;
   readonly #executions = new Map<number, HostExecution>();
 
   /** Takes ownership of the port. */
@@ -21,10 +33,12 @@ export class PortHost {
     this.#port = port;
     this.#config = config;
     this.#host = new CallableHost(config, callable, logger);
+    this.#logger = logger;
     port.on('message', (message: ExecuteMessage | CancelMessage) => {
       if (message[0] === EXECUTE) this.#execute(message);
       else this.#executions.get(message[1])?.cancel(message[2]);
     });
+    port.on('close', () => this.#cancelAll());
   }
 
   close(): void {
@@ -32,49 +46,88 @@ export class PortHost {
   }
 
   #execute([, id, buffers, extras]: ExecuteMessage): void {
-    const requests = decodeBatch(buffers, extras, this.#config);
     const startedAt = sharedNow();
+    let requests: HostedRequest[];
+    try {
+      requests = decodeBatch(buffers, extras, this.#config);
+    } catch (error) {
+      return this.#postFailure(id, error, startedAt);
+    }
+    const inferringAt = sharedNow();
     let done = false;
     const execution = this.#host.execute(requests, (results, inferMs) => {
       done = true;
       this.#executions.delete(id);
-      const message = encodeResults(id, results, { requestedOutputs: extras?.requestedOutputs, config: this.#config, startedAt, inferMs });
-      this.#port.postMessage(message, [message[2]]);
+      this.#postResults(id, results, extras, inferringAt, inferMs);
     });
     if (!done) this.#executions.set(id, execution);
   }
-}
 
-interface ResultsContext {
-  readonly requestedOutputs: readonly (readonly string[])[] | undefined;
-  readonly config: CompleteModelConfig;
-  readonly startedAt: number;
-  readonly inferMs: number;
+  #postResults(
+    id: number,
+    results: readonly HostResult[],
+    extras: RequestExtras | undefined,
+    startedAt: number,
+    inferMs: number,
+  ): void {
+    try {
+      const { frame, errors } = encodeResults(results, extras?.requestedOutputs, this.#config);
+      this.#port.postMessage([RESULTS, id, frame, errors, startedAt, inferMs] satisfies ResultsMessage, [frame]);
+    } catch (error) {
+      this.#postFailure(id, error, startedAt);
+    }
+  }
+
+  #postFailure(id: number, thrown: unknown, startedAt: number): void {
+    const error = TritonError.from(thrown);
+    this.#logger.error(`model '${this.#config.name}': ${error.message}`);
+    this.#port.postMessage([RESULTS, id, undefined, [sent(error)], startedAt, 0] satisfies ResultsMessage);
+  }
+
+  /** Nobody is there any more to answer to. */
+  #cancelAll(): void {
+    for (const execution of this.#executions.values()) execution.cancelAll();
+    this.#executions.clear();
+  }
 }
 
 const ALL: readonly string[] = [];
 
-// The header: per request the number of outputs (-1: an error), and per output: index, rank, dimensions…, offset, length.
-function encodeResults(id: number, results: readonly HostResult[], context: ResultsContext): ResultsMessage {
-  const frame = new ResultFrame();
-  const header: number[] = [];
-  let errors: (readonly [ErrorCode, string])[] | undefined;
+interface EncodedResults {
+  readonly frame: ArrayBuffer;
+  readonly errors: readonly SentError[] | undefined;
+}
+
+// The frame's header: its length, and per request the number of outputs (-1: an error), and per output: index,
+// rank, dimensions…, offset, length.
+function encodeResults(
+  results: readonly HostResult[],
+  requestedOutputs: RequestExtras['requestedOutputs'],
+  config: CompleteModelConfig,
+): EncodedResults {
+  const frame = new ResultFrame(config);
+  const header: number[] = [0];
+  let errors: SentError[] | undefined;
   for (let index = 0; index < results.length; index++) {
-    const result = results[index]!;
-    if (TritonError.is(result)) {
-      (errors ??= []).push([result.code, result.message]);
+    const places = frame.add(results[index]!, requestedOutputs?.[index] ?? ALL);
+    if (TritonError.is(places)) {
+      (errors ??= []).push(sent(places));
       header.push(-1);
       continue;
     }
-    const places = frame.add(result, context.config, context.requestedOutputs?.[index] ?? ALL);
     header.push(places.length);
-    for (const { output, shape, offset, byteLength } of places) {
+    for (let i = 0; i < places.length; i++) {
+      const { output, shape, offset, byteLength } = places[i]!;
       header.push(output, shape.length);
-      for (const dim of shape) header.push(dim);
+      for (let axis = 0; axis < shape.length; axis++) header.push(shape[axis]!);
       header.push(offset, byteLength);
     }
   }
-  // The first number tells the header's length, so that the reader finds the data.
-  header.unshift(header.length + 1);
-  return [RESULTS, id, frame.write(header).buffer as ArrayBuffer, errors, context.startedAt, context.inferMs];
+  header[0] = header.length;
+  return { frame: frame.write(header).buffer as ArrayBuffer, errors };
+}
+
+// A TritonError of a callable may be of another copy of the package, or made by hand.
+function sent({ code, message }: TritonError): SentError {
+  return [ERROR_CODES.includes(code) ? code : 'INTERNAL', String(message)];
 }

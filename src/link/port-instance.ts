@@ -2,12 +2,26 @@
 
 import type { MessagePort } from 'node:worker_threads';
 
-import type { Execution, ExecutionDone, ExecutionRequest, ExecutionResult, ModelInstance } from '../core/instance/model-instance.js';
+import type {
+  Execution,
+  ExecutionDone,
+  ExecutionRequest,
+  ExecutionResult,
+  ModelInstance,
+} from '../core/instance/model-instance.js';
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
 import { encodeBatch } from './batch-frame.js';
-import { CANCEL, EXECUTE, sharedNow, type CancelMessage, type ExecuteMessage, type ResultsMessage } from './messages.js';
+import {
+  CANCEL,
+  EXECUTE,
+  sharedNow,
+  type CancelMessage,
+  type ExecuteMessage,
+  type ResultsMessage,
+  type SentError,
+} from './messages.js';
 
 interface Running {
   readonly count: number;
@@ -20,25 +34,41 @@ export class PortInstance implements ModelInstance {
   readonly #port: MessagePort;
   readonly #running = new Map<number, Running>();
   #nextId = 0;
+  #closed = false;
 
   /** Takes ownership of the port. */
   constructor(config: CompleteModelConfig, port: MessagePort) {
     this.#config = config;
     this.#port = port;
     port.on('message', (message: ResultsMessage) => this.#finish(message));
-    port.on('close', () => this.#failAll());
+    port.on('close', () => {
+      this.#closed = true;
+      this.#failAll();
+    });
   }
 
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone): Execution {
     const dispatchedAt = sharedNow();
     const id = this.#nextId++;
     const { buffers, extras } = encodeBatch(batch, this.#config);
-    this.#running.set(id, { count: batch.length, done, dispatchedAt });
+    const running: Running = { count: batch.length, done, dispatchedAt };
+    // A message to a closed port is lost without a word.
+    if (this.#closed) {
+      fail(running, this.#gone());
+      return NOTHING_TO_CANCEL;
+    }
     this.#port.postMessage([EXECUTE, id, buffers, extras] satisfies ExecuteMessage, buffers);
-    return { cancel: (index) => this.#port.postMessage([CANCEL, id, index] satisfies CancelMessage) };
+    this.#running.set(id, running);
+    return {
+      cancel: (index) => {
+        if (this.#running.has(id)) this.#port.postMessage([CANCEL, id, index] satisfies CancelMessage);
+      },
+    };
   }
 
+  /** Ends what runs with UNAVAILABLE, and the port. */
   close(): void {
+    this.#closed = true;
     this.#port.close();
   }
 
@@ -46,37 +76,60 @@ export class PortInstance implements ModelInstance {
     const running = this.#running.get(id);
     if (running === undefined) return;
     this.#running.delete(id);
-    const results = decodeResults(frame, errors, running.count, this.#config);
-    running.done(results, {
-      computeInput: Math.max(0, startedAt - running.dispatchedAt),
+    const { count, done, dispatchedAt } = running;
+    done(decodeResults(frame, errors, count, this.#config), {
+      computeInput: Math.max(0, startedAt - dispatchedAt),
       computeInfer: inferMs,
       computeOutput: Math.max(0, sharedNow() - startedAt - inferMs),
     });
   }
 
   #failAll(): void {
-    const error = new TritonError('UNAVAILABLE', `an instance of model '${this.#config.name}' ended while it was working on the request`);
-    for (const [id, { count, done, dispatchedAt }] of [...this.#running]) {
-      this.#running.delete(id);
-      done(
-        Array.from({ length: count }, () => ({ kind: 'error', error }) as const),
-        { computeInput: 0, computeInfer: Math.max(0, sharedNow() - dispatchedAt), computeOutput: 0 },
-      );
-    }
+    const all = [...this.#running.values()];
+    this.#running.clear();
+    for (const running of all) fail(running, this.#gone());
+  }
+
+  #gone(): TritonError {
+    const message = `an instance of model '${this.#config.name}' ended while it was working on the request`;
+    return new TritonError('UNAVAILABLE', message);
   }
 }
 
-function decodeResults(frame: ArrayBuffer, errors: ResultsMessage[3], count: number, config: CompleteModelConfig): ExecutionResult[] {
-  const header = new Float64Array(frame, 0, Math.floor(frame.byteLength / 8));
-  const dataStart = header[0]! * 8;
+const NOTHING_TO_CANCEL: Execution = { cancel: () => undefined };
+
+function fail({ count, done, dispatchedAt }: Running, error: TritonError): void {
+  done(sameError(count, error), {
+    computeInput: 0,
+    computeInfer: Math.max(0, sharedNow() - dispatchedAt),
+    computeOutput: 0,
+  });
+}
+
+function sameError(count: number, error: TritonError): ExecutionResult[] {
+  return Array.from({ length: count }, () => ({ kind: 'error', error }) as const);
+}
+
+function received([code, message]: SentError): TritonError {
+  return new TritonError(code, message);
+}
+
+function decodeResults(
+  frame: ArrayBuffer | undefined,
+  errors: readonly SentError[] | undefined,
+  count: number,
+  config: CompleteModelConfig,
+): ExecutionResult[] {
+  if (frame === undefined) return sameError(count, received(errors![0]!));
+  const headerLength = new Float64Array(frame, 0, 1)[0]!;
+  const header = new Float64Array(frame, 0, headerLength);
   const results: ExecutionResult[] = [];
   let at = 1;
   let nextError = 0;
   for (let r = 0; r < count; r++) {
     const outputCount = header[at++]!;
     if (outputCount < 0) {
-      const [code, message] = errors![nextError++]!;
-      results.push({ kind: 'error', error: new TritonError(code, message) });
+      results.push({ kind: 'error', error: received(errors![nextError++]!) });
       continue;
     }
     const outputs: InferTensor[] = [];
@@ -84,7 +137,7 @@ function decodeResults(frame: ArrayBuffer, errors: ResultsMessage[3], count: num
       const { name, datatype } = config.outputs[header[at++]!]!;
       const shape: number[] = [];
       for (let rank = header[at++]!; rank > 0; rank--) shape.push(header[at++]!);
-      const offset = dataStart + header[at++]!;
+      const offset = headerLength * 8 + header[at++]!;
       outputs.push({ name, datatype, shape, bytes: new Uint8Array(frame, offset, header[at++]!) });
     }
     results.push({ kind: 'outputs', outputs });

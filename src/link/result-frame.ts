@@ -1,10 +1,13 @@
 // The outputs of a batch in wire form, in one buffer: the single copy that output bytes make. A header of
 // doubles may come first; each tensor starts at a multiple of 8, so that readers may view it as any typed array.
 
+import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { rawByteLength, writeRaw } from '../tensor/raw.js';
+import { elementCount } from '../tensor/shape.js';
 import type { Tensor } from '../tensor/tensor.js';
 import { alignTo8 } from './align.js';
+import type { HostResult } from './callable-host.js';
 
 /** Where a tensor lies in the frame. */
 export interface FramedTensor {
@@ -16,26 +19,45 @@ export interface FramedTensor {
   readonly byteLength: number;
 }
 
+/** What becomes of one request: the places of its outputs, or why it failed. */
+export type FramedResult = FramedTensor[] | TritonError;
+
 /** Collects tensors, then writes them all at once. */
 export class ResultFrame {
+  readonly #config: CompleteModelConfig;
   readonly #tensors: Tensor[] = [];
-  readonly #placed: FramedTensor[] = [];
+  readonly #offsets: number[] = [];
   #byteLength = 0;
 
-  /** Plans the requested ones of a request's outputs; returns their places. An empty request list asks for all. */
-  add(outputs: readonly (Tensor | undefined)[], config: CompleteModelConfig, requested: readonly string[]): FramedTensor[] {
+  constructor(config: CompleteModelConfig) {
+    this.#config = config;
+  }
+
+  /**
+   * Plans the requested ones of a request's outputs. An empty list asks for all. A tensor whose data is not what
+   * it was made with fails its own request only: its buffer was transferred, or holds elements of another kind.
+   */
+  add(result: HostResult, requested: readonly string[]): FramedResult {
+    if (TritonError.is(result)) return result;
+    const { outputs, name: model } = this.#config;
     const places: FramedTensor[] = [];
-    for (let output = 0; output < outputs.length; output++) {
-      const tensor = outputs[output];
+    let end = this.#byteLength;
+    for (let output = 0; output < result.length; output++) {
+      const tensor = result[output];
       if (tensor === undefined) continue;
-      if (requested.length > 0 && !requested.includes(config.outputs[output]!.name)) continue;
+      const { name } = outputs[output]!;
+      if (requested.length > 0 && !requested.includes(name)) continue;
+      const wrong = whatIsWrong(tensor);
+      if (wrong !== undefined) return new TritonError('INTERNAL', `output '${name}' of model '${model}' ${wrong}`);
       const byteLength = rawByteLength(tensor.dtype, tensor.data);
-      const place = { output, shape: tensor.shape, offset: this.#byteLength, byteLength };
-      this.#tensors.push(tensor);
-      this.#placed.push(place);
-      places.push(place);
-      this.#byteLength = alignTo8(this.#byteLength + byteLength);
+      places.push({ output, shape: tensor.shape, offset: end, byteLength });
+      end = alignTo8(end + byteLength);
     }
+    for (let i = 0; i < places.length; i++) {
+      this.#tensors.push(result[places[i]!.output]!);
+      this.#offsets.push(places[i]!.offset);
+    }
+    this.#byteLength = end;
     return places;
   }
 
@@ -47,8 +69,22 @@ export class ResultFrame {
     if (start > 0) new Float64Array(buffer.buffer, 0, header.length).set(header);
     for (let i = 0; i < this.#tensors.length; i++) {
       const { dtype, data } = this.#tensors[i]!;
-      writeRaw(dtype, data, buffer, start + this.#placed[i]!.offset);
+      writeRaw(dtype, data, buffer, start + this.#offsets[i]!);
     }
     return buffer;
   }
+}
+
+// The types promise all of this; a callable in plain JavaScript, or one that transferred a buffer, may not keep it.
+function whatIsWrong({ dtype, data, shape }: Tensor): string | undefined {
+  const count = elementCount(shape);
+  if (data.length !== count)
+    return `has ${data.length} elements now and ${count} by its shape; was its buffer transferred?`;
+  if (dtype === 'string') {
+    for (const element of data) if (typeof element !== 'string') return `holds a ${typeof element}, expected strings`;
+  } else if (dtype === 'bytes') {
+    for (const element of data)
+      if (!(element instanceof Uint8Array)) return `holds a ${typeof element}, expected Uint8Arrays`;
+  }
+  return undefined;
 }

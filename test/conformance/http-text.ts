@@ -17,10 +17,11 @@ export function errorAnswer(status: number, message: string): HttpAnswer {
   return jsonAnswer(status, JSON.stringify({ error: message }));
 }
 
-/** The answer with another body; undefined when the body stays as it is. */
-export function withText(answer: HttpAnswer, text: string): HttpAnswer | undefined {
-  const body = Buffer.from(text);
-  return body.equals(answer.body) ? undefined : { ...answer, body };
+/** The answer with its body changed; undefined when the change leaves it alone. */
+export function withText(answer: HttpAnswer, change: (text: string) => string): HttpAnswer | undefined {
+  const text = answer.body.toString();
+  const changed = change(text);
+  return changed === text ? undefined : { ...answer, body: Buffer.from(changed) };
 }
 
 /** The message of an error answer. */
@@ -41,7 +42,7 @@ export function isInfer({ request }: HttpCase): boolean {
   return request.method === 'POST' && request.path.split('?')[0]!.endsWith('/infer');
 }
 
-/** The text of a JSON request; '' for binary ones. */
+/** The text of a request; of a binary one with its other bytes read as Latin-1. */
 export function requestText({ request }: HttpCase): string {
-  return request.body ?? '';
+  return request.body ?? Buffer.from(request.body_base64 ?? '', 'base64').toString('latin1');
 }

@@ -133,7 +133,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
     );
     const ask = async (model: string) => {
       await using client = new ModelClient(server[wire], { ...vector, modelName: model });
-      return client.inferSample({ x: Float32Array.of(1) });
+      return await client.inferSample({ x: Float32Array.of(1) });
     };
     await expect(ask('Throws')).rejects.toMatchObject({ code: 'INTERNAL', message: 'division by zero' });
     await expect(ask('Refuses')).rejects.toMatchObject({ code: 'INVALID_ARG', message: 'x must be positive' });

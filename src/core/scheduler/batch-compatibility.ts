@@ -16,7 +16,9 @@ interface WithInputs {
 export type Compatibility = 'same' | 'other inputs' | 'other shape';
 
 /** Compares two validated requests of the model. */
-export function batchCompatibility(config: CompleteModelConfig): (first: WithInputs, next: WithInputs) => Compatibility {
+export function batchCompatibility(
+  config: CompleteModelConfig,
+): (first: WithInputs, next: WithInputs) => Compatibility {
   const open = config.inputs.flatMap(({ shape }, index) => (shape.includes(-1) ? [index] : []));
   const optional = config.inputs.flatMap((input, index) => (input.optional ? [index] : []));
   return (first, next) => {

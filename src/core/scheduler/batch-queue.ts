@@ -132,7 +132,11 @@ export class BatchQueue<R extends QueuedRequest> {
   /** Takes out the requests whose time to wait is over and that are to be refused; the others move behind. */
   expire(now: number): R[] {
     const refused: R[] = [];
-    for (let entry = this.#deadlines.first; entry !== undefined && entry.expiresAt <= now; entry = this.#deadlines.first) {
+    for (
+      let entry = this.#deadlines.first;
+      entry !== undefined && entry.expiresAt <= now;
+      entry = this.#deadlines.first
+    ) {
       if (entry.level.policy.timeoutAction === 'REJECT') {
         this.#leave(entry);
         refused.push(entry.request as R);

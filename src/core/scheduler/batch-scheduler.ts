@@ -200,7 +200,12 @@ export class BatchScheduler {
     return ended;
   }
 
-  #finish(batch: readonly PendingRequest[], rows: number, results: readonly ExecutionResult[], times: ExecutionTimes): void {
+  #finish(
+    batch: readonly PendingRequest[],
+    rows: number,
+    results: readonly ExecutionResult[],
+    times: ExecutionTimes,
+  ): void {
     const now = performance.now();
     this.#statistics.recordExecution(rows, times);
     for (let i = 0; i < batch.length; i++) {

@@ -84,7 +84,8 @@ export class NodeHttp2Call implements GrpcCall {
 
   halfClosed(): void {
     this.#halfClosed = true;
-    this.#listener?.onHalfClose();
+    // A reset ends the request, too; that is told as a cancellation.
+    if (!this.#stream.closed) this.#listener?.onHalfClose();
   }
 
   cancelled(): void {

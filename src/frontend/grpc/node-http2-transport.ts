@@ -26,7 +26,6 @@ const MAX_CONCURRENT_CALLS = 4096;
 const MAX_SESSION_MEMORY = 1 << 20;
 /** How long answers may take to reach their clients when everything closes. */
 const FLUSH_MILLISECONDS = 1000;
-const MAX_STREAM_ID = 2 ** 31 - 1;
 
 export interface NodeHttp2TransportOptions {
   readonly accept: AcceptCall;
@@ -77,12 +76,12 @@ export class NodeHttp2Transport implements GrpcTransport {
     if (this.#draining) return;
     this.#draining = true;
     this.#serverClosed = new Promise((resolve) => this.#server.close(() => resolve()));
-    for (const session of this.#sessions) drainSession(session);
+    // GOAWAY: a call that crosses it on the wire is refused unprocessed, and clients may send it elsewhere.
+    for (const session of this.#sessions) session.close();
   }
 
   async close(): Promise<void> {
     this.drain();
-    for (const session of this.#sessions) if (!session.closed && !session.destroyed) session.close();
     const timer = setTimeout(() => {
       for (const session of this.#sessions) session.destroy();
     }, FLUSH_MILLISECONDS);
@@ -95,7 +94,7 @@ export class NodeHttp2Transport implements GrpcTransport {
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     session.once('close', () => this.#sessions.delete(session));
     // It was accepted just before the port closed.
-    if (this.#draining) drainSession(session);
+    if (this.#draining) session.close();
   }
 
   #startCall(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
@@ -103,14 +102,6 @@ export class NodeHttp2Transport implements GrpcTransport {
     else if (!isGrpcContentType(headers['content-type'])) refuse(stream, constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE);
     else new NodeHttp2Call(stream, headers).start(this.#accept);
   }
-}
-
-// Calls that a client sends before it hears of the end are still served: it is told first that the connection will end,
-// and only when it has answered a ping that came after this is the last stream fixed.
-function drainSession(session: ServerHttp2Session): void {
-  if (session.closed || session.destroyed) return;
-  session.goaway(constants.NGHTTP2_NO_ERROR, MAX_STREAM_ID);
-  session.ping(() => session.close());
 }
 
 /** Answers what is no gRPC call with a status of HTTP. */

@@ -25,9 +25,12 @@ function readConfig(bytes: Uint8Array): ModelConfig {
   try {
     ({ config } = fromBinary(ModelConfigResponseSchema, bytes));
   } catch (error) {
-    throw new TritonError('INTERNAL', `malformed response of the server: ${TritonError.from(error).message}`, { cause: error });
+    throw new TritonError('INTERNAL', `malformed response of the server: ${TritonError.from(error).message}`, {
+      cause: error,
+    });
   }
-  if (config === undefined) throw new TritonError('INTERNAL', 'malformed response of the server: it has no model configuration');
+  if (config === undefined)
+    throw new TritonError('INTERNAL', 'malformed response of the server: it has no model configuration');
   return config;
 }
 

@@ -12,7 +12,10 @@ export interface ModelConfigQuery {
 }
 
 export function encodeModelConfigRequest({ modelName, modelVersion }: ModelConfigQuery): Uint8Array {
-  const message = toBinary(ModelConfigRequestSchema, create(ModelConfigRequestSchema, { name: modelName, version: modelVersion }));
+  const message = toBinary(
+    ModelConfigRequestSchema,
+    create(ModelConfigRequestSchema, { name: modelName, version: modelVersion }),
+  );
   const frame = Buffer.alloc(MESSAGE_PREFIX_BYTES + message.length);
   frame.writeUInt32BE(message.length, 1);
   frame.set(message, MESSAGE_PREFIX_BYTES);

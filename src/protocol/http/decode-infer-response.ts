@@ -28,7 +28,9 @@ function readInferResponse(json: JsonValue, body: Buffer, jsonLength: number): M
   const takeBinary = (name: string, size: number): Buffer => {
     const start = binaryOffset;
     if (size > body.length - start) {
-      throw invalid(`output '${name}' has a binary_data_size of ${size} bytes, but only ${body.length - start} bytes follow`);
+      throw invalid(
+        `output '${name}' has a binary_data_size of ${size} bytes, but only ${body.length - start} bytes follow`,
+      );
     }
     binaryOffset += size;
     return body.subarray(start, binaryOffset);

@@ -72,7 +72,11 @@ function writeParameter(name: string, value: unknown): void {
   else if (typeof value === 'boolean') writer.boolean(value);
   else if (typeof value === 'bigint' || Number.isSafeInteger(value)) writer.integer(value as number | bigint);
   else if (typeof value === 'number') writer.double(value);
-  else throw new TritonError('INVALID_ARG', `parameter '${name}' must be a string, a boolean or a number, got ${typeof value}`);
+  else
+    throw new TritonError(
+      'INVALID_ARG',
+      `parameter '${name}' must be a string, a boolean or a number, got ${typeof value}`,
+    );
 }
 
 function writeInput({ name, datatype, shape, bytes }: InferTensor): void {

@@ -1,7 +1,7 @@
 // JSON as Triton reads it (rapidjson with kParseNanAndInfFlag): NaN, Infinity and Inf are numbers, integers keep 64
-// bits, the first of equal keys wins, a byte order mark is skipped, a NUL after the value ends the text, and
-// errors carry rapidjson's texts with the offset. Stricter than Triton where that would pass on garbage: strings must be valid UTF-8 without
-// lone surrogates. Nesting needs no recursion.
+// bits, the first of equal keys wins, a byte order mark is skipped, a NUL after the value ends the text, and errors
+// carry rapidjson's texts with the offset. Stricter than Triton where that would pass on garbage: strings must be valid
+// UTF-8 without lone surrogates, and numbers must fit a double. Nesting needs no recursion.
 
 import { HAS_UTF8, JsonScanner, PLAIN } from './json-scanner.js';
 import { asciiAt, unescapedAt } from './json-string.js';

@@ -245,14 +245,20 @@ export class JsonScanner {
 /** Offset of the first ill-formed UTF-8 sequence. Whole blocks first: the text may be long. */
 function firstIllFormed(text: Buffer): number {
   const isContinuation = (offset: number) => (text[offset]! & 0xc0) === 0x80;
+  const isWellFormed = (start: number, end: number) => start < text.length && isUtf8(text.subarray(start, end));
   let offset = 0;
-  for (let block = 4096; block > 0; block >>= 4) {
+  for (const block of [65536, 1024, 16]) {
     for (;;) {
       let next = Math.min(offset + block, text.length);
-      while (next < text.length && next < offset + block + 3 && isContinuation(next)) next++;
-      if (next === offset || !isUtf8(text.subarray(offset, next))) break;
+      for (let i = 0; i < 3 && next < text.length && isContinuation(next); i++) next++;
+      if (!isWellFormed(offset, next)) break;
       offset = next;
     }
   }
-  return offset;
+  for (;;) {
+    const lead = text[offset]!;
+    const next = offset + (lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4);
+    if (!isWellFormed(offset, next)) return offset;
+    offset = next;
+  }
 }

@@ -1,0 +1,12 @@
+// The entry point './client': all that a client needs, nothing of the server.
+
+export { TritonError, type ErrorCode, type TritonErrorOptions } from '../errors.js';
+export { defineModel, type ModelSpec, type Parameters } from '../model/callable.js';
+export type { DynamicBatcher, ModelConfig, QueuePolicy } from '../model/model-config.js';
+export type { InputValues, Outputs, PlainArray, TensorLike, TensorSpec, TensorSpecs } from '../model/tensor-spec.js';
+export type { DataOf, Datatype, Dtype, DtypeLike } from '../tensor/dtype.js';
+export type { Nested } from '../tensor/nested.js';
+export { Tensor, type ElementOf } from '../tensor/tensor.js';
+export type { ClientTlsOptions, InferOptions, ModelClientOptions } from './client-options.js';
+export type { AnyInputValue, ClientInputs, ClientOutputs } from './input-values.js';
+export { ModelClient } from './model-client.js';

@@ -1,0 +1,157 @@
+// The client of one model on one server: tensors in, tensors out, over HTTP or gRPC by the URL's scheme. It asks the
+// server for nothing but inferences when it was given the model's spec, and for the model's configuration once when it
+// knows the name only.
+
+import { TritonError } from '../errors.js';
+import type { ModelSpec } from '../model/callable.js';
+import { completeModelConfig } from '../model/complete-model.js';
+import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { ModelSignature } from '../protocol/model-signature.js';
+import { Call } from './call.js';
+import {
+  completeClientOptions,
+  completeInferOptions,
+  type CompleteClientOptions,
+  type InferOptions,
+  type ModelClientOptions,
+} from './client-options.js';
+import { decodeOutputs } from './decode-outputs.js';
+import { encodeInputs, type InferKind } from './encode-inputs.js';
+import type { ClientInputs, ClientOutputs, OutputName } from './input-values.js';
+import { openTransport } from './open-transport.js';
+import { parseUrl } from './parse-url.js';
+import type { ModelReference, Transport } from './transport.js';
+
+/**
+ * A client of one model. With a spec from `defineModel` its inputs and outputs are typed; with a plain name they are
+ * records of tensors of any kind.
+ *
+ * It opens its connections when they are needed, keeps them, and opens them anew when they are lost. Idle ones do not
+ * keep the process alive. Calls may overlap as much as they like.
+ *
+ * @example
+ * await using client = new ModelClient('grpc://localhost', addSub);
+ * const { add } = await client.inferSample({ a: Float32Array.of(1), b: Float32Array.of(2) });
+ */
+export class ModelClient<const I extends TensorSpecs = TensorSpecs, const O extends TensorSpecs = TensorSpecs> {
+  readonly #address: string;
+  readonly #model: ModelReference;
+  readonly #options: CompleteClientOptions;
+  readonly #transport: Transport;
+  readonly #calls = new Set<Call>();
+  #signature: ModelSignature | undefined;
+  #fetching: Promise<ModelSignature> | undefined;
+  #closing: Promise<void> | undefined;
+
+  /**
+   * `url` is `[scheme://]host[:port][/path]` with one of the schemes http (the default, port 8000), grpc (port 8001),
+   * https and grpcs. Nothing is sent yet. Throws INVALID_ARG.
+   */
+  constructor(url: string, model: ModelSpec<I, O> | string, options: ModelClientOptions = {}) {
+    const server = parseUrl(url);
+    this.#options = completeClientOptions(options);
+    if (typeof model === 'string') {
+      if (model === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
+      this.#model = { modelName: model, modelVersion: String(this.#options.modelVersion ?? '') };
+    } else {
+      this.#signature = completeModelConfig(model as ModelSpec, 1);
+      this.#model = {
+        modelName: this.#signature.name,
+        modelVersion: String(this.#options.modelVersion ?? model.modelVersion ?? ''),
+      };
+    }
+    this.#address = server.address;
+    this.#transport = openTransport(server, this.#options.tls);
+  }
+
+  /**
+   * Infers one sample: tensors without a batch axis in and out; it is added and removed when the model batches.
+   *
+   * Inputs are a record by name or a list in declaration order, of Tensors, typed arrays, or nested arrays. Their
+   * memory must not change until the promise settles: large tensors are sent from it without a copy. Outputs that the
+   * model left out are absent. The output tensors may share one ArrayBuffer.
+   *
+   * Rejects with a TritonError: the server's code and message; INVALID_ARG for inputs that do not fit the model;
+   * UNAVAILABLE when the server cannot be reached or the deadline passes; CANCELLED after an abort or `close`.
+   */
+  inferSample<Name extends OutputName<O> = OutputName<O>>(
+    inputs: ClientInputs<I>,
+    options: InferOptions<Name> = {},
+  ): Promise<Pick<ClientOutputs<O>, Name>> {
+    return this.#infer('sample', inputs, options) as Promise<Pick<ClientOutputs<O>, Name>>;
+  }
+
+  /**
+   * Infers a batch: every tensor has the batch axis first, all inputs with the same number of rows. Rejects with
+   * INVALID_ARG for models that do not batch; for all else see {@link inferSample}.
+   */
+  inferBatch<Name extends OutputName<O> = OutputName<O>>(
+    inputs: ClientInputs<I>,
+    options: InferOptions<Name> = {},
+  ): Promise<Pick<ClientOutputs<O>, Name>> {
+    return this.#infer('batch', inputs, options) as Promise<Pick<ClientOutputs<O>, Name>>;
+  }
+
+  /** Cancels the calls in flight and closes all connections; settles when nothing is left open. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #infer(kind: InferKind, inputs: unknown, options: InferOptions): Promise<object> {
+    const { parameters, requestId, headers, signal, timeoutMs, outputs } = completeInferOptions(options, this.#options);
+    return this.#call(timeoutMs, signal, async (call) => {
+      const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
+      const request = {
+        ...this.#model,
+        id: requestId,
+        parameters,
+        inputs: encodeInputs(inputs, signature, kind),
+        outputs,
+        priority: 0,
+        timeoutMicroseconds: 0,
+      };
+      const response = await this.#transport.infer(request, call, headers);
+      return decodeOutputs(response.outputs, signature, kind);
+    });
+  }
+
+  // One fetch serves all calls that wait for it, so it has the client's own limits and headers. A failed one is
+  // forgotten: the next call tries again.
+  #fetchSignature(): Promise<ModelSignature> {
+    this.#fetching ??= this.#call(this.#options.timeoutMs, undefined, async (call) => {
+      this.#signature = await this.#transport.modelSignature(this.#model, call, this.#options.headers);
+      return this.#signature;
+    }).finally(() => (this.#fetching = undefined));
+    return this.#fetching;
+  }
+
+  async #call<T>(timeoutMs: number, signal: AbortSignal | undefined, run: (call: Call) => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw closedError('UNAVAILABLE');
+    const subject = `model '${this.#model.modelName}' at ${this.#address}`;
+    const call = new Call({ timeoutMs, signals: [this.#options.signal, signal], subject });
+    this.#calls.add(call);
+    try {
+      call.throwIfAborted();
+      return await run(call);
+    } catch (error) {
+      throw TritonError.from(error);
+    } finally {
+      call.end();
+      this.#calls.delete(call);
+    }
+  }
+
+  async #close(): Promise<void> {
+    for (const call of this.#calls) call.abort(closedError('CANCELLED'));
+    await this.#transport.close();
+  }
+}
+
+function closedError(code: 'UNAVAILABLE' | 'CANCELLED'): TritonError {
+  return new TritonError(code, 'ModelClient is closed');
+}

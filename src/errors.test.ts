@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+
+import { assert, ERROR_CODES, TritonError } from './errors.js';
+
+describe('TritonError', () => {
+  it('is an Error with a code, a name and its cause', () => {
+    const cause = new Error('disk full');
+    const error = new TritonError('UNAVAILABLE', 'cannot load', { cause });
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toMatchObject({ name: 'TritonError', code: 'UNAVAILABLE', message: 'cannot load', cause });
+  });
+
+  it('has no cause when none was given', () => {
+    expect(Object.hasOwn(new TritonError('INTERNAL', 'x'), 'cause')).toBe(false);
+  });
+
+  it('has the codes of TRITONSERVER_Error_Code', () => {
+    expect([...ERROR_CODES].sort()).toEqual(
+      ['ALREADY_EXISTS', 'CANCELLED', 'INTERNAL', 'INVALID_ARG', 'NOT_FOUND', 'UNAVAILABLE', 'UNKNOWN', 'UNSUPPORTED'],
+    );
+  });
+
+  it('shows nothing of its brand to whoever lists or prints it', () => {
+    const error = new TritonError('INTERNAL', 'x');
+    expect(Object.keys(error).sort()).toEqual(['code', 'name']);
+  });
+});
+
+describe('TritonError.is', () => {
+  it('knows errors of another copy of the package by their brand', () => {
+    const foreign = Object.assign(new Error('from elsewhere'), { code: 'NOT_FOUND' });
+    Object.defineProperty(foreign, Symbol.for('tstriton.TritonError'), { value: true });
+    expect(TritonError.is(foreign)).toBe(true);
+    expect(TritonError.from(foreign)).toBe(foreign);
+  });
+
+  it.each([[new Error('x')], [{ code: 'INTERNAL', message: 'x' }], ['x'], [null], [undefined]])('is false for %s', (value) => {
+    expect(TritonError.is(value)).toBe(false);
+  });
+});
+
+describe('TritonError.from', () => {
+  it('keeps a TritonError as it is, whatever code is asked for', () => {
+    const error = new TritonError('NOT_FOUND', 'x');
+    expect(TritonError.from(error, 'INTERNAL')).toBe(error);
+  });
+
+  it('keeps what was thrown as the cause', () => {
+    const thrown = new TypeError('x is undefined');
+    expect(TritonError.from(thrown)).toMatchObject({ code: 'INTERNAL', message: 'x is undefined', cause: thrown });
+    expect(TritonError.from(thrown, 'UNAVAILABLE').code).toBe('UNAVAILABLE');
+  });
+
+  const circular: Record<string, unknown> = {};
+  circular['self'] = circular;
+  it.each([
+    ['an Error without a message', new RangeError(''), 'RangeError'],
+    ['a string', 'out of memory', 'out of memory'],
+    ['an object with a message', { message: 'as in JSON' }, 'as in JSON'],
+    ['an object without one', { reason: 7 }, '{"reason":7}'],
+    ['null', null, 'null'],
+    ['a number', 7, '7'],
+    ['undefined', undefined, 'a undefined was thrown'],
+    ['a symbol', Symbol('x'), 'a symbol was thrown'],
+    ['a bigint', 7n, 'a bigint was thrown'],
+    ['a circular object', circular, 'a object was thrown'],
+  ])('makes a message of %s', (_, thrown, message) => {
+    expect(TritonError.from(thrown).message).toBe(message);
+  });
+});
+
+describe('assert', () => {
+  it('does nothing while the invariant holds', () => {
+    expect(() => assert(1, 'one is true')).not.toThrow();
+  });
+
+  it('fails as INTERNAL and says that it is our bug', () => {
+    expect(() => assert(0, 'queue is empty')).toThrow(
+      expect.objectContaining({ code: 'INTERNAL', message: 'this is a bug in TSTriton: queue is empty' }),
+    );
+  });
+});

@@ -1,0 +1,212 @@
+import { describe, expect, it } from 'vitest';
+
+import { readTritonConfig, type TritonConfig } from './triton-config.js';
+
+const DEFAULTS = {
+  id: 'triton',
+  allowHttp: true,
+  httpAddress: '0.0.0.0',
+  httpPort: 8000,
+  httpMaxInputSize: 67_108_864,
+  allowGrpc: true,
+  grpcAddress: '0.0.0.0',
+  grpcPort: 8001,
+  grpcMaxMessageSize: 2_147_483_647,
+  allowMetrics: true,
+  metricsAddress: '0.0.0.0',
+  metricsPort: 8002,
+  logVerbose: 0,
+  logFile: undefined,
+  exitTimeoutSecs: 30,
+  exitOnError: true,
+  serverThread: true,
+};
+
+/** Everything but the defaults, each option with a value of its kind. */
+const EVERYTHING: Required<TritonConfig> = {
+  id: 'mine',
+  allowHttp: false,
+  httpAddress: '127.0.0.1',
+  httpPort: 0,
+  httpMaxInputSize: 1,
+  allowGrpc: true,
+  grpcAddress: '::1',
+  grpcPort: 65_535,
+  grpcMaxMessageSize: 2,
+  allowMetrics: false,
+  metricsAddress: 'localhost',
+  metricsPort: 9002,
+  logVerbose: 3,
+  logFile: 'server.log',
+  exitTimeoutSecs: 0,
+  exitOnError: false,
+  serverThread: false,
+};
+
+function fromEnvironment(environment: Record<string, string>) {
+  return readTritonConfig({}, environment).config;
+}
+
+function invalid(message: string | RegExp) {
+  return expect.objectContaining({
+    code: 'INVALID_ARG',
+    message: typeof message === 'string' ? message : expect.stringMatching(message),
+  });
+}
+
+describe('the options of the constructor', () => {
+  it('have the defaults of Triton', () => {
+    expect(readTritonConfig({}, {})).toEqual({ config: DEFAULTS, warnings: [] });
+  });
+
+  it('are all taken', () => {
+    expect(readTritonConfig(EVERYTHING, {}).config).toEqual(EVERYTHING);
+  });
+
+  it('count as not given when undefined', () => {
+    const given = { httpPort: undefined, logFile: undefined } as unknown as TritonConfig;
+    expect(readTritonConfig(given, { TSTRITON_CONFIG_HTTP_PORT: '81' }).config).toEqual({ ...DEFAULTS, httpPort: 81 });
+  });
+
+  it('let metrics listen where HTTP does unless told otherwise', () => {
+    expect(readTritonConfig({ httpAddress: '127.0.0.1' }, {}).config.metricsAddress).toBe('127.0.0.1');
+    expect(readTritonConfig({ httpAddress: '127.0.0.1', metricsAddress: '::1' }, {}).config.metricsAddress).toBe('::1');
+    expect(fromEnvironment({ TSTRITON_CONFIG_HTTP_ADDRESS: '10.0.0.1' }).metricsAddress).toBe('10.0.0.1');
+  });
+
+  it.each([
+    ['a port that is no integer', { httpPort: 80.5 }, 'httpPort must be an integer from 0 to 65535, got 80.5'],
+    ['a port that is too large', { grpcPort: 65_536 }, 'grpcPort must be an integer from 0 to 65535, got 65536'],
+    ['a negative port', { metricsPort: -1 }, 'metricsPort must be an integer from 0 to 65535, got -1'],
+    ['a port in a string', { httpPort: '8000' }, 'httpPort must be an integer from 0 to 65535, got "8000"'],
+    ['a port that is NaN', { httpPort: NaN }, 'httpPort must be an integer from 0 to 65535, got NaN'],
+    ['a size of nothing', { httpMaxInputSize: 0 }, 'httpMaxInputSize must be an integer from 1 to 2147483647, got 0'],
+    ['a negative time', { exitTimeoutSecs: -1 }, /^exitTimeoutSecs must be an integer from 0 to 2147483, got -1$/],
+    ['a boolean in a string', { allowHttp: 'false' }, 'allowHttp must be true or false, got "false"'],
+    ['a boolean in a number', { exitOnError: 0 }, 'exitOnError must be true or false, got 0'],
+    ['an empty string', { logFile: '' }, "logFile must be a non-empty string, got ''"],
+    ['a number for a string', { id: 7 }, 'id must be a non-empty string, got number'],
+    ['null', { httpPort: null }, 'httpPort must be an integer from 0 to 65535, got null'],
+    ['a misspelt option', { htpPort: 1 }, "TritonConfig has an unknown option 'htpPort'; did you mean 'httpPort'?"],
+    ['an option like no other', { colour: 1 }, "TritonConfig has an unknown option 'colour'"],
+    ['no endpoint at all', { allowHttp: false, allowGrpc: false }, /^the HTTP or the gRPC endpoint has to be allowed/],
+  ])('refuse %s', (_, given, message) => {
+    expect(() => readTritonConfig(given as unknown as TritonConfig, {})).toThrow(invalid(message));
+  });
+
+  it.each([[null], ['8000'], [undefined], [[]]])('refuse %j for the options', (given) => {
+    expect(() => readTritonConfig(given as never, {})).toThrow(invalid(/^TritonConfig must be an object, got /));
+  });
+
+  it.each([
+    'responseCacheByteSize',
+    'cacheConfig',
+    'modelControlMode',
+    'modelRepository',
+    'accessToken',
+    'corsAllowOrigin',
+    'maxInflightBytes',
+    'grpcUseSsl',
+    'traceConfig',
+    'allowSagemaker',
+  ])('refuse %s, which is to come or of Triton only, by name', (option) => {
+    expect(() => readTritonConfig({ [option]: 1 } as TritonConfig, {})).toThrow(
+      expect.objectContaining({ code: 'UNSUPPORTED', message: `${option} is not supported by this version of TSTriton` }),
+    );
+  });
+});
+
+describe('the environment', () => {
+  it('sets every option', () => {
+    const environment = Object.fromEntries(
+      Object.entries(EVERYTHING).map(([option, value]) => [
+        `TSTRITON_CONFIG_${option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`,
+        String(value),
+      ]),
+    );
+    expect(environment['TSTRITON_CONFIG_HTTP_MAX_INPUT_SIZE']).toBe('1');
+    expect(readTritonConfig({}, environment)).toEqual({ config: EVERYTHING, warnings: [] });
+  });
+
+  it('goes over the defaults, TSTRITON over PYTRITON, and the constructor over both', () => {
+    const environment = {
+      TSTRITON_CONFIG_HTTP_PORT: '2',
+      PYTRITON_TRITON_CONFIG_HTTP_PORT: '1',
+      PYTRITON_TRITON_CONFIG_GRPC_PORT: '11',
+      TSTRITON_CONFIG_METRICS_PORT: '22',
+      PYTRITON_TRITON_CONFIG_METRICS_PORT: '21',
+    };
+    const { config } = readTritonConfig({ metricsPort: 3 }, environment);
+    expect([config.httpPort, config.grpcPort, config.metricsPort]).toEqual([2, 11, 3]);
+    // Whichever comes first in the environment.
+    const reversed = Object.fromEntries(Object.entries(environment).reverse());
+    expect(readTritonConfig({ metricsPort: 3 }, reversed).config).toEqual(config);
+  });
+
+  it.each(['PYTRITON_TRITON_CONFIG_LOG_VERBOSITY', 'TSTRITON_CONFIG_LOG_VERBOSITY', 'TSTRITON_CONFIG_LOG_VERBOSE'])(
+    'sets the verbosity of the log by %s',
+    (variable) => {
+      expect(fromEnvironment({ [variable]: '4' }).logVerbose).toBe(4);
+    },
+  );
+
+  it.each(['False', 'false', '0', 'no', 'NO', 'off', ' false '])('reads %j as false', (text) => {
+    expect(fromEnvironment({ PYTRITON_TRITON_CONFIG_ALLOW_METRICS: text }).allowMetrics).toBe(false);
+  });
+
+  it.each(['True', 'true', '1', 'yes', 'On'])('reads %j as true', (text) => {
+    const { config } = readTritonConfig({}, { TSTRITON_CONFIG_EXIT_ON_ERROR: text });
+    expect(config.exitOnError).toBe(true);
+  });
+
+  it('trims integers', () => {
+    expect(fromEnvironment({ TSTRITON_CONFIG_HTTP_PORT: ' 81 ' }).httpPort).toBe(81);
+  });
+
+  it.each([
+    ['TSTRITON_CONFIG_HTTP_PORT', 'eighty', 'must be an integer, got "eighty"'],
+    ['TSTRITON_CONFIG_HTTP_PORT', '', 'must be an integer, got ""'],
+    ['TSTRITON_CONFIG_HTTP_PORT', '8e3', 'must be an integer, got "8e3"'],
+    ['PYTRITON_TRITON_CONFIG_GRPC_PORT', '70000', 'must be an integer from 0 to 65535, got 70000'],
+    ['TSTRITON_CONFIG_EXIT_TIMEOUT_SECS', '-5', 'must be an integer from 0 to 2147483, got -5'],
+    ['TSTRITON_CONFIG_ALLOW_HTTP', 'maybe', 'must be true or false (or on, off, yes, no, 1, 0), got "maybe"'],
+    ['TSTRITON_CONFIG_ALLOW_HTTP', 'toString', 'must be true or false (or on, off, yes, no, 1, 0), got "toString"'],
+    ['TSTRITON_CONFIG_LOG_FILE', '', "must be a non-empty string, got ''"],
+  ])('names %s when its value is %j', (variable, text, problem) => {
+    expect(() => fromEnvironment({ [variable]: text })).toThrow(invalid(`${variable} ${problem}`));
+  });
+
+  it('warns of a variable that nobody knows, with the nearest', () => {
+    const { config, warnings } = readTritonConfig(
+      {},
+      { TSTRITON_CONFIG_HTP_PORT: '1', PYTRITON_TRITON_CONFIG_GRPC_PROT: '2', TSTRITON_CONFIG_COLOUR: 'red' },
+    );
+    expect(config).toEqual(DEFAULTS);
+    expect([...warnings].sort()).toEqual([
+      'unknown environment variable PYTRITON_TRITON_CONFIG_GRPC_PROT, did you mean PYTRITON_TRITON_CONFIG_GRPC_PORT?',
+      'unknown environment variable TSTRITON_CONFIG_COLOUR',
+      'unknown environment variable TSTRITON_CONFIG_HTP_PORT, did you mean TSTRITON_CONFIG_HTTP_PORT?',
+    ]);
+  });
+
+  it.each([
+    'PYTRITON_TRITON_CONFIG_RESPONSE_CACHE_BYTE_SIZE',
+    'TSTRITON_CONFIG_MODEL_CONTROL_MODE',
+    'TSTRITON_CONFIG_LOAD_MODEL',
+    'TSTRITON_CONFIG_LOAD_MODEL1',
+    'PYTRITON_TRITON_CONFIG_GRPC_HTTP2_MAX_PINGS_WITHOUT_DATA',
+  ])('refuses %s, which is to come or of Triton only, by name', (variable) => {
+    expect(() => fromEnvironment({ [variable]: '1' })).toThrow(
+      expect.objectContaining({ code: 'UNSUPPORTED', message: `${variable} is not supported by this version of TSTriton` }),
+    );
+  });
+
+  it('leaves variables of other programs alone', () => {
+    const environment = { PATH: '/bin', HTTP_PORT: 'x', XTSTRITON_CONFIG_HTTP_PORT: 'x', TSTRITON_CONFIG: 'x' };
+    expect(readTritonConfig({}, environment)).toEqual({ config: DEFAULTS, warnings: [] });
+  });
+
+  it('ignores variables without a value', () => {
+    expect(readTritonConfig({}, { TSTRITON_CONFIG_HTTP_PORT: undefined }).config).toEqual(DEFAULTS);
+  });
+});

@@ -1,0 +1,179 @@
+// Rules about requests: what is malformed, and what is refused that Triton takes.
+import {
+  emptyBatch,
+  inRequestOrder,
+  laterInputDisagrees,
+  X_MISSING,
+} from './inference-messages.js';
+import type { HttpCase } from './cases.js';
+import { errorAnswer, errorOf, isInfer, requestText, withError } from './http-text.js';
+import type { HttpAnswer, HttpRule } from './replay-http.js';
+
+/** The texts of Triton's JSON library and of the code that asks it. */
+const JSON_MISTAKE = /^(failed to parse the request JSON buffer|failed to get request params|Unable to (parse|set) |attempt to )/;
+
+const RANGES: Readonly<Record<string, readonly [least: bigint, most: bigint]>> = {
+  UINT8: [0n, 255n],
+  UINT16: [0n, 65_535n],
+  UINT32: [0n, 4_294_967_295n],
+  INT8: [-128n, 127n],
+  INT16: [-32_768n, 32_767n],
+  INT32: [-2_147_483_648n, 2_147_483_647n],
+};
+
+/** The first input of a JSON request, numbers and shape as they were written. */
+function firstInput(testCase: HttpCase): { readonly datatype: string; readonly shape: readonly string[]; readonly data: readonly string[] } | undefined {
+  const text = requestText(testCase);
+  const datatype = /"datatype": ?"(\w+)"/.exec(text)?.[1];
+  const shape = /"shape": ?\[([^\]]*)\]/.exec(text)?.[1];
+  if (datatype === undefined || shape === undefined) return undefined;
+  const data = /"data": ?\[([^\]]*)\]/.exec(text)?.[1] ?? '';
+  return { datatype, shape: shape.split(','), data: data.split(',') };
+}
+
+/** Names of the inputs, in the order of the request. */
+function inputNames(testCase: HttpCase): readonly string[] {
+  const [inputs = ''] = requestText(testCase).split('"outputs"');
+  return [...inputs.matchAll(/"name": ?"([^"]*)"/g)].map(([, name]) => name!);
+}
+
+function outOfRange(testCase: HttpCase): string | undefined {
+  const input = firstInput(testCase);
+  const range = RANGES[input?.datatype ?? ''];
+  if (input === undefined || range === undefined) return undefined;
+  const bad = input.data.find((text) => /^-?\d+$/.test(text) && (BigInt(text) < range[0] || BigInt(text) > range[1]));
+  return bad === undefined
+    ? undefined
+    : `Unable to parse 'data': ${input.datatype} values must be in range [ ${range[0]}, ${range[1]} ], got: ${bad}`;
+}
+
+function headerLength({ request }: HttpCase): string | undefined {
+  return request.headers.find(([name]) => name.toLowerCase() === 'inference-header-content-length')?.[1].trim();
+}
+
+export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
+  {
+    name: 'malformed JSON is the mistake of the client',
+    reason: 'Triton says 500 to syntax errors, missing members and wrong types, which makes clients retry and monitors alarm. The text is the same.',
+    expects: (recorded) => (recorded.status === 500 && JSON_MISTAKE.test(errorOf(recorded) ?? '') ? { ...recorded, status: 400 } : undefined),
+  },
+  {
+    name: 'integers out of range are refused',
+    reason: 'Triton keeps the low bits: 300 becomes 44 in a UINT8, silently.',
+    expects: (recorded, testCase) => {
+      const message = recorded.status === 200 ? outOfRange(testCase) : undefined;
+      return message === undefined ? undefined : errorAnswer(400, message);
+    },
+  },
+  {
+    name: 'numbers that no double holds are refused',
+    reason: 'Triton refuses 1e400 and turns what is just beyond the largest double into Infinity.',
+    expects: (recorded, testCase) => {
+      const offset = requestText(testCase).indexOf('1.7976931348623159e308');
+      return offset < 0 || recorded.status !== 200
+        ? undefined
+        : errorAnswer(400, `failed to parse the request JSON buffer: Number too big to be stored in double. at ${offset}`);
+    },
+  },
+  {
+    name: 'text is UTF-8',
+    reason: 'JSON is UTF-8 (RFC 8259). Triton passes other bytes on and sends them back in answers that are no JSON then; binary tensors take any bytes.',
+    expects: (recorded, testCase) => {
+      const body = Buffer.from(testCase.request.body_base64 ?? '', 'base64');
+      const offset = body.findIndex((byte, index) => byte >= 0x80 && !isUtf8Tail(body, index));
+      return recorded.status !== 200 || offset < 0 || headerLength(testCase) !== undefined || !isInfer(testCase)
+        ? undefined
+        : errorAnswer(400, `failed to parse the request JSON buffer: Invalid encoding in string. at ${offset}`);
+    },
+  },
+  {
+    name: 'a batch has at least one row',
+    reason: 'Triton refuses a batch of no rows too, but complains of the size of the data.',
+    expects: (recorded, testCase) =>
+      recorded.status === 400 && isEmptyBatch(testCase) ? errorAnswer(400, emptyBatch(testCase.model ?? '')) : undefined,
+  },
+  {
+    name: 'sizes do not overflow',
+    reason: 'Triton multiplies shapes without a check: some end the whole server process, others are accepted as another size.',
+    expects: (recorded, testCase) => {
+      const first = firstInput(testCase)?.shape[0];
+      if (first === '9223372036854775807') {
+        const most = '9223372036854775807';
+        return errorAnswer(
+          400,
+          `byte size overflow for input 'x': element count (${most}) * data type size (4) exceeds maximum allowed size (${most})`,
+        );
+      }
+      return first === '9223372036854775808' || first === '18446744073709551615'
+        ? errorAnswer(400, `invalid shape for input 'x': shape [${first},1] contains one or more invalid dimensions`)
+        : undefined;
+    },
+  },
+  {
+    name: 'inputs are named in the order of the request',
+    reason: 'Triton names them in the order of a hash map, any of several, and loses a bracket where none is missing.',
+    expects: (recorded, testCase) => {
+      const names = inputNames(testCase);
+      return withError(recorded, (message) =>
+        laterInputDisagrees(inRequestOrder(message, names), names).replace(
+          /^unexpected inference input '\w+'/,
+          () => `unexpected inference input '${names.find((name) => name !== 'a' && name !== 'b')}'`,
+        ),
+      );
+    },
+  },
+  {
+    name: 'an optional input does not stand for a required one',
+    reason: 'Triton only counts them, and the model fails.',
+    expects: (recorded, testCase) =>
+      testCase.model === 'optional' && recorded.status === 500 ? errorAnswer(400, X_MISSING) : undefined,
+  },
+  {
+    name: 'the length of the JSON is a number',
+    reason: 'Triton reads as many digits as there are: `abc`, nothing and `0x5d` are 0, which makes the request another one, and `93abc` is 93.',
+    expects: (_recorded, testCase) => {
+      const length = headerLength(testCase);
+      return length === undefined || /^-?\d+(, \d+)*$/.test(length)
+        ? undefined
+        : errorAnswer(400, `Unable to parse Inference-Header-Content-Length, got: ${length}`);
+    },
+  },
+  {
+    name: 'raw requests name the input',
+    reason: 'Triton calls it raw_input, whatever its name is.',
+    expects: (recorded, testCase) =>
+      withError(recorded, (message) => message.replace("'raw_input'", `'${testCase.model === 'nobatch' ? 'm' : 'x'}'`)),
+  },
+  {
+    name: 'malformed HTTP is answered',
+    reason: 'Triton closes the connection without a word.',
+    expects: (recorded, { request }) => {
+      if (recorded.end !== 'closed') return undefined;
+      if (request.method === 'get') return errorAnswer(400, 'malformed HTTP request: Parse Error: Invalid method encountered');
+      if (request.path === 'v2') return errorAnswer(400, 'malformed HTTP request: Parse Error: Unexpected char in url schema');
+      return request.path === '*' ? errorAnswer(404, 'Not Found') : undefined;
+    },
+  },
+  {
+    name: 'a method that is none is malformed HTTP',
+    reason: 'Refused by the parser with 400 before there is a path that could allow it or not (405 in Triton).',
+    expects: (_recorded, { request }) =>
+      request.method === 'FOO' ? errorAnswer(400, 'malformed HTTP request: Parse Error: Invalid method encountered') : undefined,
+  },
+];
+
+function isEmptyBatch(testCase: HttpCase): boolean {
+  return isInfer(testCase) && !['nobatch', 'wide'].includes(testCase.model ?? '') && /"shape": ?\[0[,\]]/.test(requestText(testCase));
+}
+
+/** Whether the byte belongs to a well-formed character of several bytes. */
+function isUtf8Tail(bytes: Buffer, index: number): boolean {
+  for (let start = Math.max(0, index - 3); start <= index; start++) {
+    for (let length = 2; length <= 4; length++) {
+      if (start + length <= index) continue;
+      const text = bytes.toString('utf8', start, start + length);
+      if (!text.includes('\ufffd') && [...text].length === 1 && Buffer.byteLength(text) === length) return true;
+    }
+  }
+  return false;
+}

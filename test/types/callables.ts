@@ -1,0 +1,246 @@
+// Callables against declarations: what follows from `inputs`, what may be returned, and what must not compile.
+import {
+  batch,
+  defineModel,
+  sample,
+  Tensor,
+  Triton,
+  type CallableOf,
+  type CompleteModelConfig,
+  type InferenceContext,
+  type Inputs,
+  type InputValues,
+  type ModelSpec,
+  type Outputs,
+  type TensorSpec,
+} from 'tstriton';
+
+import type { Equal, Expect } from './expect-type.js';
+
+const triton = new Triton();
+
+const linear = defineModel({
+  modelName: 'Linear',
+  inputs: { data: { dtype: 'float32', shape: [-1] } },
+  outputs: { result: { dtype: 'float32', shape: [-1] } },
+  config: { maxBatchSize: 64 },
+});
+
+// Inputs: records, lists, lists with some names, optional ones.
+
+triton.bind({
+  modelName: 'AddSub',
+  inferFunc: batch(({ a, b }) => {
+    const types: [Tensor<'float32'>, Tensor<'float64'>, Float32Array, Float64Array] = [a, b, a.data, b.data];
+    return { add: types[0], sub: a };
+  }),
+  inputs: { a: { dtype: 'float32', shape: [-1] }, b: { dtype: Float64Array, shape: [-1] } },
+  outputs: { add: { dtype: 'FP32', shape: [-1] }, sub: { dtype: 'FP32', shape: [-1] } },
+  config: { maxBatchSize: 8 },
+  strict: true,
+});
+
+const partlyNamed = defineModel({
+  modelName: 'PartlyNamed',
+  inputs: [
+    { dtype: 'float32', shape: [-1] },
+    { name: 'scale', dtype: 'int64', shape: [1], optional: true },
+    { dtype: 'bool', shape: [] },
+  ],
+  outputs: [
+    { name: 'first', dtype: 'float32', shape: [-1] },
+    { dtype: 'string', shape: [1] },
+  ],
+});
+export type PartlyNamed = [
+  Expect<
+    Equal<
+      Inputs<typeof partlyNamed.inputs>,
+      { readonly INPUT_1: Tensor<'float32'>; readonly INPUT_3: Tensor<'bool'>; readonly scale?: Tensor<'int64'> }
+    >
+  >,
+  Expect<
+    Equal<
+      Outputs<typeof partlyNamed.outputs>,
+      { readonly first: Tensor<'float32'>; readonly OUTPUT_2: Tensor<'string'> }
+    >
+  >,
+];
+triton.bind({
+  ...partlyNamed,
+  inferFunc: batch(({ INPUT_1, scale }) => {
+    const factors: BigInt64Array | undefined = scale?.data;
+    return { first: INPUT_1, OUTPUT_2: [[String(factors?.[0] ?? 1n)]] };
+  }),
+});
+export const withoutOptional: InputValues<typeof partlyNamed.inputs> = { INPUT_1: [1], INPUT_3: [true] };
+// @ts-expect-error A required input is missing.
+export const withoutRequired: InputValues<typeof partlyNamed.inputs> = { INPUT_1: [1] };
+
+// Declarations that are known at run time only.
+export function bindAtRunTime(inputs: readonly TensorSpec[], outputs: readonly TensorSpec[]): void {
+  triton.bind({
+    modelName: 'Dynamic',
+    inputs,
+    outputs,
+    inferFunc: batch((tensors) => {
+      const named: Readonly<Record<string, Tensor>> = tensors;
+      const one: Tensor | undefined = tensors['x'];
+      return one === undefined ? named : { y: one };
+    }),
+  });
+}
+export function bindRecordAtRunTime(model: ModelSpec): void {
+  triton.bind({ ...model, config: {}, inferFunc: (requests) => requests });
+}
+
+// Results: records, lists in declaration order, requests, typed arrays, nested arrays; awaited or not.
+
+triton.bind({ ...linear, inferFunc: batch(({ data }) => ({ result: data.map((value) => -value) })) });
+triton.bind({ ...linear, inferFunc: batch(({ data }) => [data]) });
+triton.bind({ ...linear, inferFunc: batch(({ data }) => ({ result: data.data })) });
+triton.bind({ ...linear, inferFunc: batch(({ data }) => ({ result: data.rows().map((row) => [row.data[0]!]) })) });
+triton.bind({ ...linear, inferFunc: batch(async ({ data }) => Promise.resolve({ result: data })) });
+triton.bind({ ...linear, inferFunc: sample(({ data }) => ({ result: [...data.data] })) });
+triton.bind({ ...linear, inferFunc: (requests) => requests });
+triton.bind({ ...linear, inferFunc: (requests) => requests.map(({ inputs }) => ({ result: inputs.data })) });
+triton.bind({
+  ...linear,
+  inferFunc: async (requests) => Promise.all(requests.map(async ({ inputs }) => [inputs.data])),
+});
+triton.bind({
+  ...linear,
+  inferFunc: (requests) => requests.map((request, i) => (i === 0 ? request : { result: request.inputs.data })),
+});
+
+triton.bind({
+  modelName: 'Lists',
+  inputs: [
+    { dtype: 'float32', shape: [-1] },
+    { dtype: 'int64', shape: [-1] },
+  ],
+  outputs: [
+    { dtype: 'int64', shape: [-1] },
+    { name: 'x', dtype: 'float32', shape: [-1] },
+  ],
+  inferFunc: batch(({ INPUT_1, INPUT_2 }) => [INPUT_2, INPUT_1]),
+});
+
+// The context is the second argument of every form.
+
+triton.bind({
+  ...linear,
+  inferFunc: batch(({ data }, context) => {
+    const { modelName, modelVersion, modelConfig, requests, signal, logger } = context;
+    const types: [string, number, CompleteModelConfig, AbortSignal] = [modelName, modelVersion, modelConfig, signal];
+    logger.info(`${types.length} ${requests.map(({ parameters }) => parameters['temperature']).join(', ')}`);
+    const same: InferenceContext<typeof linear.inputs> = context;
+    return { result: same.requests[0]?.inputs.data ?? data };
+  }),
+});
+
+// Callables written apart, objects, lists of them.
+
+const apart: CallableOf<typeof linear> = batch(({ data }) => ({ result: data.map((value) => 2 * value) }));
+const satisfying = (async (requests) => requests.map(({ inputs }) => ({ result: inputs.data }))) satisfies CallableOf<
+  typeof linear
+>;
+class Scaler {
+  readonly infer: CallableOf<typeof linear> = (requests) => requests.map(({ inputs }) => [inputs.data]);
+}
+triton.bind({ ...linear, inferFunc: apart });
+triton.bind({ ...linear, inferFunc: [apart, satisfying] });
+triton.bind({ ...linear, inferFunc: new Scaler() });
+triton.bind({ ...linear, inferFunc: [new Scaler(), new Scaler(), apart, batch(({ data }) => ({ result: data }))] });
+triton.bind({ ...linear, inferFunc: { infer: apart } }).bind({ ...linear, modelVersion: 2, inferFunc: apart });
+
+// Decoupled models: generators only.
+
+const tokens = defineModel({
+  modelName: 'Tokens',
+  inputs: { prompt: { dtype: 'bytes', shape: [1] } },
+  outputs: { token: { dtype: 'bytes', shape: [1] } },
+  config: { decoupled: true },
+});
+triton.bind({
+  ...tokens,
+  inferFunc: batch(async function* ({ prompt }) {
+    const bytes: Uint8Array[] = prompt.data;
+    yield { token: [bytes] };
+  }),
+});
+triton.bind({
+  ...tokens,
+  inferFunc: function* (requests) {
+    yield requests.map((request, i) => (i === 0 ? undefined : { token: request.inputs.prompt }));
+  },
+});
+
+// What must not compile.
+
+// @ts-expect-error Unknown input.
+triton.bind({ ...linear, inferFunc: batch(({ dat }) => ({ result: dat })) });
+// @ts-expect-error Unknown input, raw.
+triton.bind({ ...linear, inferFunc: (requests) => requests.map(({ inputs }) => ({ result: inputs.dat })) });
+// @ts-expect-error Unknown input, sample.
+triton.bind({ ...linear, inferFunc: sample(({ dat }) => ({ result: dat })) });
+// @ts-expect-error Missing output.
+triton.bind({ ...linear, inferFunc: batch(() => ({})) });
+// @ts-expect-error Misspelt output.
+triton.bind({ ...linear, inferFunc: batch(({ data }) => ({ resultx: data })) });
+// @ts-expect-error Misspelt output, awaited.
+triton.bind({ ...linear, inferFunc: batch(async ({ data }) => ({ resultx: data })) });
+// @ts-expect-error Misspelt output, raw.
+triton.bind({ ...linear, inferFunc: (requests) => requests.map(({ inputs }) => ({ resultx: inputs.data })) });
+// @ts-expect-error Misspelt output, sample.
+triton.bind({ ...linear, inferFunc: sample(({ data }) => ({ resultx: data })) });
+// @ts-expect-error Undefined for an output.
+triton.bind({ ...linear, inferFunc: batch(() => ({ result: undefined })) });
+// @ts-expect-error Output tensor of another dtype.
+triton.bind({ ...linear, inferFunc: batch(() => ({ result: Tensor.from('float64', [[1]]) })) });
+// @ts-expect-error Output data of another dtype.
+triton.bind({ ...linear, inferFunc: batch(() => ({ result: Float64Array.of(1) })) });
+// @ts-expect-error Strings for numbers.
+triton.bind({ ...linear, inferFunc: batch(() => ({ result: [['1']] })) });
+// @ts-expect-error A bare tensor for the outputs.
+triton.bind({ ...linear, inferFunc: batch(({ data }) => data) });
+// @ts-expect-error An optional input taken for granted.
+triton.bind({ ...partlyNamed, inferFunc: batch(({ INPUT_1, scale }) => [INPUT_1, [String(scale.data[0])]]) });
+// @ts-expect-error A list in the wrong order.
+triton.bind({ ...partlyNamed, inferFunc: batch(({ INPUT_1 }) => [[['text']], INPUT_1]) });
+// @ts-expect-error Too few in the list.
+triton.bind({ ...partlyNamed, inferFunc: batch(({ INPUT_1 }) => [INPUT_1]) });
+// @ts-expect-error Too many in the list.
+triton.bind({ ...partlyNamed, inferFunc: batch(({ INPUT_1 }) => [INPUT_1, [['text']], INPUT_1]) });
+// @ts-expect-error One of the callables is wrong.
+triton.bind({ ...linear, inferFunc: [apart, batch(({ data }) => ({ resultx: data }))] });
+// @ts-expect-error A generator for a model that is not decoupled.
+triton.bind({ ...linear, inferFunc: batch(function* ({ data }) { yield { result: data }; }) }); // prettier-ignore
+// @ts-expect-error An asynchronous generator for a model that is not decoupled.
+triton.bind({ ...linear, inferFunc: batch(async function* ({ data }) { yield { result: data }; }) }); // prettier-ignore
+// @ts-expect-error A function that returns for a decoupled model.
+triton.bind({ ...tokens, inferFunc: batch(({ prompt }) => ({ token: prompt })) });
+// @ts-expect-error A callable for another model.
+triton.bind({ ...tokens, inferFunc: apart });
+// @ts-expect-error A callable for another model, assigned.
+export const wrongModel: CallableOf<typeof tokens> = apart;
+// @ts-expect-error An object without infer.
+triton.bind({ ...linear, inferFunc: { run: apart } });
+// @ts-expect-error No callable at all.
+triton.bind({ ...linear });
+// @ts-expect-error Unknown dtype.
+triton.bind({ modelName: 'M', inputs: { a: { dtype: 'float33', shape: [1] } }, outputs: {}, inferFunc: (r) => r });
+// @ts-expect-error No dtype.
+triton.bind({ modelName: 'M', inputs: { a: { shape: [1] } }, outputs: {}, inferFunc: (r) => r });
+// @ts-expect-error No shape.
+triton.bind({ modelName: 'M', inputs: { a: { dtype: 'bool' } }, outputs: {}, inferFunc: (r) => r });
+// @ts-expect-error A shape that is no list.
+triton.bind({ modelName: 'M', inputs: { a: { dtype: 'bool', shape: 1 } }, outputs: {}, inferFunc: (r) => r });
+// @ts-expect-error Misspelt option of bind.
+triton.bind({ ...linear, inferFunc: apart, stric: true });
+// @ts-expect-error Misspelt option of the model.
+triton.bind({ ...linear, inferFunc: apart, config: { maxBatchsize: 8 } });
+// @ts-expect-error A string for a boolean.
+triton.bind({ ...linear, inferFunc: apart, strict: 'yes' });
+// @ts-expect-error decorators do not nest.
+triton.bind({ ...linear, inferFunc: batch(batch(({ data }) => ({ result: data }))) });
