@@ -15,9 +15,16 @@ describe('TritonError', () => {
   });
 
   it('has the codes of TRITONSERVER_Error_Code', () => {
-    expect([...ERROR_CODES].sort()).toEqual(
-      ['ALREADY_EXISTS', 'CANCELLED', 'INTERNAL', 'INVALID_ARG', 'NOT_FOUND', 'UNAVAILABLE', 'UNKNOWN', 'UNSUPPORTED'],
-    );
+    expect([...ERROR_CODES].sort()).toEqual([
+      'ALREADY_EXISTS',
+      'CANCELLED',
+      'INTERNAL',
+      'INVALID_ARG',
+      'NOT_FOUND',
+      'UNAVAILABLE',
+      'UNKNOWN',
+      'UNSUPPORTED',
+    ]);
   });
 
   it('shows nothing of its brand to whoever lists or prints it', () => {
@@ -34,9 +41,12 @@ describe('TritonError.is', () => {
     expect(TritonError.from(foreign)).toBe(foreign);
   });
 
-  it.each([[new Error('x')], [{ code: 'INTERNAL', message: 'x' }], ['x'], [null], [undefined]])('is false for %s', (value) => {
-    expect(TritonError.is(value)).toBe(false);
-  });
+  it.each([[new Error('x')], [{ code: 'INTERNAL', message: 'x' }], ['x'], [null], [undefined]])(
+    'is false for %s',
+    (value) => {
+      expect(TritonError.is(value)).toBe(false);
+    },
+  );
 });
 
 describe('TritonError.from', () => {
@@ -60,10 +70,10 @@ describe('TritonError.from', () => {
     ['an object without one', { reason: 7 }, '{"reason":7}'],
     ['null', null, 'null'],
     ['a number', 7, '7'],
-    ['undefined', undefined, 'a undefined was thrown'],
+    ['undefined', undefined, 'undefined was thrown'],
     ['a symbol', Symbol('x'), 'a symbol was thrown'],
     ['a bigint', 7n, 'a bigint was thrown'],
-    ['a circular object', circular, 'a object was thrown'],
+    ['a circular object', circular, 'an object was thrown'],
   ])('makes a message of %s', (_, thrown, message) => {
     expect(TritonError.from(thrown).message).toBe(message);
   });

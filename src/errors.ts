@@ -56,11 +56,14 @@ export class TritonError extends Error {
 function describeThrown(value: unknown): string {
   if (value instanceof Error) return value.message || value.name;
   if (typeof value === 'string') return value;
-  if (typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string') return value.message;
+  if (typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string')
+    return value.message;
+  if (value === undefined) return 'undefined was thrown';
+  const kind = typeof value === 'object' ? 'an object' : `a ${typeof value}`;
   try {
-    return JSON.stringify(value) ?? `a ${typeof value} was thrown`;
+    return JSON.stringify(value) ?? `${kind} was thrown`;
   } catch {
-    return `a ${typeof value} was thrown`;
+    return `${kind} was thrown`;
   }
 }
 

@@ -50,6 +50,9 @@ function timestamp(date: Date): string {
 // A client must not be able to forge log lines.
 function oneLine(message: string): string {
   return /[\u0000-\u001f\u007f\u0085\u2028\u2029]/.test(message)
-    ? message.replace(/[\u0000-\u001f\u007f\u0085\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    ? message.replace(
+        /[\u0000-\u001f\u007f\u0085\u2028\u2029]/g,
+        (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      )
     : message;
 }

@@ -111,7 +111,10 @@ describe('the options of the constructor', () => {
     'allowSagemaker',
   ])('refuse %s, which is to come or of Triton only, by name', (option) => {
     expect(() => readTritonConfig({ [option]: 1 } as TritonConfig, {})).toThrow(
-      expect.objectContaining({ code: 'UNSUPPORTED', message: `${option} is not supported by this version of TSTriton` }),
+      expect.objectContaining({
+        code: 'UNSUPPORTED',
+        message: `${option} is not supported by this version of TSTriton`,
+      }),
     );
   });
 });
@@ -197,7 +200,10 @@ describe('the environment', () => {
     'PYTRITON_TRITON_CONFIG_GRPC_HTTP2_MAX_PINGS_WITHOUT_DATA',
   ])('refuses %s, which is to come or of Triton only, by name', (variable) => {
     expect(() => fromEnvironment({ [variable]: '1' })).toThrow(
-      expect.objectContaining({ code: 'UNSUPPORTED', message: `${variable} is not supported by this version of TSTriton` }),
+      expect.objectContaining({
+        code: 'UNSUPPORTED',
+        message: `${variable} is not supported by this version of TSTriton`,
+      }),
     );
   });
 

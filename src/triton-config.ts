@@ -43,7 +43,9 @@ export interface TritonConfig {
   readonly serverThread?: boolean;
 }
 
-export type CompleteTritonConfig = { readonly [K in Exclude<keyof TritonConfig, 'logFile'>]-?: Exclude<TritonConfig[K], undefined> } & {
+export type CompleteTritonConfig = {
+  readonly [K in Exclude<keyof TritonConfig, 'logFile'>]-?: Exclude<TritonConfig[K], undefined>;
+} & {
   readonly logFile: string | undefined;
 };
 
@@ -134,7 +136,10 @@ export interface ReadTritonConfig {
 }
 
 /** Throws INVALID_ARG or UNSUPPORTED naming the option or variable, what was got and what was expected. */
-export function readTritonConfig(given: TritonConfig, environment: Readonly<Record<string, string | undefined>>): ReadTritonConfig {
+export function readTritonConfig(
+  given: TritonConfig,
+  environment: Readonly<Record<string, string | undefined>>,
+): ReadTritonConfig {
   checkGiven(given);
   const { values, warnings } = readEnvironment(environment);
   const merged: TritonConfig = { ...values, ...definedOf(given) };
@@ -158,7 +163,10 @@ export function readTritonConfig(given: TritonConfig, environment: Readonly<Reco
     serverThread: merged.serverThread ?? true,
   };
   if (!config.allowHttp && !config.allowGrpc) {
-    throw new TritonError('INVALID_ARG', 'the HTTP or the gRPC endpoint has to be allowed, got allowHttp: false and allowGrpc: false');
+    throw new TritonError(
+      'INVALID_ARG',
+      'the HTTP or the gRPC endpoint has to be allowed, got allowHttp: false and allowGrpc: false',
+    );
   }
   return { config, warnings };
 }
@@ -172,12 +180,20 @@ function isOption(name: string): name is keyof TritonConfig {
 }
 
 function checkGiven(given: TritonConfig): void {
-  if (typeof given !== 'object' || given === null) throw new TritonError('INVALID_ARG', `TritonConfig must be an object, got ${String(given)}`);
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `TritonConfig must be an object, got ${Array.isArray(given) ? 'a list' : String(given)}`,
+    );
+  }
   for (const [name, value] of Object.entries(given)) {
     if (UNSUPPORTED.includes(name)) throw unsupported(name);
     if (!isOption(name)) {
       const hint = nearest(name, Object.keys(KINDS));
-      throw new TritonError('INVALID_ARG', `TritonConfig has an unknown option '${name}'${hint === undefined ? '' : `; did you mean '${hint}'?`}`);
+      throw new TritonError(
+        'INVALID_ARG',
+        `TritonConfig has an unknown option '${name}'${hint === undefined ? '' : `; did you mean '${hint}'?`}`,
+      );
     }
     if (value !== undefined) checkValue(KINDS[name], value, name);
   }
@@ -191,7 +207,10 @@ function checkValue(kind: Kind, value: unknown, what: string): void {
   if (kind === 'boolean') expectBoolean(value, what);
   else if (kind !== 'string') expectInteger(value, kind[0], kind[1], what);
   else if (typeof value !== 'string' || value === '') {
-    throw new TritonError('INVALID_ARG', `${what} must be a non-empty string, got ${value === '' ? "''" : typeof value}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `${what} must be a non-empty string, got ${value === '' ? "''" : typeof value}`,
+    );
   }
 }
 
@@ -210,7 +229,9 @@ function readEnvironment(environment: Readonly<Record<string, string | undefined
         values[name] = parseValue(KINDS[name], text, variable);
       } else {
         const hint = nearest(name, Object.keys(KINDS));
-        warnings.push(`unknown environment variable ${variable}${hint === undefined ? '' : `, did you mean ${prefix}${variableOf(hint)}?`}`);
+        warnings.push(
+          `unknown environment variable ${variable}${hint === undefined ? '' : `, did you mean ${prefix}${variableOf(hint)}?`}`,
+        );
       }
     }
   }
@@ -227,7 +248,16 @@ function variableOf(option: string): string {
   return option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
-const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, on: true, yes: true, 1: true, false: false, off: false, no: false, 0: false };
+const BOOLEANS: Readonly<Record<string, boolean>> = {
+  true: true,
+  on: true,
+  yes: true,
+  1: true,
+  false: false,
+  off: false,
+  no: false,
+  0: false,
+};
 
 function parseValue(kind: Kind, text: string, variable: string): unknown {
   if (kind === 'string') {
@@ -237,8 +267,12 @@ function parseValue(kind: Kind, text: string, variable: string): unknown {
   if (kind === 'boolean') {
     const key = text.trim().toLowerCase();
     if (Object.hasOwn(BOOLEANS, key)) return BOOLEANS[key];
-    throw new TritonError('INVALID_ARG', `${variable} must be true or false (or on, off, yes, no, 1, 0), got ${JSON.stringify(text)}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `${variable} must be true or false (or on, off, yes, no, 1, 0), got ${JSON.stringify(text)}`,
+    );
   }
-  if (!/^-?[0-9]+$/.test(text.trim())) throw new TritonError('INVALID_ARG', `${variable} must be an integer, got ${JSON.stringify(text)}`);
+  if (!/^-?[0-9]+$/.test(text.trim()))
+    throw new TritonError('INVALID_ARG', `${variable} must be an integer, got ${JSON.stringify(text)}`);
   return expectInteger(Number(text.trim()), kind[0], kind[1], variable);
 }

@@ -15,7 +15,9 @@ describe('Call', () => {
       vi.advanceTimersByTime(249);
       expect(seen).toEqual([]);
       vi.advanceTimersByTime(1);
-      expect(seen).toMatchObject([{ code: 'UNAVAILABLE', message: "deadline of 250 ms exceeded for model 'M' at http://h:8000" }]);
+      expect(seen).toMatchObject([
+        { code: 'UNAVAILABLE', message: "deadline of 250 ms exceeded for model 'M' at http://h:8000" },
+      ]);
       expect(call.expired).toBe(true);
       expect(vi.getTimerCount()).toBe(0);
     } finally {
@@ -27,7 +29,10 @@ describe('Call', () => {
     const [one, two] = [new AbortController(), new AbortController()];
     const call = new Call({ ...LIMITS, signals: [one.signal, undefined, two.signal] });
     two.abort(new Error('user left'));
-    expect(call.error).toMatchObject({ code: 'CANCELLED', message: "model 'M' at http://h:8000 was cancelled by its signal" });
+    expect(call.error).toMatchObject({
+      code: 'CANCELLED',
+      message: "model 'M' at http://h:8000 was cancelled by its signal",
+    });
     expect(call.error?.cause).toMatchObject({ message: 'user left' });
     expect(call.expired).toBe(false);
   });
@@ -73,7 +78,10 @@ describe('Call', () => {
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(1);
     calls[0]!.end();
     controller.abort();
-    expect(calls.map((call) => call.error?.code)).toEqual([undefined, ...Array.from({ length: 49 }, () => 'CANCELLED')]);
+    expect(calls.map((call) => call.error?.code)).toEqual([
+      undefined,
+      ...Array.from({ length: 49 }, () => 'CANCELLED'),
+    ]);
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
     await new Promise((resolve) => setImmediate(resolve));
     process.off('warning', onWarning);

@@ -64,7 +64,7 @@ export function unaryCall(connection: Http2Connection, request: UnaryRequest, ca
     stream.on('close', () => {
       settle(() => {
         try {
-          resolve(answer.result(stream.rstCode, connection.usable));
+          resolve(answer.result(stream.rstCode, connection));
         } catch (error) {
           reject(TritonError.from(error));
         }
@@ -124,7 +124,7 @@ class Answer {
   }
 
   /** The stream is closed: no more will come. */
-  result(rstCode: number | undefined, connected: boolean): UnaryResult {
+  result(rstCode: number | undefined, connection: Http2Connection): UnaryResult {
     const status = this.#trailers?.['grpc-status'];
     if (status !== undefined)
       return this.#finish(Number(status), this.#trailers?.['grpc-message'] as string | undefined);
@@ -132,7 +132,7 @@ class Answer {
     if (this.#headers === undefined && rstCode === constants.NGHTTP2_REFUSED_STREAM) {
       return { kind: 'unprocessed', error: connectionError(new Error('the server refused the stream'), this.#address) };
     }
-    throw this.#lost(rstCode, connected);
+    throw this.#lost(rstCode, connection);
   }
 
   #finish(status: number, encodedMessage: string | undefined): UnaryResult {
@@ -158,7 +158,10 @@ class Answer {
   }
 
   #isGrpc(): boolean {
-    return Number(this.#headers?.[':status']) === 200 && String(this.#headers?.['content-type']).startsWith('application/grpc');
+    return (
+      Number(this.#headers?.[':status']) === 200 &&
+      String(this.#headers?.['content-type']).startsWith('application/grpc')
+    );
   }
 
   // A proxy's answer, or no gRPC server at all. The codes are those that gRPC lays down for statuses of HTTP.
@@ -178,18 +181,17 @@ class Answer {
     }
   }
 
-  #lost(rstCode: number | undefined, connected: boolean): TritonError {
+  #lost(rstCode: number | undefined, connection: Http2Connection): TritonError {
     // Node closes streams with this code too when their connection is lost.
-    if (rstCode === constants.NGHTTP2_CANCEL && connected)
+    if (rstCode === constants.NGHTTP2_CANCEL && connection.usable)
       return new TritonError('CANCELLED', `the call was cancelled by ${this.#address}`);
     const error =
-      this.#error ??
-      new Error(
-        connected
-          ? `stream closed with HTTP/2 error ${rstCode ?? 0} before the answer was complete`
-          : 'connection lost',
-      );
+      connection.error ?? this.#error ?? new Error(connection.usable ? closedEarly(rstCode) : 'connection lost');
     const notHttp2 = nodeErrorCode(error) === 'ERR_HTTP2_ERROR' && this.#headers === undefined;
     return notHttp2 ? notTheProtocol(error, this.#address, 'gRPC') : connectionError(error, this.#address);
   }
+}
+
+function closedEarly(rstCode: number | undefined): string {
+  return `stream closed with HTTP/2 error ${rstCode ?? 0} before the answer was complete`;
 }

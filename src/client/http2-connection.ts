@@ -18,6 +18,7 @@ export class Http2Connection {
   readonly closed: Promise<void>;
   readonly #socket: Socket;
   #calls = 0;
+  #error: unknown;
   #retired = false;
 
   constructor(server: ServerUrl, tls: ClientTlsOptions) {
@@ -32,14 +33,19 @@ export class Http2Connection {
     this.session = session;
     this.closed = new Promise((resolve) => void socket.once('close', () => resolve()));
     session.once('connect', () => session.setLocalWindowSize(LARGEST_WINDOW));
-    // Every call in flight gets the error from its own stream.
-    session.on('error', () => {});
+    socket.on('error', (error) => (this.#error ??= error));
+    session.on('error', (error) => (this.#error ??= error));
     socket.unref();
   }
 
   /** Whether it takes another call. False once the server said GOAWAY or the connection is lost. */
   get usable(): boolean {
     return !this.#retired && !this.session.closed && !this.session.destroyed && !this.#socket.destroyed;
+  }
+
+  /** Why the connection could not be made or was lost, if anything told. Streams are told less. */
+  get error(): unknown {
+    return this.#error;
   }
 
   /** Bytes that the server has sent. */

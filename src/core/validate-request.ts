@@ -137,7 +137,7 @@ function validateInput(
     if (dim < 0) {
       throw refuse(
         request,
-        `All input dimensions should be specified for input '${spec.name}' for model '${model}', got ${formatShape(shape)}`,
+        `All input dimensions should be specified for input '${spec.name}' for model '${model}', got ${formatGivenShape(shape)}`,
       );
     }
   }
@@ -146,7 +146,7 @@ function validateInput(
     const expected = batching ? [-1, ...spec.shape] : spec.shape;
     throw refuse(
       request,
-      `unexpected shape for input '${spec.name}' for model '${model}'. Expected ${formatShape(expected)}, got ${formatShape(shape)}.` +
+      `unexpected shape for input '${spec.name}' for model '${model}'. Expected ${formatShape(expected)}, got ${formatGivenShape(shape)}.` +
         (batching ? BATCH_NOTE : ' '),
     );
   }
@@ -155,7 +155,7 @@ function validateInput(
   if (!Number.isSafeInteger(count * 8) || !shape.every(Number.isSafeInteger)) {
     throw refuse(
       request,
-      `invalid shape for input '${spec.name}': shape ${formatShape(shape)} causes total element count to exceed maximum size of 9223372036854775807`,
+      `invalid shape for input '${spec.name}': shape ${formatGivenShape(shape)} causes total element count to exceed maximum size of 9223372036854775807`,
     );
   }
   if (spec.datatype === 'BYTES') return validateBytes(request, input, spec, { count, model });
@@ -166,6 +166,11 @@ function validateInput(
       `input byte size mismatch for input '${spec.name}' for model '${model}'. Expected ${expected}, got ${input.bytes.byteLength}`,
     );
   }
+}
+
+/** A shape from a client, which may be of any size: a number beyond 2^53 prints as another one than it is. */
+function formatGivenShape(shape: readonly number[]): string {
+  return `[${shape.map((dim) => (Number.isSafeInteger(dim) ? dim : BigInt(dim))).join(',')}]`;
 }
 
 function hasDeclaredShape(shape: readonly number[], spec: CompleteTensorSpec, config: CompleteModelConfig): boolean {

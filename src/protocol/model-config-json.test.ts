@@ -19,8 +19,15 @@ const MODEL: CompleteModelConfig = {
     preserveOrdering: false,
     priorityLevels: 2,
     defaultPriorityLevel: 1,
-    defaultQueuePolicy: { timeoutAction: 'DELAY', defaultTimeoutMicroseconds: 7, allowTimeoutOverride: true, maxQueueSize: 9 },
-    priorityQueuePolicy: { 2: { timeoutAction: 'REJECT', defaultTimeoutMicroseconds: 0, allowTimeoutOverride: false, maxQueueSize: 0 } },
+    defaultQueuePolicy: {
+      timeoutAction: 'DELAY',
+      defaultTimeoutMicroseconds: 7,
+      allowTimeoutOverride: true,
+      maxQueueSize: 9,
+    },
+    priorityQueuePolicy: {
+      2: { timeoutAction: 'REJECT', defaultTimeoutMicroseconds: 0, allowTimeoutOverride: false, maxQueueSize: 0 },
+    },
   },
   instanceCount: 2,
   concurrency: 1,

@@ -87,7 +87,9 @@ function dynamicBatchingJson(batcher: CompleteDynamicBatcher): JsonObject {
     preserve_ordering: batcher.preserveOrdering,
     priority_levels: batcher.priorityLevels,
     default_priority_level: batcher.defaultPriorityLevel,
-    ...(batcher.defaultQueuePolicy === undefined ? {} : { default_queue_policy: queuePolicyJson(batcher.defaultQueuePolicy) }),
+    ...(batcher.defaultQueuePolicy === undefined
+      ? {}
+      : { default_queue_policy: queuePolicyJson(batcher.defaultQueuePolicy) }),
     priority_queue_policy: Object.fromEntries(
       Object.entries(batcher.priorityQueuePolicy).map(([level, policy]) => [level, queuePolicyJson(policy)]),
     ),

@@ -25,5 +25,11 @@ export function modelMetadata(config: CompleteModelConfig, versions: readonly st
     datatype,
     shape: config.maxBatchSize > 0 ? [-1, ...shape] : shape,
   });
-  return { name: config.name, versions, platform: BACKEND, inputs: config.inputs.map(tensor), outputs: config.outputs.map(tensor) };
+  return {
+    name: config.name,
+    versions,
+    platform: BACKEND,
+    inputs: config.inputs.map(tensor),
+    outputs: config.outputs.map(tensor),
+  };
 }

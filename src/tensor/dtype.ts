@@ -112,7 +112,7 @@ const BY_NAME: ReadonlyMap<unknown, Dtype> = new Map<unknown, Dtype>([
 export function parseDtype(like: unknown): Dtype {
   const dtype = BY_NAME.get(like);
   if (dtype === undefined) {
-    const got = typeof like === 'function' ? like.name || 'a function' : JSON.stringify(like) ?? String(like);
+    const got = typeof like === 'function' ? like.name || 'a function' : (JSON.stringify(like) ?? String(like));
     throw new TritonError(
       'INVALID_ARG',
       `unknown dtype ${got}, expected numpy's name (${Object.keys(DTYPES).join(', ')}), a typed-array constructor such as Float32Array, or Triton's name such as 'FP32'`,

@@ -7,7 +7,8 @@ import { encodeBfloat16, encodeFloat16 } from './float16.js';
 import { formatShape } from './shape.js';
 
 /** A value or arrays of values, to any depth. */
-export type Nested = number | bigint | boolean | string | Uint8Array | readonly Nested[] | ArrayLike<number> | ArrayLike<bigint>;
+export type Nested =
+  number | bigint | boolean | string | Uint8Array | readonly Nested[] | ArrayLike<number> | ArrayLike<bigint>;
 
 const INTEGER_RANGE: Partial<Record<Dtype, readonly [bigint, bigint]>> = {
   uint8: [0n, 255n],
@@ -93,7 +94,8 @@ function convertFloats(dtype: Dtype, elements: ArrayLike<unknown>): DataOf[Dtype
   const limit = LARGEST[dtype as keyof typeof LARGEST];
   for (let i = 0; i < doubles.length; i++) {
     const value = doubles[i]!;
-    if (Math.abs(value) >= limit && Number.isFinite(value)) throw unfit(dtype, value, i, `a number of magnitude below ${limit}`);
+    if (Math.abs(value) >= limit && Number.isFinite(value))
+      throw unfit(dtype, value, i, `a number of magnitude below ${limit}`);
   }
   if (dtype === 'float32') return Float32Array.from(doubles);
   return dtype === 'float16' ? encodeFloat16(doubles) : encodeBfloat16(doubles);
@@ -109,23 +111,36 @@ function toBytes(value: unknown, index: number): Uint8Array {
 }
 
 function unfit(dtype: Dtype, value: unknown, index: number, expected: string): TritonError {
-  return new TritonError('INVALID_ARG', `element ${index} does not fit ${dtype}: expected ${expected}, got ${show(value)}`);
+  return new TritonError(
+    'INVALID_ARG',
+    `element ${index} does not fit ${dtype}: expected ${expected}, got ${show(value)}`,
+  );
 }
 
 function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
-  if (typeof value === 'function' || (typeof value === 'object' && value !== null)) return Object.prototype.toString.call(value).slice(8, -1);
+  if (typeof value === 'function' || (typeof value === 'object' && value !== null))
+    return Object.prototype.toString.call(value).slice(8, -1);
   return String(value);
 }
 
+// A list that holds itself would go on for ever.
+const MAX_DEPTH = 100;
+
 function isList(dtype: Dtype, value: unknown): value is ArrayLike<Nested> {
   if (Array.isArray(value)) return true;
-  return ArrayBuffer.isView(value) && !(value instanceof DataView) && !(dtype === 'bytes' && value instanceof Uint8Array);
+  return (
+    ArrayBuffer.isView(value) && !(value instanceof DataView) && !(dtype === 'bytes' && value instanceof Uint8Array)
+  );
 }
 
 function nestedShape(dtype: Dtype, values: Nested): number[] {
   const shape: number[] = [];
-  for (let level: unknown = values; isList(dtype, level); level = level[0]) shape.push(level.length);
+  for (let level: unknown = values; isList(dtype, level); level = level[0]) {
+    if (shape.length === MAX_DEPTH)
+      throw new TritonError('INVALID_ARG', `nested arrays are nested more than ${MAX_DEPTH} deep`);
+    shape.push(level.length);
+  }
   return shape;
 }
 
@@ -140,11 +155,17 @@ function collect(dtype: Dtype, values: Nested, shape: readonly number[], depth: 
 }
 
 function ragged(shape: readonly number[]): TritonError {
-  return new TritonError('INVALID_ARG', `nested arrays must be rectangular, expected shape ${formatShape(shape)} throughout`);
+  return new TritonError(
+    'INVALID_ARG',
+    `nested arrays must be rectangular, expected shape ${formatShape(shape)} throughout`,
+  );
 }
 
 /** Flat elements to nested arrays of the given shape. */
-export function nest(elements: ArrayLike<number | bigint | boolean | string | Uint8Array>, shape: readonly number[]): Nested {
+export function nest(
+  elements: ArrayLike<number | bigint | boolean | string | Uint8Array>,
+  shape: readonly number[],
+): Nested {
   let offset = 0;
   const build = (depth: number): Nested =>
     depth === shape.length ? elements[offset++]! : Array.from({ length: shape[depth]! }, () => build(depth + 1));

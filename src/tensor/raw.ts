@@ -5,7 +5,8 @@
 import { TritonError } from '../errors.js';
 import { DTYPES, type DataOf, type Dtype, type NumericDtype } from './dtype.js';
 
-if (new Uint8Array(Uint16Array.of(1).buffer)[0] !== 1) throw new TritonError('UNSUPPORTED', 'TSTriton runs on little-endian machines only');
+if (new Uint8Array(Uint16Array.of(1).buffer)[0] !== 1)
+  throw new TritonError('UNSUPPORTED', 'TSTriton runs on little-endian machines only');
 
 /**
  * Data of a dtype from its wire bytes. A view of `bytes` when aligned, else a copy; the caller has checked
@@ -93,7 +94,7 @@ export function scanBytesElements(bytes: Uint8Array): BytesScan {
 
 function decodeBytesElements(bytes: Uint8Array): Uint8Array[] {
   const elements: Uint8Array[] = [];
-  for (let offset = 0; offset < bytes.byteLength; ) {
+  for (let offset = 0; offset < bytes.byteLength;) {
     const length = readUint32(bytes, offset);
     offset += 4;
     // Not `bytes.subarray`: a Buffer would hand out Buffers, which print and compare differently.
@@ -106,7 +107,7 @@ function decodeBytesElements(bytes: Uint8Array): Uint8Array[] {
 function decodeStrings(bytes: Uint8Array): string[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const elements: string[] = [];
-  for (let offset = 0; offset < bytes.byteLength; ) {
+  for (let offset = 0; offset < bytes.byteLength;) {
     const length = readUint32(bytes, offset);
     offset += 4;
     elements.push(buffer.toString('utf8', offset, offset + length));
@@ -116,7 +117,5 @@ function decodeStrings(bytes: Uint8Array): string[] {
 }
 
 function readUint32(bytes: Uint8Array, offset: number): number {
-  return (
-    (bytes[offset]! | (bytes[offset + 1]! << 8) | (bytes[offset + 2]! << 16) | (bytes[offset + 3]! << 24)) >>> 0
-  );
+  return (bytes[offset]! | (bytes[offset + 1]! << 8) | (bytes[offset + 2]! << 16) | (bytes[offset + 3]! << 24)) >>> 0;
 }

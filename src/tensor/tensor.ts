@@ -30,21 +30,10 @@ export class Tensor<D extends Dtype = Dtype> {
 
   /** Throws INVALID_ARG when data and dtype, or data and shape, do not belong together. */
   constructor(dtype: D, data: DataOf[D], shape?: readonly number[]) {
-    // On the path of every request: one pass, no allocation, and what is wrong is worked out only when something is.
+    // On the path of every request: no allocation, and what is wrong is worked out only when something is.
     if (!isDataOf(dtype, data)) throw unfitData(dtype, data);
-    if (shape === undefined) {
-      shape = [data.length];
-    } else {
-      let count = 1;
-      let ordinary = true;
-      for (let axis = 0; axis < shape.length; axis++) {
-        const dim = shape[axis]!;
-        // True for all but very large dimensions.
-        if (dim !== dim >>> 0) ordinary = false;
-        count *= dim;
-      }
-      if (!ordinary || count !== data.length || !Array.isArray(shape)) checkShape(shape, data.length);
-    }
+    if (shape === undefined) shape = [data.length];
+    else if (!Array.isArray(shape) || countOf(shape) !== data.length) throw unfitShape(shape, data.length);
     this.dtype = dtype;
     this.data = data;
     this.shape = shape;
@@ -82,7 +71,11 @@ export class Tensor<D extends Dtype = Dtype> {
     let rows = 0;
     let elements = 0;
     for (const tensor of tensors) {
-      if (tensor.dtype !== first.dtype || tensor.shape.length === 0 || !sameShape(tensor.shape.slice(1), first.shape.slice(1))) {
+      if (
+        tensor.dtype !== first.dtype ||
+        tensor.shape.length === 0 ||
+        !sameShape(tensor.shape.slice(1), first.shape.slice(1))
+      ) {
         throw new TritonError(
           'INVALID_ARG',
           `cannot concatenate ${tensor.dtype} ${formatShape(tensor.shape)} with ${first.dtype} ${formatShape(first.shape)}: ` +
@@ -111,7 +104,10 @@ export class Tensor<D extends Dtype = Dtype> {
   /** Row `index` without the first axis; a view for dtypes with typed arrays. */
   row(index: number): Tensor<D> {
     if (!Number.isInteger(index) || index < 0 || index >= this.rowCount) {
-      throw new TritonError('INVALID_ARG', `row ${index} is out of range for a tensor of shape ${formatShape(this.shape)}`);
+      throw new TritonError(
+        'INVALID_ARG',
+        `row ${index} is out of range for a tensor of shape ${formatShape(this.shape)}`,
+      );
     }
     const size = elementCount(this.shape.slice(1));
     return new Tensor(this.dtype, viewOf(this.data, index * size, (index + 1) * size), this.shape.slice(1));
@@ -133,8 +129,11 @@ export class Tensor<D extends Dtype = Dtype> {
   /** Cuts the first axis into consecutive pieces of the given numbers of rows, which must add up. */
   split(rowCounts: readonly number[]): Tensor<D>[] {
     const total = rowCounts.reduce((sum, rows) => sum + rows, 0);
-    if (total !== this.rowCount) {
-      throw new TritonError('INVALID_ARG', `cannot split ${this.rowCount} rows into pieces of ${rowCounts.join(' + ')} = ${total} rows`);
+    if (total !== this.rowCount || rowCounts.some((rows) => !Number.isInteger(rows) || rows < 0)) {
+      throw new TritonError(
+        'INVALID_ARG',
+        `cannot split ${this.rowCount} rows into pieces of ${rowCounts.join(' + ')} = ${total} rows`,
+      );
     }
     let start = 0;
     return rowCounts.map((rows) => this.slice(start, (start += rows)));
@@ -147,7 +146,9 @@ export class Tensor<D extends Dtype = Dtype> {
 
   /** A new tensor with `fn` applied to each element. */
   map(fn: (value: ElementOf<D>, index: number) => ElementOf<D>): Tensor<D> {
-    const data = (this.data as unknown as { map(fn: (value: never, index: number) => unknown): DataOf[D] }).map(fn as never);
+    const data = (this.data as unknown as { map(fn: (value: never, index: number) => unknown): DataOf[D] }).map(
+      fn as never,
+    );
     return new Tensor(this.dtype, data, this.shape);
   }
 
@@ -156,7 +157,11 @@ export class Tensor<D extends Dtype = Dtype> {
    * and bfloat16 bits stand for, strings, or Uint8Arrays for `bytes`. A rank-0 tensor gives the value itself.
    */
   toNested(): Nested {
-    if (this.dtype === 'bool') return nest(Array.from(this.data as Uint8Array, (value) => value !== 0), this.shape);
+    if (this.dtype === 'bool')
+      return nest(
+        Array.from(this.data as Uint8Array, (value) => value !== 0),
+        this.shape,
+      );
     if (this.dtype === 'float16' || this.dtype === 'bfloat16') return nest(this.toFloat32(), this.shape);
     return nest(this.data as Parameters<typeof nest>[0], this.shape);
   }
@@ -164,7 +169,8 @@ export class Tensor<D extends Dtype = Dtype> {
   /** The elements of a `bytes` or `string` tensor as strings, read as UTF-8. Throws INVALID_ARG for other dtypes. */
   strings(): string[] {
     if (this.dtype === 'string') return this.data as string[];
-    if (this.dtype !== 'bytes') throw new TritonError('INVALID_ARG', `a ${this.dtype} tensor has no strings, only bytes and string have`);
+    if (this.dtype !== 'bytes')
+      throw new TritonError('INVALID_ARG', `a ${this.dtype} tensor has no strings, only bytes and string have`);
     // A byte order mark is a character like any other here, as it is for the dtype string.
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     return (this.data as Uint8Array[]).map((element) => decoder.decode(element));
@@ -177,29 +183,52 @@ export class Tensor<D extends Dtype = Dtype> {
     if (dtype === 'bfloat16') return decodeBfloat16(data as Uint16Array);
     if (dtype === 'float32') return data as Float32Array;
     if (dtype === 'float64') return Float32Array.from(data as Float64Array);
-    throw new TritonError('INVALID_ARG', `a ${dtype} tensor does not convert to float32, only floating-point tensors do`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `a ${dtype} tensor does not convert to float32, only floating-point tensors do`,
+    );
   }
 }
 Object.defineProperty(Tensor.prototype, BRAND, { value: true });
 
 function unfitData(dtype: Dtype, data: unknown): TritonError {
   if (!Object.hasOwn(DTYPES, dtype)) {
-    return new TritonError('INVALID_ARG', `unknown dtype ${String(dtype)}, expected one of ${Object.keys(DTYPES).join(', ')}`);
+    return new TritonError(
+      'INVALID_ARG',
+      `unknown dtype ${String(dtype)}, expected one of ${Object.keys(DTYPES).join(', ')}`,
+    );
   }
   const expected = DTYPES[dtype].array?.name ?? (dtype === 'string' ? 'string[]' : 'Uint8Array[]');
   const got = Object.prototype.toString.call(data).slice(8, -1);
   return new TritonError('INVALID_ARG', `unexpected data for a ${dtype} tensor. Expected ${expected}, got ${got}`);
 }
 
-function checkShape(shape: readonly number[], elements: number): void {
-  if (!Array.isArray(shape)) throw new TritonError('INVALID_ARG', `the shape of a tensor must be a list of integers, got ${typeof shape}`);
-  if (!shape.every((dim) => Number.isSafeInteger(dim) && dim >= 0)) {
-    throw new TritonError('INVALID_ARG', `unexpected shape ${formatShape(shape)} of a tensor: dimensions are integers >= 0`);
+/** Number of elements, or NaN when a dimension is none. */
+function countOf(shape: readonly number[]): number {
+  let count = 1;
+  for (let axis = 0; axis < shape.length; axis++) {
+    const dim = shape[axis]!;
+    if (!Number.isSafeInteger(dim) || dim < 0) return NaN;
+    count *= dim;
   }
-  if (elementCount(shape) === elements) return;
-  throw new TritonError(
+  return count;
+}
+
+function unfitShape(shape: unknown, elements: number): TritonError {
+  if (!Array.isArray(shape)) {
+    const got = shape === null ? 'null' : typeof shape;
+    return new TritonError('INVALID_ARG', `the shape of a tensor must be a list of integers, got ${got}`);
+  }
+  const expected = countOf(shape);
+  if (Number.isNaN(expected)) {
+    return new TritonError(
+      'INVALID_ARG',
+      `unexpected shape ${formatShape(shape)} of a tensor: dimensions are integers >= 0`,
+    );
+  }
+  return new TritonError(
     'INVALID_ARG',
-    `unexpected number of elements for a tensor of shape ${formatShape(shape)}. Expected ${elementCount(shape)}, got ${elements}`,
+    `unexpected number of elements for a tensor of shape ${formatShape(shape)}. Expected ${expected}, got ${elements}`,
   );
 }
 

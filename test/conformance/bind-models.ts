@@ -50,6 +50,9 @@ function camelCased(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(camelCased);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [key.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()), camelCased(member)]),
+    Object.entries(value).map(([key, member]) => [
+      key.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()),
+      camelCased(member),
+    ]),
   );
 }

@@ -1,2 +1,260 @@
-import type { GrpcRule } from './replay-grpc.js';
-export const GRPC_RULES: readonly GrpcRule[] = [];
+// Where answers over gRPC differ from Triton's on purpose.
+import {
+  asksFor,
+  inferRequest,
+  methodName,
+  refusal,
+  STATUS,
+  success,
+  withJson,
+  withMessage,
+  type JsonObject,
+} from './grpc-json.js';
+import { changeStatistics, GRPC_COMING_RULES } from './grpc-coming-rules.js';
+import { COMING_EXTENSIONS, REFUSED_EXTENSIONS, VERSION } from './http-answer-rules.js';
+import { emptyBatch, inRequestOrder, laterInputDisagrees, withoutTraceback, X_MISSING } from './inference-messages.js';
+import type { GrpcAnswer, GrpcRule, Json } from './replay-grpc.js';
+
+const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> = {
+  INT8: [-128, 127],
+  INT16: [-32_768, 32_767],
+  UINT8: [0, 255],
+  UINT16: [0, 65_535],
+};
+
+const LARGEST_BATCH = 8;
+const MAX_INT64 = '9223372036854775807';
+
+function withoutExtensions(recorded: GrpcAnswer, names: readonly string[]): GrpcAnswer {
+  return withJson(recorded, (json) => ({
+    ...json,
+    extensions: (json['extensions'] as readonly string[]).filter((extension) => !names.includes(extension)),
+  }));
+}
+
+/** The elements of BYTES data, and what is wrong with the last one. */
+function scanStrings(base64: string): { readonly count: number; readonly cut: string | undefined } {
+  const bytes = Buffer.from(base64, 'base64');
+  let count = 0;
+  for (let offset = 0; offset < bytes.length; count++) {
+    const length = bytes.readUInt32LE(offset);
+    const left = bytes.length - offset - 4;
+    if (length > left) return { count, cut: `expecting string of length ${length} but only ${left} bytes available` };
+    offset += 4 + length;
+  }
+  return { count, cut: undefined };
+}
+
+/** The refusal of a shape whose elements cannot be counted, or that no batch may have. */
+function impossibleShape(shape: readonly string[]): GrpcAnswer | undefined {
+  const dims = shape.map(BigInt);
+  const text = `[${shape.join()}]`;
+  const refuse = (message: string) => refusal(STATUS.INVALID_ARGUMENT, `[request id: <id_unknown>] ${message}`);
+  if (dims[0]! > LARGEST_BATCH) return refuse(`inference request batch-size must be <= ${LARGEST_BATCH} for 'id_fp32'`);
+  if (dims.some((dim) => dim < 0n)) {
+    return refuse(`All input dimensions should be specified for input 'x' for model 'id_fp32', got ${text}`);
+  }
+  return dims.reduce((product, dim) => product * dim, 4n) > BigInt(MAX_INT64)
+    ? refuse(
+        `invalid shape for input 'x': shape ${text} causes total element count to exceed maximum size of ${MAX_INT64}`,
+      )
+    : undefined;
+}
+
+/** What failed requests are in statistics: not answers of the model. */
+function withFailures(models: readonly JsonObject[]): readonly JsonObject[] {
+  return models.map((model) => {
+    if (model['name'] !== 'throws' || model['inference_count'] === undefined) return model;
+    const { inference_count: _count, ...rest } = model;
+    const none = { success: {}, queue: {}, compute_input: {}, compute_infer: {}, compute_output: {} };
+    return {
+      ...rest,
+      inference_stats: { ...(model['inference_stats'] as JsonObject), ...none, fail: { count: '2', ns: '1' } },
+    };
+  });
+}
+
+/** The text that the model `params` answered with, changed. */
+function withDescription(recorded: GrpcAnswer, change: (text: string) => string): GrpcAnswer {
+  return withJson(recorded, (json) => {
+    const [content] = (json['raw_output_contents'] ?? []) as readonly string[];
+    if (content === undefined) return json;
+    const text = Buffer.from(content, 'base64').subarray(4).toString();
+    const changed = Buffer.from(change(text));
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(changed.length);
+    return { ...json, raw_output_contents: [Buffer.concat([length, changed]).toString('base64')] as readonly Json[] };
+  });
+}
+
+export const GRPC_RULES: readonly GrpcRule[] = [
+  ...GRPC_COMING_RULES,
+  {
+    name: 'the server survives',
+    reason: 'Classification of BYTES ends the whole process of Triton.',
+    expects: (_recorded, { name }) =>
+      name === 'ServerLive after classification on BYTES' ? success({ live: true }) : undefined,
+  },
+  {
+    name: 'the server says which it is',
+    reason: 'Server metadata has the version of TSTriton.',
+    expects: (recorded, testCase) =>
+      methodName(testCase) === 'ServerMetadata'
+        ? withJson(recorded, (json) => ({ ...json, version: VERSION }))
+        : undefined,
+  },
+  {
+    name: 'extensions are named when they are served',
+    reason: 'Clients go by the list.',
+    until: 4,
+    expects: (recorded, testCase) =>
+      methodName(testCase) === 'ServerMetadata' ? withoutExtensions(recorded, COMING_EXTENSIONS) : undefined,
+  },
+  {
+    name: 'sequences and CUDA shared memory are not named',
+    reason: 'They are not served.',
+    expects: (recorded, testCase) =>
+      methodName(testCase) === 'ServerMetadata' ? withoutExtensions(recorded, REFUSED_EXTENSIONS) : undefined,
+  },
+  {
+    name: 'models are of backend tstriton',
+    reason: 'They are TypeScript functions, not files for the Python backend.',
+    expects: (recorded, testCase) => {
+      if (methodName(testCase) === 'ModelMetadata')
+        return withJson(recorded, (json) => ({ ...json, platform: 'tstriton' }));
+      if (methodName(testCase) !== 'ModelConfig') return undefined;
+      return withJson(recorded, ({ config }) => {
+        const { default_model_filename: _file, ...rest } = config as JsonObject;
+        return { config: { ...rest, backend: 'tstriton' } };
+      });
+    },
+  },
+  {
+    name: 'every bound version is served',
+    reason: 'Whoever binds a version wants it served; latest(1) would silently drop all but the highest.',
+    expects: (recorded, testCase) =>
+      methodName(testCase) === 'ModelConfig'
+        ? withJson(recorded, ({ config }) => ({ config: { ...(config as JsonObject), version_policy: { all: {} } } }))
+        : undefined,
+  },
+  {
+    name: 'a version is a whole number',
+    reason: 'Triton reads as many digits as there are: `1x`, `1.0` and ` 1` are 1.',
+    expects: (recorded, testCase) => {
+      const { version } = asksFor(testCase);
+      return recorded.code === STATUS.OK && !/^\d*$/.test(version)
+        ? refusal(
+            STATUS.INVALID_ARGUMENT,
+            `failed to get model version from specified version string '${version}' (details: stol), version should be an integral value > 0`,
+          )
+        : undefined;
+    },
+  },
+  {
+    name: 'integers out of range are refused',
+    reason: 'Triton keeps the low bits: 300 becomes 44 in an INT8, silently.',
+    expects: (_recorded, testCase) => {
+      const [input] = inferRequest(testCase)?.inputs ?? [];
+      const range = RANGES[input?.datatype ?? ''];
+      if (input === undefined || range === undefined) return undefined;
+      const typed = input.datatype.startsWith('U') ? input.contents?.uint_contents : input.contents?.int_contents;
+      const bad = typed?.find((value) => value < range[0] || value > range[1]);
+      return bad === undefined
+        ? undefined
+        : refusal(
+            STATUS.INVALID_ARGUMENT,
+            `unexpected value ${bad} in explicit tensor data for input tensor 'x' for model '${asksFor(testCase).name}', ` +
+              `expected datatype '${input.datatype}' with values from ${range[0]} to ${range[1]}`,
+          );
+    },
+  },
+  {
+    name: 'all strings are counted',
+    reason: 'Triton stops at the first one too many and tells a number that the client never sent.',
+    expects: (recorded, testCase) => {
+      const [raw] = inferRequest(testCase)?.raw_input_contents ?? [];
+      if (raw === undefined || !recorded.message.includes('unexpected number of string elements')) return undefined;
+      return withMessage(recorded, (message) => message.replace(/elements \d+/, `elements ${scanStrings(raw).count}`));
+    },
+  },
+  {
+    name: 'a string that is cut off is named',
+    reason: 'Triton counts it as missing when it is not the last.',
+    expects: (recorded, testCase) => {
+      const [raw] = inferRequest(testCase)?.raw_input_contents ?? [];
+      if (raw === undefined || !/expected \d+ string elements/.test(recorded.message)) return undefined;
+      const { cut } = scanStrings(raw);
+      return cut === undefined
+        ? undefined
+        : refusal(STATUS.INVALID_ARGUMENT, `incomplete string data for inference input 'x', ${cut}`);
+    },
+  },
+  {
+    name: 'a batch has at least one row',
+    reason: 'Triton takes 0 for a missing batch dimension, or never answers.',
+    expects: (_recorded, testCase) => {
+      const { model_name: model = '', inputs = [] } = inferRequest(testCase) ?? {};
+      return model.startsWith('id_') && inputs[0]?.shape?.[0] === '0'
+        ? refusal(STATUS.INVALID_ARGUMENT, emptyBatch(model))
+        : undefined;
+    },
+  },
+  {
+    name: 'sizes do not overflow',
+    reason: 'Triton multiplies shapes without a check and expects wrapped and negative numbers of bytes.',
+    expects: (recorded, testCase) => {
+      const { model_name: model, inputs = [] } = inferRequest(testCase) ?? {};
+      const shape = inputs[0]?.shape;
+      return model === 'id_fp32' && shape !== undefined && recorded.message.includes('input byte size mismatch')
+        ? impossibleShape(shape)
+        : undefined;
+    },
+  },
+  {
+    name: 'inputs are named in the order of the request',
+    reason: 'Triton names them in the order of a hash map, any of several, and loses a bracket where none is missing.',
+    expects: (recorded, testCase) => {
+      const names = (inferRequest(testCase)?.inputs ?? []).map(({ name }) => name);
+      return withMessage(recorded, (message) => laterInputDisagrees(inRequestOrder(message, names), names));
+    },
+  },
+  {
+    name: 'an optional input does not stand for a required one',
+    reason: 'Triton only counts them, and the model fails.',
+    expects: (recorded, testCase) =>
+      asksFor(testCase).name === 'optional' && recorded.code === STATUS.INTERNAL
+        ? refusal(STATUS.INVALID_ARGUMENT, X_MISSING)
+        : undefined,
+  },
+  {
+    name: 'clients get messages, not tracebacks',
+    reason: 'File names and lines of the server are for its log.',
+    expects: (recorded) => withMessage(recorded, withoutTraceback),
+  },
+  {
+    name: 'failed requests are failures in statistics',
+    reason: 'Triton counts an error that a model answers with as a success.',
+    expects: (recorded) => changeStatistics(recorded, withFailures),
+  },
+  {
+    name: 'numbers in parameters are numbers',
+    reason: 'JavaScript does not tell 1.0 from 1.',
+    expects: (recorded, testCase) =>
+      asksFor(testCase).name === 'params'
+        ? withDescription(recorded, (text) => text.replace('{"p": 1.0}', '{"p": 1}'))
+        : undefined,
+  },
+  {
+    name: 'sequence, timeout and asked outputs are not shown to callables',
+    reason:
+      'They are for the server: it has no sequences, it keeps the timeout itself, and outputs that nobody asked for are not sent.',
+    expects: (recorded, testCase) =>
+      asksFor(testCase).name === 'params'
+        ? withDescription(recorded, (text) =>
+            text
+              .replace(/"correlation_id": (\d+|"[^"]*"), "flags": \d+/, '"correlation_id": 0, "flags": 0')
+              .replace(/"timeout": \d+/, '"timeout": 0'),
+          )
+        : undefined,
+  },
+];

@@ -5,7 +5,9 @@ import { errorAnswer, errorOf, isInfer, requestText, withError, withText } from 
 import { changeStatistics } from './http-coming-rules.js';
 import type { HttpAnswer, HttpRule } from './replay-http.js';
 
-export const VERSION = (JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }).version;
+export const VERSION = (
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }
+).version;
 
 /** Extensions that server metadata of Triton names, and what becomes of them here. */
 export const COMING_EXTENSIONS = [
@@ -21,7 +23,9 @@ export const REFUSED_EXTENSIONS = ['sequence', 'cuda_shared_memory'];
 function withoutExtensions(answer: HttpAnswer, names: readonly string[]): HttpAnswer | undefined {
   const text = answer.body.toString();
   if (!text.includes('"extensions":[')) return undefined;
-  return withText(answer, (list) => names.reduce((rest, name) => rest.replace(`"${name}",`, '').replace(`,"${name}"]`, ']'), list));
+  return withText(answer, (list) =>
+    names.reduce((rest, name) => rest.replace(`"${name}",`, '').replace(`,"${name}"]`, ']'), list),
+  );
 }
 
 /** The number of a case of the model `throws`. */
@@ -52,10 +56,13 @@ function withFailures(models: Parameters<Parameters<typeof changeStatistics>[1]>
 
 /** Numbers of FP32 and FP64 data as JavaScript has them: the shortest text that reads back as the same double. */
 function shortest(body: string): string {
-  return body.replaceAll(/("datatype":"FP(?:32|64)","shape":\[[\d,]*\],"data":\[)([^\]]*)/g, (_all, before: string, data: string) => {
-    const numbers = data.split(',').map((text) => (/^-?\d/.test(text) ? shortestNumber(text) : text));
-    return before + numbers.join();
-  });
+  return body.replaceAll(
+    /("datatype":"FP(?:32|64)","shape":\[[\d,]*\],"data":\[)([^\]]*)/g,
+    (_all, before: string, data: string) => {
+      const numbers = data.split(',').map((text) => (/^-?\d/.test(text) ? shortestNumber(text) : text));
+      return before + numbers.join();
+    },
+  );
 }
 
 function shortestNumber(text: string): string {
@@ -85,9 +92,8 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
     name: 'models are of backend tstriton',
     reason: 'They are TypeScript functions, not files for the Python backend.',
     expects: (recorded) =>
-      withText(
-        recorded,
-        (text) => text
+      withText(recorded, (text) =>
+        text
           .replace('"platform":"python"', '"platform":"tstriton"')
           .replace('"backend":"python"', '"backend":"tstriton"')
           .replace('"default_model_filename":"model.py"', '"default_model_filename":""'),
@@ -97,18 +103,22 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
     name: 'every bound version is served',
     reason: 'Whoever binds a version wants it served; latest(1) would silently drop all but the highest.',
     expects: (recorded) =>
-      withText(recorded, (text) => text.replace('"version_policy":{"latest":{"num_versions":1}}', '"version_policy":{"all":{}}')),
+      withText(recorded, (text) =>
+        text.replace('"version_policy":{"latest":{"num_versions":1}}', '"version_policy":{"all":{}}'),
+      ),
   },
   {
     name: 'HEAD has no body',
     reason: 'RFC 9110 says so; the body that Triton sends is read as the start of the next answer.',
-    expects: (recorded, { request }) => (request.method === 'HEAD' ? { ...recorded, body: Buffer.alloc(0) } : undefined),
+    expects: (recorded, { request }) =>
+      request.method === 'HEAD' ? { ...recorded, body: Buffer.alloc(0) } : undefined,
   },
   {
     name: 'errors are JSON and say so',
     reason: 'Triton calls some of them text/plain though they are the same JSON as the others.',
     expects: (recorded, { request }) =>
-      recorded.contentType === 'text/plain' && (errorOf(recorded) !== undefined || (request.method === 'HEAD' && recorded.status === 405))
+      recorded.contentType === 'text/plain' &&
+      (errorOf(recorded) !== undefined || (request.method === 'HEAD' && recorded.status === 405))
         ? { ...recorded, contentType: 'application/json' }
         : undefined,
   },
@@ -135,13 +145,17 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
     name: 'outputs are of the declared datatype',
     reason: 'Triton passes FP64 on as it is where FP32 was declared, and typed clients read garbage.',
     expects: (recorded, testCase) =>
-      thrown(testCase) === 13 ? withText(recorded, (text) => text.replace('"datatype":"FP64"', '"datatype":"FP32"')) : undefined,
+      thrown(testCase) === 13
+        ? withText(recorded, (text) => text.replace('"datatype":"FP64"', '"datatype":"FP32"'))
+        : undefined,
   },
   {
     name: 'wrong results are errors',
-    reason: 'Triton passes on an output with more rows than the request, and drops an output that was not declared: both are mistakes of the callable.',
+    reason:
+      'Triton passes on an output with more rows than the request, and drops an output that was not declared: both are mistakes of the callable.',
     expects: (_recorded, testCase) => {
-      if (thrown(testCase) === 17) return errorAnswer(500, "model 'throws' returned an output 'z' that is not declared; did you mean 'y'?");
+      if (thrown(testCase) === 17)
+        return errorAnswer(500, "model 'throws' returned an output 'z' that is not declared; did you mean 'y'?");
       return thrown(testCase) === 23
         ? errorAnswer(
             500,
@@ -157,7 +171,10 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
       if (recorded.end !== 'timeout') return undefined;
       return thrown(testCase) === 18
         ? errorAnswer(500, "model 'throws' must return a list with one result per request, got undefined")
-        : errorAnswer(500, "model 'throws' returned undefined, expected a record of its outputs by name or a list in declaration order");
+        : errorAnswer(
+            500,
+            "model 'throws' returned undefined, expected a record of its outputs by name or a list in declaration order",
+          );
     },
   },
   {
@@ -173,7 +190,9 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
       const misread = /\[(123456789012345678901234567890|1e-45)\]/.exec(request.body ?? '');
       return withText(recorded, (body) => {
         const text = shortest(body);
-        return misread === null || text.includes('FP32') ? text : text.replace(/"data":\[[^\]]*\]/, `"data":[${shortestNumber(misread[1]!)}]`);
+        return misread === null || text.includes('FP32')
+          ? text
+          : text.replace(/"data":\[[^\]]*\]/, `"data":[${shortestNumber(misread[1]!)}]`);
       });
     },
   },
@@ -194,7 +213,9 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
     expects: (recorded, testCase) => {
       const text = requestText(testCase);
       if (text.includes('"id":"a\\u0000b"')) {
-        return withText(recorded, (text) => text.replace('"id":"a"', '"id":"a\\u0000b"').replace('[request id: a]', '[request id: a\\u0000b]'));
+        return withText(recorded, (text) =>
+          text.replace('"id":"a"', '"id":"a\\u0000b"').replace('[request id: a]', '[request id: a\\u0000b]'),
+        );
       }
       return testCase.name.startsWith('parameters = {"a":"hé') && isInfer(testCase)
         ? withText(recorded, (text) => text.replace('\\"hé \\"', '\\"hé \\\\u0000 \\\\n\\"'))
@@ -206,7 +227,9 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
     reason: 'JavaScript does not tell 1.0 from 1.',
     expects: (recorded, { model }) =>
       model === 'params'
-        ? withText(recorded, (text) => text.replace(/(\\"a\\":)(\d+)\.0\}/, (_all, name: string, digits: string) => `${name}${Number(digits)}}`))
+        ? withText(recorded, (text) =>
+            text.replace(/(\\"a\\":)(\d+)\.0\}/, (_all, name: string, digits: string) => `${name}${Number(digits)}}`),
+          )
         : undefined,
   },
   {
@@ -216,14 +239,20 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
   },
   {
     name: 'sequence, timeout and asked outputs are not shown to callables',
-    reason: 'They are for the server: it has no sequences, it keeps the timeout itself, and outputs that nobody asked for are not sent.',
+    reason:
+      'They are for the server: it has no sequences, it keeps the timeout itself, and outputs that nobody asked for are not sent.',
     expects: (recorded, { model }) =>
       model === 'params'
-        ? withText(
-            recorded,
-            (text) => text
-              .replace(/\\"correlation_id\\": (\d+|\\".*?\\"), \\"flags\\": \d+/, '\\"correlation_id\\": 0, \\"flags\\": 0')
-              .replace(/\\"requested\\": \[[^\]]*\], \\"timeout\\": \d+/, '\\"requested\\": [\\"info\\", \\"y\\"], \\"timeout\\": 0'),
+        ? withText(recorded, (text) =>
+            text
+              .replace(
+                /\\"correlation_id\\": (\d+|\\".*?\\"), \\"flags\\": \d+/,
+                '\\"correlation_id\\": 0, \\"flags\\": 0',
+              )
+              .replace(
+                /\\"requested\\": \[[^\]]*\], \\"timeout\\": \d+/,
+                '\\"requested\\": [\\"info\\", \\"y\\"], \\"timeout\\": 0',
+              ),
           )
         : undefined,
   },

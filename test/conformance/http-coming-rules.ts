@@ -24,7 +24,12 @@ function extensionRule(name: string, extension: string, path: RegExp, until?: nu
 }
 
 function isRouted(recorded: HttpAnswer): boolean {
-  return recorded.end === 'answered' && recorded.status !== 405 && recorded.status !== 403 && errorOf(recorded) !== 'Not Found';
+  return (
+    recorded.end === 'answered' &&
+    recorded.status !== 405 &&
+    recorded.status !== 403 &&
+    errorOf(recorded) !== 'Not Found'
+  );
 }
 
 function unknownModel(name: string, { request }: HttpCase): HttpAnswer {
@@ -36,7 +41,8 @@ function unknownModel(name: string, { request }: HttpCase): HttpAnswer {
 /** The state of a server that nobody told to load or unload anything. */
 function withoutLoads(testCase: HttpCase): HttpAnswer | undefined {
   const { model, name, request } = testCase;
-  if (request.path === '/v2/health/ready' && name.startsWith('server ready after')) return recordedAnswer(RECORDED.get('get /v2/health/ready')!);
+  if (request.path === '/v2/health/ready' && name.startsWith('server ready after'))
+    return recordedAnswer(RECORDED.get('get /v2/health/ready')!);
   if (/(after|only by) its load$|once loaded$/.test(name)) return unknownModel(model!, testCase);
   if (model !== 'reload' || name.startsWith('get model reload')) return undefined;
   if (isInfer(testCase)) return echo(testCase);
@@ -46,7 +52,9 @@ function withoutLoads(testCase: HttpCase): HttpAnswer | undefined {
 
 /** The answer of an identity to a JSON request for FP32. */
 function echo(testCase: HttpCase): HttpAnswer {
-  const { inputs } = JSON.parse(requestText(testCase)) as { readonly inputs: readonly [{ readonly shape: number[]; readonly data: number[] }] };
+  const { inputs } = JSON.parse(requestText(testCase)) as {
+    readonly inputs: readonly [{ readonly shape: number[]; readonly data: number[] }];
+  };
   const data = inputs[0].data.map((value) => value.toFixed(1));
   return jsonAnswer(
     200,
@@ -60,7 +68,10 @@ interface ModelStatistics {
 }
 
 /** Statistics with the list of models changed. */
-export function changeStatistics(answer: HttpAnswer, change: (models: readonly ModelStatistics[]) => readonly ModelStatistics[]): HttpAnswer | undefined {
+export function changeStatistics(
+  answer: HttpAnswer,
+  change: (models: readonly ModelStatistics[]) => readonly ModelStatistics[],
+): HttpAnswer | undefined {
   const text = answer.body.toString();
   if (!text.startsWith('{"model_stats":')) return undefined;
   const { model_stats: models } = JSON.parse(text) as { readonly model_stats: readonly ModelStatistics[] };
@@ -71,7 +82,11 @@ export function changeStatistics(answer: HttpAnswer, change: (models: readonly M
 function withoutCache(models: readonly ModelStatistics[]): readonly ModelStatistics[] {
   return models.map((model) => {
     if (model.name !== 'cached' || model['execution_count'] === 0) return model;
-    const ran = (count: number) => ({ compute_input: { count, ns: 1 }, compute_infer: { count, ns: 1 }, compute_output: { count, ns: 1 } });
+    const ran = (count: number) => ({
+      compute_input: { count, ns: 1 },
+      compute_infer: { count, ns: 1 },
+      compute_output: { count, ns: 1 },
+    });
     const none = { count: 0, ns: 0 };
     return {
       ...model,
@@ -94,7 +109,9 @@ function untouched(models: readonly ModelStatistics[]): readonly ModelStatistics
     last_inference: 0,
     inference_count: 0,
     execution_count: 0,
-    inference_stats: Object.fromEntries(Object.keys(model['inference_stats'] as object).map((member) => [member, none])),
+    inference_stats: Object.fromEntries(
+      Object.keys(model['inference_stats'] as object).map((member) => [member, none]),
+    ),
     batch_stats: [],
   }));
 }
@@ -106,7 +123,8 @@ export const HTTP_COMING_RULES: readonly HttpRule[] = [
     name: 'restricted APIs are not there yet',
     reason: 'The option is refused, so that nobody takes an open API for a restricted one.',
     until: 4,
-    allows: (ours, recorded, { server }) => server === 'full' && recorded.status === 403 && [200, 405, 501].includes(ours.status ?? 0),
+    allows: (ours, recorded, { server }) =>
+      server === 'full' && recorded.status === 403 && [200, 405, 501].includes(ours.status ?? 0),
   },
   {
     name: 'header forwarding is not there yet',
@@ -116,15 +134,19 @@ export const HTTP_COMING_RULES: readonly HttpRule[] = [
       if (testCase.server !== 'full' || testCase.model !== 'params' || !isInfer(testCase)) return undefined;
       const { parameters = {} } = JSON.parse(requestText(testCase)) as { readonly parameters?: object };
       const quoted = JSON.stringify(JSON.stringify(parameters));
-      return withText(recorded, (text) => text.replace(OWN_PARAMETERS, (_all, before: string) => before + quoted.slice(1)));
+      return withText(recorded, (text) =>
+        text.replace(OWN_PARAMETERS, (_all, before: string) => before + quoted.slice(1)),
+      );
     },
   },
   {
     name: 'nothing was loaded or unloaded before',
-    reason: 'Without the model repository extension, models that a request before loaded, changed or unloaded are as they were bound.',
+    reason:
+      'Without the model repository extension, models that a request before loaded, changed or unloaded are as they were bound.',
     until: 4,
     expects: (_recorded, testCase) => withoutLoads(testCase),
-    allows: (ours, _recorded, { model, request }) => model === 'reload' && request.path.endsWith('/stats') && ours.status === 200,
+    allows: (ours, _recorded, { model, request }) =>
+      model === 'reload' && request.path.endsWith('/stats') && ours.status === 200,
   },
   extensionRule('the generate extension is not there yet', 'generate', /\/generate(_stream)?$/, 4),
   extensionRule('the model repository extension is not there yet', 'model repository', /^\/v2\/repository\//, 4),
@@ -146,7 +168,10 @@ export const HTTP_COMING_RULES: readonly HttpRule[] = [
       const refused = /must set only one|Output can't set both/.test(errorOf(recorded) ?? '');
       return region === undefined || refused
         ? undefined
-        : errorAnswer(501, `shared memory region '${region}': shared memory is not supported by this version of TSTriton`);
+        : errorAnswer(
+            501,
+            `shared memory region '${region}': shared memory is not supported by this version of TSTriton`,
+          );
     },
   },
   extensionRule('CUDA shared memory is not served', 'shared memory', /^\/v2\/cudasharedmemory\//),
@@ -155,7 +180,9 @@ export const HTTP_COMING_RULES: readonly HttpRule[] = [
     reason: 'Answered with 501.',
     until: 4,
     expects: (recorded, testCase) => {
-      const asked = /"classification": ?[1-9]\d*[,}]/.test(requestText(testCase)) && !errorOf(recorded)?.startsWith("Output can't set both");
+      const asked =
+        /"classification": ?[1-9]\d*[,}]/.test(requestText(testCase)) &&
+        !errorOf(recorded)?.startsWith("Output can't set both");
       return !asked ? undefined : errorAnswer(501, 'classification is not supported by this version of TSTriton');
     },
   },
@@ -163,14 +190,17 @@ export const HTTP_COMING_RULES: readonly HttpRule[] = [
     name: 'labels are not there yet',
     reason: 'They are for classification.',
     until: 4,
-    expects: (recorded) => withText(recorded, (text) => text.replaceAll(/"label_filename":"[^"]+"/g, '"label_filename":""')),
+    expects: (recorded) =>
+      withText(recorded, (text) => text.replaceAll(/"label_filename":"[^"]+"/g, '"label_filename":""')),
   },
   {
     name: 'decoupled models are not there yet',
     reason: '`bind` refuses them, so that the server knows no such model.',
     until: 6,
     expects: (recorded, testCase) =>
-      DECOUPLED.includes(testCase.model ?? '') && isRouted(recorded) && !/\/(generate(_stream)?|trace\/setting)$/.test(testCase.request.path)
+      DECOUPLED.includes(testCase.model ?? '') &&
+      isRouted(recorded) &&
+      !/\/(generate(_stream)?|trace\/setting)$/.test(testCase.request.path)
         ? unknownModel(testCase.model!, testCase)
         : changeStatistics(recorded, (models) => models.filter(({ name }) => !DECOUPLED.includes(name))),
   },
@@ -179,8 +209,10 @@ export const HTTP_COMING_RULES: readonly HttpRule[] = [
     reason: '`bind` refuses `responseCache`; every request is executed.',
     until: 5,
     expects: (recorded) =>
-      changeStatistics(recorded, withoutCache) ?? withText(recorded, (text) => text.replace(',"response_cache":{"enable":true}', '')),
-    allows: (ours, recorded, testCase) => testCase.model === 'cached' && isInfer(testCase) && sameButForNumbers(ours, recorded),
+      changeStatistics(recorded, withoutCache) ??
+      withText(recorded, (text) => text.replace(',"response_cache":{"enable":true}', '')),
+    allows: (ours, recorded, testCase) =>
+      testCase.model === 'cached' && isInfer(testCase) && sameButForNumbers(ours, recorded),
   },
 ];
 

@@ -30,7 +30,11 @@ export function bindHttpModels(triton: Triton): void {
   triton.bind({
     modelName: 'text',
     inferFunc: batch(({ text_input }) => ({
-      text_output: new Tensor('string', text_input.data.map((text) => text.toUpperCase()), text_input.shape),
+      text_output: new Tensor(
+        'string',
+        text_input.data.map((text) => text.toUpperCase()),
+        text_input.shape,
+      ),
     })),
     inputs: { text_input: { dtype: 'string', shape: [1] } },
     outputs: { text_output: { dtype: 'string', shape: [1] } },
@@ -104,8 +108,16 @@ function bindClassify(triton: Triton): void {
       return {
         scores: x,
         plain: new Tensor('float32', negative, x.shape),
-        ints: new Tensor('int64', BigInt64Array.from(x.data, (value) => BigInt(Math.round(10 * (Number.isFinite(value) ? value : 0)))), x.shape),
-        flags: new Tensor('bool', Uint8Array.from(x.data, (value) => (value > 0 ? 1 : 0)), x.shape),
+        ints: new Tensor(
+          'int64',
+          BigInt64Array.from(x.data, (value) => BigInt(Math.round(10 * (Number.isFinite(value) ? value : 0)))),
+          x.shape,
+        ),
+        flags: new Tensor(
+          'bool',
+          Uint8Array.from(x.data, (value) => (value > 0 ? 1 : 0)),
+          x.shape,
+        ),
         grid: new Tensor('float32', grid, [x.rowCount, 2, 5]),
       };
     }),
@@ -127,7 +139,9 @@ type Floats = { readonly x: typeof FLOATS };
 function throws(requests: readonly InferenceRequest<Floats>[]): never {
   const lists = requests.map(throwsOne);
   // Some cases spoil the list itself.
-  return (lists.length === 1 && lists[0]?.kind === 'list' ? lists[0].value : lists.map((entry) => entry.value)) as never;
+  return (
+    lists.length === 1 && lists[0]?.kind === 'list' ? lists[0].value : lists.map((entry) => entry.value)
+  ) as never;
 }
 
 interface Thrown {
@@ -188,7 +202,9 @@ function throwsOne({ inputs: { x } }: InferenceRequest<Floats>): Thrown {
 
 /** As Triton's parameters look in JSON: no spaces, in the order given. */
 function parametersText({ parameters }: Pick<InferenceRequest, 'parameters'>): string {
-  return `{${Object.entries(parameters).map(([name, value]) => `${JSON.stringify(name)}:${valueText(value)}`).join(',')}}`;
+  return `{${Object.entries(parameters)
+    .map(([name, value]) => `${JSON.stringify(name)}:${valueText(value)}`)
+    .join(',')}}`;
 }
 
 export function valueText(value: string | boolean | number | bigint): string {

@@ -22,7 +22,10 @@ export function laterInputDisagrees(message: string, names: readonly string[]): 
 
 /** What a Python exception said, without the words around it and the lines of the server's files. */
 export function withoutTraceback(message: string): string {
-  return message.replace(/^Failed to process the request\(s\) for model '[^']*', message: \w+: (.*?) ?\n\nAt:\n[^]*$/, '$1');
+  return message.replace(
+    /^Failed to process the request\(s\) for model '[^']*', message: \w+: (.*?) ?\n\nAt:\n[^]*$/,
+    '$1',
+  );
 }
 
 /** Text of a refused batch of no rows. */

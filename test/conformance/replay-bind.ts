@@ -17,7 +17,11 @@ type NamedCase = BindCase & { readonly name: string };
 export type BindRule = Rule<NamedCase, BindAnswer>;
 
 /** Binds all cases, runs the server, and asks it; `triton` is running afterwards. */
-export async function replayBind(cases: readonly BindCase[], triton: Triton, rules: readonly BindRule[]): Promise<Replay> {
+export async function replayBind(
+  cases: readonly BindCase[],
+  triton: Triton,
+  rules: readonly BindRule[],
+): Promise<Replay> {
   const verdict = new Verdict<NamedCase, BindAnswer>(rules, differencesOf);
   const refusals = new Map(cases.map((testCase) => [testCase, refusalOf(testCase, triton)]));
   await triton.run();
@@ -42,7 +46,8 @@ function refusalOf(testCase: BindCase, triton: Triton): ErrorCode | undefined {
   } catch (error) {
     const { model_name: name } = testCase.bind;
     if (!TritonError.is(error)) throw new Error(`bind of ${name} threw ${String(error)}`, { cause: error });
-    if (!error.message.includes(`model '${name}'`)) throw new Error(`bind of ${name} does not name it: ${error.message}`);
+    if (!error.message.includes(`model '${name}'`))
+      throw new Error(`bind of ${name} does not name it: ${error.message}`);
     return error.code;
   }
 }
@@ -63,7 +68,9 @@ function differencesOf(ours: BindAnswer, expected: BindAnswer): string[] {
     const describe = ({ refused }: BindAnswer) => (refused === undefined ? 'served' : `refused with ${refused}`);
     return [`expected ${describe(expected)}, got ${describe(ours)}`];
   }
-  return (['config', 'metadata'] as const).flatMap((part) => memberDifferences(part, ours[part] ?? {}, expected[part] ?? {}));
+  return (['config', 'metadata'] as const).flatMap((part) =>
+    memberDifferences(part, ours[part] ?? {}, expected[part] ?? {}),
+  );
 }
 
 function memberDifferences(part: string, ours: JsonRecord, expected: JsonRecord): string[] {

@@ -21,7 +21,13 @@ export type HttpRule = Rule<HttpCase, HttpAnswer>;
 /** How long a request may take; all of the recorded ones are answered within milliseconds. */
 const ANSWER_LIMIT_MS = 3_000;
 
-const SILENT = { status: undefined, contentType: undefined, jsonLength: undefined, framing: undefined, body: Buffer.alloc(0) };
+const SILENT = {
+  status: undefined,
+  contentType: undefined,
+  jsonLength: undefined,
+  framing: undefined,
+  body: Buffer.alloc(0),
+};
 
 /** Sends the cases in order; `portOf` names the server that stands for the recorded one. */
 export async function replayHttp(
@@ -38,15 +44,20 @@ export async function replayHttp(
 }
 
 export function requestBytes({ request }: HttpCase): Buffer {
-  const head = [`${request.method} ${request.path} HTTP/1.1`, ...request.headers.map(([name, value]) => `${name}: ${value}`)];
-  const body = request.body_base64 === undefined ? Buffer.from(request.body ?? '') : Buffer.from(request.body_base64, 'base64');
+  const head = [
+    `${request.method} ${request.path} HTTP/1.1`,
+    ...request.headers.map(([name, value]) => `${name}: ${value}`),
+  ];
+  const body =
+    request.body_base64 === undefined ? Buffer.from(request.body ?? '') : Buffer.from(request.body_base64, 'base64');
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`, 'latin1'), body]);
 }
 
 export function recordedAnswer({ response }: HttpCase): HttpAnswer {
   if (response.status === undefined) return { ...SILENT, end: response.timeout === true ? 'timeout' : 'closed' };
   const headers = new Map((response.headers ?? []).map(([name, value]) => [name.toLowerCase(), value]));
-  const body = response.body_base64 === undefined ? Buffer.from(response.body ?? '') : Buffer.from(response.body_base64, 'base64');
+  const body =
+    response.body_base64 === undefined ? Buffer.from(response.body ?? '') : Buffer.from(response.body_base64, 'base64');
   return answerOf(response.status, headers, body);
 }
 
@@ -79,7 +90,9 @@ function exchange(request: Buffer, method: string, port: number): Promise<HttpAn
     });
     // A server that closes before it has read everything resets the connection: not an error of ours.
     socket.on('error', () => undefined);
-    socket.on('close', () => settle(parseAnswer(Buffer.concat(received), method === 'HEAD', true) ?? { ...SILENT, end: 'closed' }));
+    socket.on('close', () =>
+      settle(parseAnswer(Buffer.concat(received), method === 'HEAD', true) ?? { ...SILENT, end: 'closed' }),
+    );
     socket.write(request);
   });
 }
@@ -90,7 +103,9 @@ function parseAnswer(bytes: Buffer, noBody: boolean, ended: boolean): HttpAnswer
   if (headEnd < 0) return undefined;
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
   const status = Number(statusLine.split(' ')[1]);
-  const headers = new Map(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+  const headers = new Map(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  );
   const rest = bytes.subarray(headEnd + 4);
   if (noBody) return answerOf(status, headers, Buffer.alloc(0));
   const length = headers.get('content-length');
@@ -104,7 +119,7 @@ function parseAnswer(bytes: Buffer, noBody: boolean, ended: boolean): HttpAnswer
 
 function readChunks(bytes: Buffer): Buffer | undefined {
   const chunks: Buffer[] = [];
-  for (let offset = 0; ; ) {
+  for (let offset = 0; ;) {
     const lineEnd = bytes.indexOf('\r\n', offset);
     if (lineEnd < 0) return undefined;
     const size = Number.parseInt(bytes.toString('latin1', offset, lineEnd), 16);
@@ -129,7 +144,8 @@ function differencesOf(ours: HttpAnswer, expected: HttpAnswer): string[] {
   if (ours.end !== expected.end) return [`expected ${describe(expected)}\n    got ${describe(ours)}`];
   const differences: string[] = [];
   for (const member of ['status', 'contentType', 'jsonLength', 'framing'] as const) {
-    if (ours[member] !== expected[member]) differences.push(`${member}: expected ${expected[member]}, got ${ours[member]}`);
+    if (ours[member] !== expected[member])
+      differences.push(`${member}: expected ${expected[member]}, got ${ours[member]}`);
   }
   if (!ours.body.equals(expected.body)) differences.push(...bodyDifference(ours, expected));
   return differences;

@@ -77,13 +77,20 @@ export class Verdict<Case extends { readonly name: string }, Answer> {
       cases: this.#cases,
       identical: this.#identical,
       failures: this.#failures,
-      rules: this.#rules.map(({ name, reason, until }) => ({ name, reason, until, cases: this.#counts.get(name) ?? 0 })),
+      rules: this.#rules.map(({ name, reason, until }) => ({
+        name,
+        reason,
+        until,
+        cases: this.#counts.get(name) ?? 0,
+      })),
     };
   }
 }
 
 /** The first failures, one below the other: short enough to read, empty when there are none. */
-export function summarize({ cases, failures }: Replay): string {
+export function summarize(replay: Replay | undefined): string {
+  if (replay === undefined) return 'not replayed';
+  const { cases, failures } = replay;
   const shown = 20;
   if (failures.length === 0) return '';
   const rest = failures.length > shown ? `\n… and ${failures.length - shown} more` : '';

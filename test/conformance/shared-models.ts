@@ -48,7 +48,9 @@ export function bindNobatch(triton: Triton): void {
   triton.bind({
     modelName: 'nobatch',
     inferFunc: (requests) =>
-      requests.map(({ inputs: { m } }) => ({ sum: BigInt64Array.of(m.data.reduce((sum, value) => sum + BigInt(value), 0n)) })),
+      requests.map(({ inputs: { m } }) => ({
+        sum: BigInt64Array.of(m.data.reduce((sum, value) => sum + BigInt(value), 0n)),
+      })),
     inputs: { m: { dtype: 'int32', shape: [2, -1] } },
     outputs: { sum: { dtype: 'int64', shape: [1] } },
     config: { batching: false },
@@ -59,7 +61,9 @@ export function bindOptional(triton: Triton): void {
   triton.bind({
     modelName: 'optional',
     inferFunc: (requests) =>
-      requests.map(({ inputs: { x, y } }) => ({ z: y === undefined ? x : broadcast(x, y, (left, right) => left + right) })),
+      requests.map(({ inputs: { x, y } }) => ({
+        z: y === undefined ? x : broadcast(x, y, (left, right) => left + right),
+      })),
     inputs: { x: { dtype: 'float32', shape: [-1] }, y: { dtype: 'float32', shape: [-1], optional: true } },
     outputs: { z: { dtype: 'float32', shape: [-1] } },
     config: { maxBatchSize: 4, batcher: null },
@@ -67,11 +71,18 @@ export function bindOptional(triton: Triton): void {
 }
 
 /** numpy's rule for matrices of as many rows: a row of one element goes with every element of the other's row. */
-function broadcast(a: Tensor<'float32'>, b: Tensor<'float32'>, op: (x: number, y: number) => number): Tensor<'float32'> {
+function broadcast(
+  a: Tensor<'float32'>,
+  b: Tensor<'float32'>,
+  op: (x: number, y: number) => number,
+): Tensor<'float32'> {
   const [rows = 0, widthA = 0] = a.shape;
   const [, widthB = 0] = b.shape;
   if (widthA !== widthB && widthA !== 1 && widthB !== 1) {
-    throw new TritonError('INTERNAL', `operands could not be broadcast together with shapes (${rows},${widthA}) (${rows},${widthB})`);
+    throw new TritonError(
+      'INTERNAL',
+      `operands could not be broadcast together with shapes (${rows},${widthA}) (${rows},${widthB})`,
+    );
   }
   const width = widthA === 1 ? widthB : widthA;
   const data = new Float32Array(rows * width);

@@ -58,7 +58,7 @@ describe('code in the documents', () => {
     rmSync(OUT, { recursive: true, force: true });
     mkdirSync(OUT, { recursive: true });
     for (const { name, code } of blocks) writeFileSync(join(OUT, `${name}.ts`), `${code}\nexport {};\n`);
-    const options = { extends: '../../tsconfig.json', compilerOptions: { noEmit: false, rootDir: '.', outDir: '.', allowJs: false, checkJs: false }, include: ['*.ts'] };
+    const options = { extends: '../../tsconfig.json', compilerOptions: { noEmit: false, rootDir: '.', outDir: '.', allowJs: false, checkJs: false }, include: ['*.ts'], exclude: [] };
     writeFileSync(join(OUT, 'tsconfig.json'), JSON.stringify(options));
     const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
     const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', OUT], { encoding: 'utf8' });

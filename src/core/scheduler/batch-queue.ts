@@ -174,7 +174,6 @@ export class BatchQueue<R extends QueuedRequest> {
     let oldest = Infinity;
     // The cut at the best preferred size so far, or before the first request that passes the largest one.
     let best = 0;
-    let bestRows = 0;
     let closed: 'full' | 'shape' | undefined;
 
     scan: for (const { lists } of this.#levels) {
@@ -185,10 +184,7 @@ export class BatchQueue<R extends QueuedRequest> {
           if (first === undefined) {
             first = request;
           } else {
-            if (best === 0 && grown > this.#largestPreferred) {
-              best = count;
-              bestRows = rows;
-            }
+            if (best === 0 && grown > this.#largestPreferred) best = count;
             if (grown > this.#maxRows) closed = 'full';
             else {
               const compatibility = this.#compare(first, request);
@@ -200,10 +196,7 @@ export class BatchQueue<R extends QueuedRequest> {
           count++;
           rows = grown;
           if (entry.enqueuedAt < oldest) oldest = entry.enqueuedAt;
-          if (this.#preferred.has(rows)) {
-            best = count;
-            bestRows = rows;
-          }
+          if (this.#preferred.has(rows)) best = count;
           if (rows >= this.#maxRows) {
             closed = 'full';
             break scan;
@@ -214,11 +207,11 @@ export class BatchQueue<R extends QueuedRequest> {
 
     // The same sum as `until` below, so that the answer at that very moment is not to wait again.
     const delayPassed = this.#delay !== 0 && now >= oldest + this.#delay;
-    if (best !== 0 && !delayPassed) return this.#take(best, bestRows >= this.#maxRows ? 'full' : 'preferred');
+    if (best !== 0 && !delayPassed) return this.#take(best, best === count && closed ? closed : 'preferred');
     if (closed !== undefined) return this.#take(count, closed);
+    if (delayPassed) return this.#take(count, 'delay');
     if (rows >= this.#largestPreferred) return this.#take(count, 'preferred');
     if (this.#delay === 0) return this.#take(count, 'idle');
-    if (delayPassed) return this.#take(count, 'delay');
     return { kind: 'wait', until: Math.min(oldest + this.#delay, this.nextExpiry()) };
   }
 

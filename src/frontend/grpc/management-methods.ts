@@ -15,9 +15,13 @@ import {
   ServerMetadataResponseSchema,
   ServerReadyResponseSchema,
 } from '../../protocol/grpc/generated/grpc_service_pb.js';
-import { HealthCheckResponse_ServingStatus, HealthCheckResponseSchema } from '../../protocol/grpc/generated/health_pb.js';
+import {
+  HealthCheckResponse_ServingStatus,
+  HealthCheckResponseSchema,
+} from '../../protocol/grpc/generated/health_pb.js';
 import { frameMessage } from '../../protocol/grpc/message-frame.js';
 import { modelConfigMessage } from '../../protocol/grpc/model-config-message.js';
+import { BACKEND } from '../../protocol/model-config-json.js';
 import type { ServedCore } from './served-core.js';
 import type { UnaryMethod } from './unary-call.js';
 
@@ -32,7 +36,9 @@ export function managementMethods(server: ServedCore): Readonly<Record<string, U
       refuseWhenExiting(server);
       return { ready: server.isReady() };
     }),
-    ModelReady: method(ModelReadyResponseSchema, ({ name, version }) => ({ ready: server.isModelReady(name, version) })),
+    ModelReady: method(ModelReadyResponseSchema, ({ name, version }) => ({
+      ready: server.isModelReady(name, version),
+    })),
     ServerMetadata: method(ServerMetadataResponseSchema, () => ({
       name: server.name,
       version: server.version,
@@ -40,7 +46,6 @@ export function managementMethods(server: ServedCore): Readonly<Record<string, U
     })),
     ModelMetadata: method(ModelMetadataResponseSchema, ({ name, version }) => {
       const { config, versions } = server.modelMetadata(name, version);
-      const { platform, backend } = modelConfigMessage(config);
       const describe = ({ name: tensor, datatype, shape }: CompleteTensorSpec) => ({
         name: tensor,
         datatype,
@@ -49,7 +54,7 @@ export function managementMethods(server: ServedCore): Readonly<Record<string, U
       return {
         name: config.name,
         versions: [...versions],
-        platform: platform || backend,
+        platform: BACKEND,
         inputs: config.inputs.map(describe),
         outputs: config.outputs.map(describe),
       };
@@ -62,7 +67,9 @@ export function managementMethods(server: ServedCore): Readonly<Record<string, U
     })),
     // Of grpc.health.v1. The service asked about does not matter: the server is ready as a whole or not.
     Check: method(HealthCheckResponseSchema, () => ({
-      status: server.isReady() ? HealthCheckResponse_ServingStatus.SERVING : HealthCheckResponse_ServingStatus.NOT_SERVING,
+      status: server.isReady()
+        ? HealthCheckResponse_ServingStatus.SERVING
+        : HealthCheckResponse_ServingStatus.NOT_SERVING,
     })),
   };
 }

@@ -56,13 +56,19 @@ export class NodeHttp2Transport implements GrpcTransport {
     this.#server.on('session', (session) => this.#addSession(session));
     this.#server.on('stream', (stream, headers) => this.#startCall(stream, headers));
     // Not HTTP/2, a broken frame, a connection reset: the connection ends, its calls learn of it through their streams.
-    this.#server.on('sessionError', (error: Error) => this.#logger.verbose(1, `gRPC connection failed: ${error.message}`));
+    this.#server.on('sessionError', (error: Error) =>
+      this.#logger.verbose(1, `gRPC connection failed: ${error.message}`),
+    );
   }
 
   listen(address: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       const onError = (error: Error) =>
-        reject(new TritonError('UNAVAILABLE', `gRPC cannot listen at ${address}:${port}: ${error.message}`, { cause: error }));
+        reject(
+          new TritonError('UNAVAILABLE', `gRPC cannot listen at ${address}:${port}: ${error.message}`, {
+            cause: error,
+          }),
+        );
       this.#server.once('error', onError);
       this.#server.listen(port, address, () => {
         this.#server.off('error', onError);

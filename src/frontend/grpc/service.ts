@@ -16,7 +16,8 @@ export function servedMethods(server: ServedCore): ReadonlyMap<string, UnaryMeth
     ModelInfer: modelInferMethod(server),
   };
   for (const service of [GRPCInferenceService, Health]) {
-    for (const { name } of service.methods) methods.set(`/${service.typeName}/${name}`, served[name] ?? notSupported(name));
+    for (const { name } of service.methods)
+      methods.set(`/${service.typeName}/${name}`, served[name] ?? notSupported(name));
   }
   return methods;
 }

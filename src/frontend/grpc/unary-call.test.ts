@@ -39,7 +39,7 @@ const echo: UnaryMethod = {
 /** A method that keeps its request waiting. */
 function waiting() {
   const started: { readonly message: string; readonly answer: UnaryAnswer }[] = [];
-  const cancel = vi.fn();
+  const cancel = vi.fn<() => void>();
   const method: UnaryMethod = {
     waits: true,
     serve(message, answer) {

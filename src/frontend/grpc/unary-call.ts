@@ -62,7 +62,10 @@ export class UnaryCall implements CallListener, UnaryAnswer {
     }
     const earlier = this.#serving || this.#message !== undefined ? 1 : 0;
     if (earlier + messages.length > 1) {
-      return this.#abort(GRPC_STATUS.INTERNAL, `expected one request message in a call of ${this.#call.path}, got more`);
+      return this.#abort(
+        GRPC_STATUS.INTERNAL,
+        `expected one request message in a call of ${this.#call.path}, got more`,
+      );
     }
     this.#message ??= messages[0];
     if (this.#message !== undefined && !this.#serving && idle) this.#serve(this.#message);
@@ -119,7 +122,10 @@ export class UnaryCall implements CallListener, UnaryAnswer {
   #startDeadline(timeout: string): void {
     const milliseconds = parseGrpcTimeout(timeout);
     if (milliseconds === undefined) {
-      this.#abort(GRPC_STATUS.INTERNAL, `malformed grpc-timeout '${timeout}', expected digits and one of H, M, S, m, u, n`);
+      this.#abort(
+        GRPC_STATUS.INTERNAL,
+        `malformed grpc-timeout '${timeout}', expected digits and one of H, M, S, m, u, n`,
+      );
       return;
     }
     this.#deadline = performance.now() + milliseconds;

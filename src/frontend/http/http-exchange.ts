@@ -14,8 +14,6 @@ export class HttpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly connection: HttpConnection;
-  /** The request's body is still coming, and the answer waits for it. */
-  receiving = false;
   answered = false;
 
   constructor(request: IncomingMessage, response: ServerResponse, connection: HttpConnection) {

@@ -31,7 +31,13 @@ export class HttpFrontend implements Frontend {
   constructor({ server, address, port, logger, maxInputSize = DEFAULT_MAX_INPUT_SIZE }: HttpFrontendOptions) {
     this.#server = server;
     this.#maxInputSize = maxInputSize;
-    this.#listener = new HttpListener({ name: 'HTTPService', address, port, logger, onRequest: (exchange) => this.#answer(exchange) });
+    this.#listener = new HttpListener({
+      name: 'HTTPService',
+      address,
+      port,
+      logger,
+      onRequest: (exchange) => this.#answer(exchange),
+    });
   }
 
   start(): Promise<number> {

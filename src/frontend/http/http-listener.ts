@@ -106,7 +106,9 @@ export class HttpListener implements Frontend {
   #fail(exchange: HttpExchange, thrown: unknown): void {
     const error = TritonError.from(thrown);
     if (!TritonError.is(thrown)) {
-      this.#options.logger.error(`${this.#options.name}: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : error.message}`);
+      this.#options.logger.error(
+        `${this.#options.name}: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : error.message}`,
+      );
     }
     if (!exchange.answered) exchange.answerError(error);
   }
@@ -120,14 +122,16 @@ export class HttpListener implements Frontend {
     }
     const { newest } = connection;
     const [status, reason] = REFUSALS[error.code ?? ''] ?? REFUSALS.malformed!;
-    const body = JSON.stringify({ error: reason === 'Bad Request' ? `malformed HTTP request: ${error.message}` : reason });
+    const body = JSON.stringify({
+      error: reason === 'Bad Request' ? `malformed HTTP request: ${error.message}` : reason,
+    });
     if (newest === undefined || newest.response.writableFinished) {
       const head = `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`;
       socket.end(head + body, () => socket.destroy());
       return;
     }
     connection.closeWhenAnswered();
-    if (newest.receiving && !newest.answered) newest.answerBody(status, 'application/json', Buffer.from(body));
+    if (!newest.answered && !newest.request.complete) newest.answerBody(status, 'application/json', Buffer.from(body));
   }
 }
 

@@ -28,12 +28,16 @@ export function handleInfer(exchange: HttpExchange, route: Route, { server, maxI
   }
   const encoding = exchange.request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
-    exchange.answerError(new TritonError('UNSUPPORTED', 'Unsupported compression type'), ['Accept-Encoding', 'identity']);
+    exchange.answerError(new TritonError('UNSUPPORTED', 'Unsupported compression type'), [
+      'Accept-Encoding',
+      'identity',
+    ]);
     return;
   }
   const headerLength = headerLengthOf(exchange);
   const length = declaredLength(exchange);
-  if (length !== undefined && length <= MAX_BODY_BYTES) checkJsonSize(parseHeaderLength(headerLength, length), maxInputSize);
+  if (length !== undefined && length <= MAX_BODY_BYTES)
+    checkJsonSize(parseHeaderLength(headerLength, length), maxInputSize);
   // Of a chunked body without binary data everything is JSON.
   const limit = length === undefined && headerLength === undefined ? maxInputSize : MAX_BODY_BYTES;
   receiveBody(exchange, limit, {
@@ -59,9 +63,18 @@ interface ReceivedRequest {
   readonly maxInputSize: number;
 }
 
-function run(exchange: HttpExchange, { server, config, version, body, headerLength, maxInputSize }: ReceivedRequest): void {
+function run(
+  exchange: HttpExchange,
+  { server, config, version, body, headerLength, maxInputSize }: ReceivedRequest,
+): void {
   try {
-    const { request, binaryOutputs } = decodeInferRequest({ config, modelVersion: version, body, headerLength, maxInputSize });
+    const { request, binaryOutputs } = decodeInferRequest({
+      config,
+      modelVersion: version,
+      body,
+      headerLength,
+      maxInputSize,
+    });
     const sink = new HttpResponseSink(exchange, binaryOutputs);
     sink.started(server.infer(request, sink));
   } catch (error) {

@@ -33,11 +33,9 @@ export function receiveBody(exchange: HttpExchange, limit: number, receiver: Bod
   let whole: Buffer | undefined;
   const pieces: Buffer[] = [];
   let size = 0;
-  exchange.receiving = true;
   const refuse = (error: TritonError) => {
     request.off('data', onData).off('end', onEnd).resume();
     pieces.length = 0;
-    exchange.receiving = false;
     receiver.refused(error);
   };
   const onData = (piece: Buffer) => {
@@ -59,12 +57,18 @@ export function receiveBody(exchange: HttpExchange, limit: number, receiver: Bod
     }
   };
   const onEnd = () => {
-    exchange.receiving = false;
-    receiver.received(whole ?? (pieces.length === 1 ? pieces[0]! : pieces.length === 0 ? EMPTY : Buffer.concat(pieces, size)));
+    // What came after the body may have spoilt the connection before this event.
+    if (exchange.answered) return;
+    receiver.received(
+      whole ?? (pieces.length === 1 ? pieces[0]! : pieces.length === 0 ? EMPTY : Buffer.concat(pieces, size)),
+    );
   };
   request.on('data', onData).on('end', onEnd);
 }
 
 function tooLarge(size: string, limit: number): TritonError {
-  return new TritonError('INVALID_ARG', `request size of ${size} bytes exceeds the maximum allowed input size of ${limit} bytes`);
+  return new TritonError(
+    'INVALID_ARG',
+    `request size of ${size} bytes exceeds the maximum allowed input size of ${limit} bytes`,
+  );
 }

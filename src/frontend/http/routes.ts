@@ -38,15 +38,16 @@ const EXACT: ReadonlyMap<string, Route> = new Map([
   ['/v2/trace/setting', serverRoute('trace', GET_OR_POST)],
 ]);
 
-const MODEL_ACTIONS: ReadonlyMap<string, { readonly endpoint: Endpoint; readonly methods: readonly string[] }> = new Map([
-  ['', { endpoint: 'model metadata', methods: GET }],
-  ['infer', { endpoint: 'infer', methods: POST }],
-  ['generate', { endpoint: 'generate', methods: POST }],
-  ['generate_stream', { endpoint: 'generate', methods: POST }],
-  ['ready', { endpoint: 'model ready', methods: GET }],
-  ['config', { endpoint: 'model config', methods: GET }],
-  ['stats', { endpoint: 'statistics', methods: GET }],
-]);
+const MODEL_ACTIONS: ReadonlyMap<string, { readonly endpoint: Endpoint; readonly methods: readonly string[] }> =
+  new Map([
+    ['', { endpoint: 'model metadata', methods: GET }],
+    ['infer', { endpoint: 'infer', methods: POST }],
+    ['generate', { endpoint: 'generate', methods: POST }],
+    ['generate_stream', { endpoint: 'generate', methods: POST }],
+    ['ready', { endpoint: 'model ready', methods: GET }],
+    ['config', { endpoint: 'model config', methods: GET }],
+    ['stats', { endpoint: 'statistics', methods: GET }],
+  ]);
 
 const MODELS = '/v2/models/';
 const VERSIONS = 'versions/';
@@ -94,7 +95,8 @@ function matchModelRoute(path: string): Route | undefined {
     action = action.slice(versionEnd + 1);
   }
   if (action === '') return undefined;
-  if (action === 'trace/setting') return version === '' ? { endpoint: 'trace', methods: GET_OR_POST, model, version } : undefined;
+  if (action === 'trace/setting')
+    return version === '' ? { endpoint: 'trace', methods: GET_OR_POST, model, version } : undefined;
   const found = MODEL_ACTIONS.get(action);
   return found === undefined ? undefined : { endpoint: found.endpoint, methods: found.methods, model, version };
 }

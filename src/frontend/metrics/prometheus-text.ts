@@ -81,11 +81,15 @@ const FAMILIES: readonly Family[] = [
 /** Families without series are left out, as Triton does. */
 export function prometheusText(models: readonly ModelReport[]): string {
   if (models.length === 0) return '';
-  return familyText(SUCCESS, models) + failureText(models) + FAMILIES.map((family) => familyText(family, models)).join('');
+  return (
+    familyText(SUCCESS, models) + failureText(models) + FAMILIES.map((family) => familyText(family, models)).join('')
+  );
 }
 
 function familyText({ name, type, help, value }: Family, models: readonly ModelReport[]): string {
-  const series = models.map(({ name: model, version, statistics }) => `${name}{${labels({ model, version })}} ${value(statistics)}\n`);
+  const series = models.map(
+    ({ name: model, version, statistics }) => `${name}{${labels({ model, version })}} ${value(statistics)}\n`,
+  );
   return header(name, type, help) + series.join('');
 }
 

@@ -198,7 +198,8 @@ class RequestMessage {
   // As nearly always: a raw entry for each input. Further entries are passed over, as Triton does.
   #takeRaw(): void {
     const inputs = this.#inputs;
-    for (let i = 0; i < inputs.length; i++) inputs[i]!.bytes = reader.bytes.subarray(this.#raw[2 * i], this.#raw[2 * i + 1]);
+    for (let i = 0; i < inputs.length; i++)
+      inputs[i]!.bytes = reader.bytes.subarray(this.#raw[2 * i], this.#raw[2 * i + 1]);
   }
 
   #takeData(): void {

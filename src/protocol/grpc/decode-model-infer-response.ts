@@ -115,7 +115,10 @@ function toTensor({ name, datatype, shape, contents }: OutputMessage, raw: Uint8
   }
   if (raw !== undefined) return { name, datatype, shape, bytes: raw };
   if (contents === undefined) {
-    throw new TritonError('INTERNAL', `output '${name}' of the response has no data: expected an entry of raw_output_contents`);
+    throw new TritonError(
+      'INTERNAL',
+      `output '${name}' of the response has no data: expected an entry of raw_output_contents`,
+    );
   }
   try {
     return { name, datatype, shape, bytes: contents.toRaw(reader, datatype, () => `output tensor '${name}'`) };

@@ -64,8 +64,13 @@ function readValue(reader: WireReader, before: ParameterValue): ParameterValue {
 }
 
 /** Adds a parameter to a plain object, whatever its name is. */
-export function setParameter(target: Record<string, Parameters[string]>, name: string, value: Parameters[string]): void {
-  if (name === '__proto__') Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+export function setParameter(
+  target: Record<string, Parameters[string]>,
+  name: string,
+  value: Parameters[string],
+): void {
+  if (name === '__proto__')
+    Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
   else target[name] = value;
 }
 
@@ -85,7 +90,8 @@ export function parameterBound(name: string): number {
 
 /** Writes parameters as map entries under `tag`, which takes one byte. */
 export function writeParameters(writer: WireWriter, tag: number, parameters: Parameters): void {
-  for (const [name, value] of Object.entries(parameters)) writeParameter(writer, tag, name, toParameterValue(name, value));
+  for (const [name, value] of Object.entries(parameters))
+    writeParameter(writer, tag, name, toParameterValue(name, value));
 }
 
 /** Writes one map entry. */
@@ -131,12 +137,17 @@ function toParameterValue(name: string, value: Parameters[string]): ParameterVal
     case 'boolean':
       return { kind: 'bool', value };
     case 'number':
-      return Number.isSafeInteger(value) && !Object.is(value, -0) ? { kind: 'int64', value } : { kind: 'double', value };
+      return Number.isSafeInteger(value) && !Object.is(value, -0)
+        ? { kind: 'int64', value }
+        : { kind: 'double', value };
     case 'bigint':
       if (value >= MIN_INT64 && value <= MAX_INT64) return { kind: 'int64', value };
       if (value >= 0n && value <= MAX_UINT64) return { kind: 'uint64', value };
       throw new TritonError('INVALID_ARG', `parameter '${name}' is ${value}, expected an integer of 64 bits`);
     default:
-      throw new TritonError('INVALID_ARG', `parameter '${name}' is of type ${typeof value}, expected a string, boolean, number or bigint`);
+      throw new TritonError(
+        'INVALID_ARG',
+        `parameter '${name}' is of type ${typeof value}, expected a string, boolean, number or bigint`,
+      );
   }
 }

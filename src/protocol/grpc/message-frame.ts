@@ -19,7 +19,9 @@ export interface FrameFailure {
 export function wholeMessage(chunk: Buffer, maxMessageSize: number): Buffer | undefined {
   if (chunk.length < MESSAGE_PREFIX_BYTES || chunk[0] !== 0) return undefined;
   const length = chunk.length - MESSAGE_PREFIX_BYTES;
-  return chunk.readUInt32BE(1) === length && length <= maxMessageSize ? chunk.subarray(MESSAGE_PREFIX_BYTES) : undefined;
+  return chunk.readUInt32BE(1) === length && length <= maxMessageSize
+    ? chunk.subarray(MESSAGE_PREFIX_BYTES)
+    : undefined;
 }
 
 /** A message with its prefix. */

@@ -11,7 +11,11 @@ import { decodeModelInferRequest } from './decode-model-infer-request.js';
 import { decodeModelInferResponse } from './decode-model-infer-response.js';
 import { encodeModelInferRequest } from './encode-model-infer-request.js';
 import { encodeModelInferResponse } from './encode-model-infer-response.js';
-import { InferParameterSchema, ModelInferRequestSchema, ModelInferResponseSchema } from './generated/grpc_service_pb.js';
+import {
+  InferParameterSchema,
+  ModelInferRequestSchema,
+  ModelInferResponseSchema,
+} from './generated/grpc_service_pb.js';
 
 const DATATYPES = Object.keys(DATATYPE_BYTE_SIZE) as Datatype[];
 
@@ -92,7 +96,9 @@ describe('ModelInferRequest', () => {
         const generated = fromBinary(ModelInferRequestSchema, bytes);
         expect(generated.$unknown).toBeUndefined();
         expect(generated.inputs.map((input) => input.name)).toEqual(given.inputs.map((input) => input.name));
-        expect(generated.inputs.map((input) => input.shape.map(Number))).toEqual(given.inputs.map((input) => input.shape));
+        expect(generated.inputs.map((input) => input.shape.map(Number))).toEqual(
+          given.inputs.map((input) => input.shape),
+        );
         expect(generated.outputs.map((output) => output.name)).toEqual(given.outputs);
         // What the generated codec writes again is the same request to ours.
         const again = decodeModelInferRequest(toBinary(ModelInferRequestSchema, generated));
@@ -104,20 +110,26 @@ describe('ModelInferRequest', () => {
 
   it('is a message or a TritonError, whatever the bytes are', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => expectMessageOrError(() => decodeModelInferRequest(bytes))),
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        expect(isMessageOrError(() => decodeModelInferRequest(bytes))).toBe(true);
+      }),
       { numRuns: 2000 },
     );
   });
 
   it('is a message or a TritonError, however a good one is spoilt', () => {
-    const spoilt = fc.tuple(request, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 }), fc.nat(20));
+    const spoilt = fc.tuple(
+      request,
+      fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 }),
+      fc.nat(20),
+    );
     fc.assert(
       fc.property(spoilt, ([given, changes, cut]) => {
         const bytes = Buffer.from(messageOf(encodeModelInferRequest({ ...given, inputs: given.inputs.slice(0, 2) })));
         for (const [at, value] of changes) if (bytes.length > 0) bytes[at % bytes.length] = value;
         const message = bytes.subarray(0, Math.max(0, bytes.length - cut));
-        expectMessageOrError(() => decodeModelInferRequest(message));
-        expectMessageOrError(() => decodeModelInferResponse(message));
+        expect(isMessageOrError(() => decodeModelInferRequest(message))).toBe(true);
+        expect(isMessageOrError(() => decodeModelInferResponse(message))).toBe(true);
       }),
       { numRuns: 1000 },
     );
@@ -137,16 +149,17 @@ describe('ModelInferResponse', () => {
 
   it('is written exactly as the generated codec writes it', () => {
     fc.assert(
-      fc.property(response, (given) => {
-        const bytes = messageOf(encodeModelInferResponse(given));
-        const generated = fromBinary(ModelInferResponseSchema, bytes);
-        expect(generated.rawOutputContents).toHaveLength(given.outputs.length);
-        expect(generated.$unknown).toBeUndefined();
-        // Maps in the generated form order integer-like names first.
-        if (given.parameters === undefined && given.outputs.every((output) => output.name !== '')) {
+      // Without parameters: the generated codec orders integer-like names first.
+      fc.property(
+        response.map((given) => ({ ...given, parameters: undefined })),
+        (given) => {
+          const bytes = messageOf(encodeModelInferResponse(given));
+          const generated = fromBinary(ModelInferResponseSchema, bytes);
+          expect(generated.rawOutputContents).toHaveLength(given.outputs.length);
+          expect(generated.$unknown).toBeUndefined();
           expect(Buffer.from(toBinary(ModelInferResponseSchema, generated)).equals(bytes)).toBe(true);
-        }
-      }),
+        },
+      ),
       SHARED,
     );
   });
@@ -157,10 +170,19 @@ describe('ModelInferResponse', () => {
       { name: 'a', datatype: 'BYTES', shape: [0], bytes: new Uint8Array(0) },
       { name: 'b', datatype: 'UINT8', shape: [1 << 20], bytes: large },
     ];
-    const frame = encodeModelInferResponse({ modelName: 'm', modelVersion: '1', id: '', parameters: undefined, outputs });
+    const frame = encodeModelInferResponse({
+      modelName: 'm',
+      modelVersion: '1',
+      id: '',
+      parameters: undefined,
+      outputs,
+    });
     expect(frame.some((chunk) => chunk === large)).toBe(true);
     expect(frame.length).toBe(2);
-    expect(fromBinary(ModelInferResponseSchema, messageOf(frame)).rawOutputContents.map((raw) => raw.length)).toEqual([0, 1 << 20]);
+    expect(fromBinary(ModelInferResponseSchema, messageOf(frame)).rawOutputContents.map((raw) => raw.length)).toEqual([
+      0,
+      1 << 20,
+    ]);
   });
 
   it('writes an unsigned parameter that no int64 holds, and refuses a larger one', () => {
@@ -168,16 +190,26 @@ describe('ModelInferResponse', () => {
     const frame = encodeModelInferResponse({ ...empty, parameters: { big: 2n ** 64n - 1n } });
     expect(decodeModelInferResponse(messageOf(frame)).parameters).toEqual({ big: 2n ** 64n - 1n });
     expect(() => encodeModelInferResponse({ ...empty, parameters: { big: 2n ** 64n } })).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARG', message: "parameter 'big' is 18446744073709551616, expected an integer of 64 bits" }),
+      expect.objectContaining({
+        code: 'INVALID_ARG',
+        message: "parameter 'big' is 18446744073709551616, expected an integer of 64 bits",
+      }),
     );
-    expect(() => encodeModelInferResponse({ ...empty, parameters: { bad: {} as string } })).toThrow("parameter 'bad' is of type object");
+    expect(() => encodeModelInferResponse({ ...empty, parameters: { bad: {} as string } })).toThrow(
+      "parameter 'bad' is of type object",
+    );
   });
 
   it('keeps the kinds of parameters: integers, doubles, minus zero', () => {
     const given = { i: 5, d: 0.5, z: -0, n: NaN };
     const frame = encodeModelInferResponse({ modelName: '', modelVersion: '', id: '', parameters: given, outputs: [] });
     const { parameters: kinds } = fromBinary(ModelInferResponseSchema, messageOf(frame));
-    expect(Object.values(kinds).map((kind) => kind.parameterChoice.case)).toEqual(['int64Param', 'doubleParam', 'doubleParam', 'doubleParam']);
+    expect(Object.values(kinds).map((kind) => kind.parameterChoice.case)).toEqual([
+      'int64Param',
+      'doubleParam',
+      'doubleParam',
+      'doubleParam',
+    ]);
   });
 });
 
@@ -190,12 +222,23 @@ describe('a response of another server', () => {
       { name: 'y', datatype: 'INT16', shape: [2n], contents: { intContents: [1, -1] } },
       { name: 'z', datatype: 'BYTES', shape: [1n], contents: { bytesContents: [Buffer.from('ok')] } },
     ];
-    expect(decode({ outputs }).outputs.map(({ bytes }) => [...bytes])).toEqual([[1, 0, 255, 255], [2, 0, 0, 0, 111, 107]]);
+    expect(decode({ outputs }).outputs.map(({ bytes }) => [...bytes])).toEqual([
+      [1, 0, 255, 255],
+      [2, 0, 0, 0, 111, 107],
+    ]);
   });
 
   it.each([
-    ['no data', { name: 'y', datatype: 'FP32', shape: [1n] }, "output 'y' of the response has no data: expected an entry of raw_output_contents"],
-    ['an unknown datatype', { name: 'y', datatype: 'FLOAT', shape: [1n] }, "output 'y' of the response has unknown datatype 'FLOAT'"],
+    [
+      'no data',
+      { name: 'y', datatype: 'FP32', shape: [1n] },
+      "output 'y' of the response has no data: expected an entry of raw_output_contents",
+    ],
+    [
+      'an unknown datatype',
+      { name: 'y', datatype: 'FLOAT', shape: [1n] },
+      "output 'y' of the response has unknown datatype 'FLOAT'",
+    ],
     [
       'contents of another datatype',
       { name: 'y', datatype: 'FP32', shape: [1n], contents: { intContents: [1] } },
@@ -223,10 +266,17 @@ describe('a response of another server', () => {
   });
 });
 
-function expectMessageOrError(decode: () => unknown): void {
+/** What a decoder throws; undefined when it decodes. */
+function thrownBy(decode: () => unknown): unknown {
   try {
     decode();
+    return undefined;
   } catch (error) {
-    expect(TritonError.is(error)).toBe(true);
+    return error;
   }
+}
+
+function isMessageOrError(decode: () => unknown): boolean {
+  const thrown = thrownBy(decode);
+  return thrown === undefined || TritonError.is(thrown);
 }

@@ -30,7 +30,13 @@ const ALLOWED = {
 } as const;
 
 const cases = Object.entries(ALLOWED).flatMap(([name, [kinds, expected]]) =>
-  Object.entries(KINDS).map(([kind, value]) => ({ name, kind, value, expected, allowed: (kinds as readonly string[]).includes(kind) })),
+  Object.entries(KINDS).map(([kind, value]) => ({
+    name,
+    kind,
+    value,
+    expected,
+    allowed: (kinds as readonly string[]).includes(kind),
+  })),
 );
 
 describe('readRequestParameters', () => {
@@ -39,11 +45,22 @@ describe('readRequestParameters', () => {
   });
 
   it.each(cases.filter(({ allowed }) => !allowed))('refuses $name as $kind', ({ name, value, expected }) => {
-    expect(() => read({ [name]: value })).toThrow(invalid(`invalid value type for '${name}' parameter, expected ${expected}.`));
+    expect(() => read({ [name]: value })).toThrow(
+      invalid(`invalid value type for '${name}' parameter, expected ${expected}.`),
+    );
   });
 
   it('gives custom parameters to the model and keeps those for the server out of them', () => {
-    const read3 = read({ b: bool, i: int64, s: string, d: double, priority: uint64, timeout: int64, sequence_id: string, sequence_start: bool });
+    const read3 = read({
+      b: bool,
+      i: int64,
+      s: string,
+      d: double,
+      priority: uint64,
+      timeout: int64,
+      sequence_id: string,
+      sequence_start: bool,
+    });
     expect(read3).toEqual({ parameters: { b: true, i: 7, s: 'text', d: 2.5 }, priority: 7, timeoutMicroseconds: 7 });
     expect(read({ sequence_end: bool }).parameters).toBeUndefined();
   });
@@ -68,7 +85,9 @@ describe('readRequestParameters', () => {
   });
 
   it('refuses a negative priority', () => {
-    expect(() => read({ priority: { kind: 'int64', value: -7 } })).toThrow(invalid("invalid value for 'priority', expected value >= 0."));
+    expect(() => read({ priority: { kind: 'int64', value: -7 } })).toThrow(
+      invalid("invalid value for 'priority', expected value >= 0."),
+    );
   });
 
   it('reads a negative timeout as a very long one, as Triton does', () => {
@@ -79,7 +98,10 @@ describe('readRequestParameters', () => {
   it('refuses a sequence id of more than 128 bytes', () => {
     expect(() => read({ sequence_id: { kind: 'string', value: 'x'.repeat(128) } })).not.toThrow();
     expect(() => read({ sequence_id: { kind: 'string', value: `${'x'.repeat(127)}ü` } })).toThrow(
-      expect.objectContaining({ code: 'UNSUPPORTED', message: 'string correlation ID cannot be longer than 128 characters' }),
+      expect.objectContaining({
+        code: 'UNSUPPORTED',
+        message: 'string correlation ID cannot be longer than 128 characters',
+      }),
     );
   });
 });
@@ -93,10 +115,22 @@ describe('parameters of tensors', () => {
   });
 
   it.each([
-    [{ shared_memory_region: size }, "invalid value type for 'shared_memory_region' parameter for tensor 'x', expected string_param."],
-    [{ shared_memory_region: string }, "'shared_memory_byte_size' must be specified along with 'shared_memory_region' parameter for tensor 'x'"],
-    [{ shared_memory_offset: size }, "'shared_memory_offset' can not be specified without 'shared_memory_region' parameter for tensor 'x'"],
-    [{ shared_memory_byte_size: size }, "'shared_memory_byte_size' can not be specified without 'shared_memory_region' parameter for tensor 'x'"],
+    [
+      { shared_memory_region: size },
+      "invalid value type for 'shared_memory_region' parameter for tensor 'x', expected string_param.",
+    ],
+    [
+      { shared_memory_region: string },
+      "'shared_memory_byte_size' must be specified along with 'shared_memory_region' parameter for tensor 'x'",
+    ],
+    [
+      { shared_memory_offset: size },
+      "'shared_memory_offset' can not be specified without 'shared_memory_region' parameter for tensor 'x'",
+    ],
+    [
+      { shared_memory_byte_size: size },
+      "'shared_memory_byte_size' can not be specified without 'shared_memory_region' parameter for tensor 'x'",
+    ],
     [
       { shared_memory_region: string, shared_memory_byte_size: uint64 },
       "invalid value type for 'shared_memory_byte_size' parameter for tensor 'x', expected int64_param.",
@@ -128,6 +162,8 @@ describe('parameters of tensors', () => {
   it('says that classification is not supported, and not at all with shared memory', () => {
     expect(() => checkOutputParameters(mapOf({ classification: size }), 'y')).toThrow(unsupported("output 'y'"));
     const both = mapOf({ classification: size, shared_memory_region: string, shared_memory_byte_size: size });
-    expect(() => checkOutputParameters(both, 'y')).toThrow(invalid("output can't set both 'shared_memory_region' and 'classification'"));
+    expect(() => checkOutputParameters(both, 'y')).toThrow(
+      invalid("output can't set both 'shared_memory_region' and 'classification'"),
+    );
   });
 });

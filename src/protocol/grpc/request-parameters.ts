@@ -117,7 +117,8 @@ export function checkOutputParameters(entries: ParameterMap, tensor: string): vo
 
 function namesSharedMemory(entries: ParameterMap, tensor: string): boolean {
   const region = entries.get('shared_memory_region');
-  if (region !== undefined && region.kind !== 'string') refuseSharedMemoryKind('shared_memory_region', tensor, 'string_param');
+  if (region !== undefined && region.kind !== 'string')
+    refuseSharedMemoryKind('shared_memory_region', tensor, 'string_param');
   for (const name of ['shared_memory_offset', 'shared_memory_byte_size']) {
     const entry = entries.get(name);
     if (entry === undefined) continue;

@@ -213,7 +213,12 @@ const VARINT_WRITERS = {
   UINT64: { byteSize: 8, write: write64 },
 } as const satisfies Partial<Record<Datatype, { byteSize: number; write: VarintWriter }>>;
 
-function checkRange(datatype: Datatype, [least, most]: readonly [number, number], low: number, describe: Describe): void {
+function checkRange(
+  datatype: Datatype,
+  [least, most]: readonly [number, number],
+  low: number,
+  describe: Describe,
+): void {
   const value = least === 0 ? low >>> 0 : low;
   if (value >= least && value <= most) return;
   throw new TritonError(

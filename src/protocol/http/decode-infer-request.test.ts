@@ -4,7 +4,11 @@ import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/comple
 import { isBinaryOutput } from './binary-outputs.js';
 import { decodeInferRequest, type DecodedInferRequest } from './decode-infer-request.js';
 
-const spec = (name: string, datatype: CompleteTensorSpec['datatype'], shape: readonly number[]): CompleteTensorSpec => ({
+const spec = (
+  name: string,
+  datatype: CompleteTensorSpec['datatype'],
+  shape: readonly number[],
+): CompleteTensorSpec => ({
   name,
   dtype: datatype === 'BYTES' ? 'bytes' : 'float32',
   datatype,
@@ -35,7 +39,10 @@ interface Given {
 }
 
 /** Decodes a request of this JSON, followed by binary data if there is any. */
-function decode(json: string, { binary, headerLength, config = MODEL, maxInputSize = 1000 }: Given = {}): DecodedInferRequest {
+function decode(
+  json: string,
+  { binary, headerLength, config = MODEL, maxInputSize = 1000 }: Given = {},
+): DecodedInferRequest {
   const text = Buffer.from(json);
   const length = headerLength ?? (binary === undefined ? undefined : String(text.length));
   const body = Buffer.concat([text, binary ?? Buffer.of()]);
@@ -47,7 +54,8 @@ const X = '{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]}';
 const withParameters = (parameters: string) => `{"parameters":${parameters},"inputs":[${X}]}`;
 const withInput = (input: string) => `{"inputs":[${input}]}`;
 const withOutputs = (outputs: string) => `{"inputs":[${X}],"outputs":${outputs}}`;
-const BINARY_X = (size: string) => withInput(`{"name":"x","datatype":"FP32","shape":[1,2],"parameters":{"binary_data_size":${size}}}`);
+const BINARY_X = (size: string) =>
+  withInput(`{"name":"x","datatype":"FP32","shape":[1,2],"parameters":{"binary_data_size":${size}}}`);
 
 describe('a request', () => {
   it('has its fields from the JSON, wherever they stand', () => {
@@ -76,7 +84,10 @@ describe('a request', () => {
   });
 
   it('without outputs gets all of them, in the form that the request asks for', () => {
-    for (const json of ['{"inputs":[],"parameters":{"binary_data_output":true}}', '{"inputs":[],"outputs":[],"parameters":{"binary_data_output":true}}']) {
+    for (const json of [
+      '{"inputs":[],"parameters":{"binary_data_output":true}}',
+      '{"inputs":[],"outputs":[],"parameters":{"binary_data_output":true}}',
+    ]) {
       const { request, binaryOutputs } = decode(json);
       expect(request.outputs).toEqual([]);
       expect(isBinaryOutput(binaryOutputs, 'y')).toBe(true);
@@ -84,29 +95,41 @@ describe('a request', () => {
   });
 
   it('may name an output twice; the first counts', () => {
-    const { request, binaryOutputs } = decode(withOutputs('[{"name":"y","parameters":{"binary_data":true}},{"name":"y"}]'));
+    const { request, binaryOutputs } = decode(
+      withOutputs('[{"name":"y","parameters":{"binary_data":true}},{"name":"y"}]'),
+    );
     expect(request.outputs).toEqual(['y']);
     expect(isBinaryOutput(binaryOutputs, 'y')).toBe(true);
   });
 
   it('keeps integers of parameters exact within int64, and as the nearest double beyond', () => {
-    const { parameters } = decode(withParameters('{"a":9223372036854775807,"b":-9223372036854775808,"c":18446744073709551615,"d":7}')).request;
+    const { parameters } = decode(
+      withParameters('{"a":9223372036854775807,"b":-9223372036854775808,"c":18446744073709551615,"d":7}'),
+    ).request;
     expect({ ...parameters }).toEqual({ a: 9223372036854775807n, b: -9223372036854775808n, c: 2 ** 64, d: 7 });
   });
 
   it('may have parameters of any name, and the first of equal ones counts', () => {
     const { parameters } = decode(withParameters('{"__proto__":1,"constructor":2,"a":3,"a":4,"":5}')).request;
-    expect(Object.entries(parameters!)).toEqual([['__proto__', 1], ['constructor', 2], ['a', 3], ['', 5]]);
+    expect(Object.entries(parameters!)).toEqual([
+      ['__proto__', 1],
+      ['constructor', 2],
+      ['a', 3],
+      ['', 5],
+    ]);
   });
 
   it('may carry the fields of sequences, which are not used', () => {
-    const { parameters } = decode(withParameters('{"sequence_id":"s","sequence_start":true,"sequence_end":false}')).request;
+    const { parameters } = decode(
+      withParameters('{"sequence_id":"s","sequence_start":true,"sequence_end":false}'),
+    ).request;
     expect(parameters).toBeUndefined();
     expect(decode(withParameters('{"sequence_id":18446744073709551615}')).request.id).toBe('');
   });
 
   it('of zero elements has no data, whatever is given', () => {
-    const input = decode(withInput('{"name":"x","datatype":"FP32","shape":[1,0],"data":["no number"]}')).request.inputs[0]!;
+    const input = decode(withInput('{"name":"x","datatype":"FP32","shape":[1,0],"data":["no number"]}')).request
+      .inputs[0]!;
     expect(input).toMatchObject({ shape: [1, 0], bytes: new Uint8Array(0) });
   });
 });
@@ -131,14 +154,44 @@ describe('binary inputs', () => {
   });
 
   it.each<[string, string, Given, string]>([
-    ['too few bytes', BINARY_X('8'), { binary: Buffer.alloc(4) }, "unexpected size for input 'x', expecting 4 additional bytes for model 'm'"],
+    [
+      'too few bytes',
+      BINARY_X('8'),
+      { binary: Buffer.alloc(4) },
+      "unexpected size for input 'x', expecting 4 additional bytes for model 'm'",
+    ],
     ['no bytes', BINARY_X('8'), {}, "unexpected size for input 'x', expecting 8 additional bytes for model 'm'"],
     ['bytes left over', BINARY_X('4'), { binary: Buffer.alloc(8) }, "unexpected additional input data for model 'm'"],
-    ['a size beyond 2^53', BINARY_X('18446744073709551615'), { binary: Buffer.alloc(8) }, "unexpected size for input 'x', expecting 18446744073709551607 additional bytes for model 'm'"],
-    ['a size that is no integer', BINARY_X('8.0'), { binary: Buffer.alloc(8) }, "Unable to parse 'binary_data_size': attempt to access JSON non-unsigned-integer as unsigned-integer"],
-    ['a header that cuts the JSON', BINARY_X('8'), { headerLength: '20' }, "failed to parse the request JSON buffer: Missing a closing quotation mark in string. at 20"],
-    ['leftover bytes before wrong outputs', withOutputs('1'), { binary: Buffer.alloc(1) }, "unexpected additional input data for model 'm'"],
-    ['forgotten length header', `${BINARY_X('4')}\u0000\u0000\u0000\u0000`, {}, "unexpected size for input 'x', expecting 4 additional bytes for model 'm'"],
+    [
+      'a size beyond 2^53',
+      BINARY_X('18446744073709551615'),
+      { binary: Buffer.alloc(8) },
+      "unexpected size for input 'x', expecting 18446744073709551607 additional bytes for model 'm'",
+    ],
+    [
+      'a size that is no integer',
+      BINARY_X('8.0'),
+      { binary: Buffer.alloc(8) },
+      "Unable to parse 'binary_data_size': attempt to access JSON non-unsigned-integer as unsigned-integer",
+    ],
+    [
+      'a header that cuts the JSON',
+      BINARY_X('8'),
+      { headerLength: '20' },
+      'failed to parse the request JSON buffer: Missing a closing quotation mark in string. at 20',
+    ],
+    [
+      'leftover bytes before wrong outputs',
+      withOutputs('1'),
+      { binary: Buffer.alloc(1) },
+      "unexpected additional input data for model 'm'",
+    ],
+    [
+      'forgotten length header',
+      `${BINARY_X('4')}\u0000\u0000\u0000\u0000`,
+      {},
+      "unexpected size for input 'x', expecting 4 additional bytes for model 'm'",
+    ],
   ])('with %s are refused', (_, json, given, reason) => {
     expect(() => decode(json, given)).toThrow(refusal(reason));
   });
@@ -177,15 +230,36 @@ describe('what is malformed', () => {
     ['{"id":1,"inputs":[]}', "Unable to parse 'id': attempt to access JSON non-string as string"],
     [withInput('1'), `${SOURCES} But no field is set`],
     [withInput('{}'), `${SOURCES} But no field is set`],
-    [withInput('{"data":[],"parameters":{"binary_data_size":1,"shared_memory_region":"r"}}'), `${SOURCES} But set 'data' 'binary_data_size' 'shared_memory_region'`],
+    [
+      withInput('{"data":[],"parameters":{"binary_data_size":1,"shared_memory_region":"r"}}'),
+      `${SOURCES} But set 'data' 'binary_data_size' 'shared_memory_region'`,
+    ],
     [withInput('{"data":[1]}'), "Unable to parse 'name': attempt to access non-existing object member 'name'"],
     [withInput('{"data":[1],"name":1}'), "Unable to parse 'name': attempt to access JSON non-string as string"],
-    [withInput('{"data":[1],"name":"x"}'), "Unable to parse 'datatype': attempt to access non-existing object member 'datatype'"],
-    [withInput('{"data":[1],"name":"x","datatype":"FP32"}'), "Unable to parse 'shape': attempt to access non-existing object member 'shape'"],
-    [withInput('{"data":[1],"name":"x","datatype":"FP32","shape":1}'), "Unable to parse 'shape': attempt to access JSON non-array as array"],
-    [withInput('{"data":[1],"name":"x","datatype":"FP32","shape":[-1]}'), "Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer"],
-    [withInput('{"data":[1],"name":"x","datatype":"FP32","shape":[1.0]}'), "Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer"],
-    [withInput('{"data":1,"name":"x","datatype":"FP32","shape":[1]}'), "Unable to parse 'data': attempt to access JSON non-array as array"],
+    [
+      withInput('{"data":[1],"name":"x"}'),
+      "Unable to parse 'datatype': attempt to access non-existing object member 'datatype'",
+    ],
+    [
+      withInput('{"data":[1],"name":"x","datatype":"FP32"}'),
+      "Unable to parse 'shape': attempt to access non-existing object member 'shape'",
+    ],
+    [
+      withInput('{"data":[1],"name":"x","datatype":"FP32","shape":1}'),
+      "Unable to parse 'shape': attempt to access JSON non-array as array",
+    ],
+    [
+      withInput('{"data":[1],"name":"x","datatype":"FP32","shape":[-1]}'),
+      "Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer",
+    ],
+    [
+      withInput('{"data":[1],"name":"x","datatype":"FP32","shape":[1.0]}'),
+      "Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer",
+    ],
+    [
+      withInput('{"data":1,"name":"x","datatype":"FP32","shape":[1]}'),
+      "Unable to parse 'data': attempt to access JSON non-array as array",
+    ],
     [withInput('{"data":[1],"name":"x","datatype":"fp32","shape":[1]}'), 'invalid datatype for input x'],
     [withInput('{"data":[1],"name":"x","datatype":"toString","shape":[1]}'), 'invalid datatype for input x'],
     [
@@ -207,7 +281,10 @@ describe('what is malformed', () => {
     [withOutputs('1'), "Unable to parse 'outputs': attempt to access JSON non-array as array"],
     [withOutputs('null'), "Unable to parse 'outputs': attempt to access JSON non-array as array"],
     [withOutputs('["y"]'), "Unable to parse 'name': attempt to access non-existing object member 'name'"],
-    [withOutputs('[{"name":"y","parameters":{"binary_data":1}}]'), "Unable to parse 'binary_data': attempt to access JSON non-boolean as boolean"],
+    [
+      withOutputs('[{"name":"y","parameters":{"binary_data":1}}]'),
+      "Unable to parse 'binary_data': attempt to access JSON non-boolean as boolean",
+    ],
     [
       withOutputs('[{"name":"y","parameters":{"classification":-1}}]'),
       "Unable to set 'classification': attempt to access JSON non-unsigned-integer as unsigned-integer",
@@ -223,12 +300,30 @@ describe('what is malformed', () => {
     [withParameters('[]'), 'failed to get request params.: attempt to get members for non-object'],
     [withParameters('{"a":null}'), "parameter 'a' has invalid type. It should be either 'int', 'bool', or 'string'."],
     [withParameters('{"a":[1]}'), "parameter 'a' has invalid type. It should be either 'int', 'bool', or 'string'."],
-    [withParameters('{"triton_x":1}'), "parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified."],
-    [withParameters('{"priority":-1}'), "Unable to parse 'priority': attempt to access JSON non-unsigned-integer as unsigned-integer"],
-    [withParameters('{"timeout":"5"}'), "Unable to parse 'timeout': attempt to access JSON non-unsigned-integer as unsigned-integer"],
-    [withParameters('{"sequence_id":1.5}'), "Unable to parse 'sequence_id': attempt to access JSON non-string as string"],
-    [withParameters('{"sequence_start":1}'), "Unable to parse 'sequence_start': attempt to access JSON non-boolean as boolean"],
-    [withParameters('{"binary_data_output":null}'), "Unable to parse 'binary_data_output': attempt to access JSON non-boolean as boolean"],
+    [
+      withParameters('{"triton_x":1}'),
+      "parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.",
+    ],
+    [
+      withParameters('{"priority":-1}'),
+      "Unable to parse 'priority': attempt to access JSON non-unsigned-integer as unsigned-integer",
+    ],
+    [
+      withParameters('{"timeout":"5"}'),
+      "Unable to parse 'timeout': attempt to access JSON non-unsigned-integer as unsigned-integer",
+    ],
+    [
+      withParameters('{"sequence_id":1.5}'),
+      "Unable to parse 'sequence_id': attempt to access JSON non-string as string",
+    ],
+    [
+      withParameters('{"sequence_start":1}'),
+      "Unable to parse 'sequence_start': attempt to access JSON non-boolean as boolean",
+    ],
+    [
+      withParameters('{"binary_data_output":null}'),
+      "Unable to parse 'binary_data_output': attempt to access JSON non-boolean as boolean",
+    ],
   ])('%s', (json, reason) => {
     expect(() => decode(json)).toThrow(refusal(reason));
   });
@@ -244,19 +339,39 @@ describe('what is malformed', () => {
   });
 
   it.each<[string, string, string]>([
-    ['shared memory for inputs', withInput('{"name":"x","datatype":"FP32","shape":[1],"parameters":{"shared_memory_region":"r"}}'), "shared memory region 'r': shared memory is not supported by this version of TSTriton"],
-    ['shared memory for outputs', withOutputs('[{"name":"y","parameters":{"shared_memory_region":"r"}}]'), "shared memory region 'r': shared memory is not supported by this version of TSTriton"],
-    ['classification', withOutputs('[{"name":"y","parameters":{"classification":3}}]'), 'classification is not supported by this version of TSTriton'],
-    ['long sequence ids', withParameters(`{"sequence_id":"${'s'.repeat(129)}"}`), 'string correlation ID cannot be longer than 128 characters'],
+    [
+      'shared memory for inputs',
+      withInput('{"name":"x","datatype":"FP32","shape":[1],"parameters":{"shared_memory_region":"r"}}'),
+      "shared memory region 'r': shared memory is not supported by this version of TSTriton",
+    ],
+    [
+      'shared memory for outputs',
+      withOutputs('[{"name":"y","parameters":{"shared_memory_region":"r"}}]'),
+      "shared memory region 'r': shared memory is not supported by this version of TSTriton",
+    ],
+    [
+      'classification',
+      withOutputs('[{"name":"y","parameters":{"classification":3}}]'),
+      'classification is not supported by this version of TSTriton',
+    ],
+    [
+      'long sequence ids',
+      withParameters(`{"sequence_id":"${'s'.repeat(129)}"}`),
+      'string correlation ID cannot be longer than 128 characters',
+    ],
   ])('refuses %s as unsupported', (_, json, reason) => {
     expect(() => decode(json)).toThrow(refusal(reason, 'UNSUPPORTED'));
   });
 
   it('is a JSON part that is too large', () => {
-    expect(() => decode(withInput(X), { maxInputSize: 70 })).toThrow(
-      refusal('request JSON size of 71 bytes exceeds the maximum allowed input size of 70 bytes. Use --http-max-input-size to increase the limit.'),
+    expect(() => decode(withInput(X), { maxInputSize: 69 })).toThrow(
+      refusal(
+        'request JSON size of 70 bytes exceeds the maximum allowed input size of 69 bytes. Use --http-max-input-size to increase the limit.',
+      ),
     );
-    expect(decode(BINARY_X('500'), { binary: Buffer.alloc(500), maxInputSize: 100 }).request.inputs[0]!.bytes.byteLength).toBe(500);
+    expect(
+      decode(BINARY_X('500'), { binary: Buffer.alloc(500), maxInputSize: 100 }).request.inputs[0]!.bytes.byteLength,
+    ).toBe(500);
   });
 });
 
@@ -298,7 +413,9 @@ describe('a raw request', () => {
 
   it('that is too large is refused', () => {
     expect(() => raw(Buffer.alloc(1004), MODEL)).toThrow(
-      refusal('Raw input has a byte_size (1004 bytes) that exceeds the maximum allowed value of 1000 bytes. Use --http-max-input-size to increase the limit.'),
+      refusal(
+        'Raw input has a byte_size (1004 bytes) that exceeds the maximum allowed value of 1000 bytes. Use --http-max-input-size to increase the limit.',
+      ),
     );
   });
 });

@@ -43,10 +43,19 @@ export interface DecodedInferRequest {
 }
 
 /** Throws INVALID_ARG for what is malformed and UNSUPPORTED for extensions that are not served. Inputs may be views of the body. */
-export function decodeInferRequest({ config, modelVersion, body, headerLength, maxInputSize }: InferBody): DecodedInferRequest {
+export function decodeInferRequest({
+  config,
+  modelVersion,
+  body,
+  headerLength,
+  maxInputSize,
+}: InferBody): DecodedInferRequest {
   const jsonLength = parseHeaderLength(headerLength, body.length);
   if (jsonLength === 0) {
-    return { request: decodeRawRequest({ config, modelVersion, body, maxInputSize }), binaryOutputs: { byDefault: true, listed: undefined } };
+    return {
+      request: decodeRawRequest({ config, modelVersion, body, maxInputSize }),
+      binaryOutputs: { byDefault: true, listed: undefined },
+    };
   }
   checkJsonSize(jsonLength, maxInputSize);
   const json = parseJson(body, 0, jsonLength);
@@ -88,7 +97,12 @@ interface RequestParameters {
   readonly binaryByDefault: boolean;
 }
 
-const NO_PARAMETERS: RequestParameters = { parameters: undefined, priority: 0, timeoutMicroseconds: 0, binaryByDefault: false };
+const NO_PARAMETERS: RequestParameters = {
+  parameters: undefined,
+  priority: 0,
+  timeoutMicroseconds: 0,
+  binaryByDefault: false,
+};
 
 function readParameters(value: JsonValue | undefined): RequestParameters {
   if (value === undefined) return NO_PARAMETERS;
@@ -138,11 +152,18 @@ function checkSequenceId(value: JsonValue): void {
 
 function customParameter(key: string, value: JsonValue): string | boolean | number | bigint {
   if (key.startsWith('triton_')) {
-    throw new TritonError('INVALID_ARG', "parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.");
+    throw new TritonError(
+      'INVALID_ARG',
+      "parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.",
+    );
   }
   if (typeof value === 'string' || typeof value === 'boolean') return value;
-  if (typeof value === 'number' || typeof value === 'bigint' || value instanceof JsonDouble) return parameterNumber(value);
-  throw new TritonError('INVALID_ARG', `parameter '${key}' has invalid type. It should be either 'int', 'bool', or 'string'.`);
+  if (typeof value === 'number' || typeof value === 'bigint' || value instanceof JsonDouble)
+    return parameterNumber(value);
+  throw new TritonError(
+    'INVALID_ARG',
+    `parameter '${key}' has invalid type. It should be either 'int', 'bool', or 'string'.`,
+  );
 }
 
 const CONTENT_SOURCES =
@@ -237,7 +258,8 @@ function elementCount(name: string, dims: readonly JsonInteger[], datatype: stri
   for (const dim of dims) count *= Number(dim);
   if (count * 8 <= Number.MAX_SAFE_INTEGER && !dims.some((dim) => dim > MAX_INT64)) return count;
   const shape = `invalid shape for input '${name}': shape [${dims.join(',')}]`;
-  if (dims.some((dim) => dim > MAX_INT64)) throw new TritonError('INVALID_ARG', `${shape} contains one or more invalid dimensions`);
+  if (dims.some((dim) => dim > MAX_INT64))
+    throw new TritonError('INVALID_ARG', `${shape} contains one or more invalid dimensions`);
   const exact = dims.reduce<bigint>((product, dim) => product * BigInt(dim), 1n);
   if (exact > MAX_INT64) {
     throw new TritonError('INVALID_ARG', `${shape} causes total element count to exceed maximum size of ${MAX_INT64}`);
@@ -253,7 +275,10 @@ function elementCount(name: string, dims: readonly JsonInteger[], datatype: stri
 }
 
 function sharedMemoryUnsupported(region: string): TritonError {
-  return new TritonError('UNSUPPORTED', `shared memory region '${region}': shared memory is not supported by this version of TSTriton`);
+  return new TritonError(
+    'UNSUPPORTED',
+    `shared memory region '${region}': shared memory is not supported by this version of TSTriton`,
+  );
 }
 
 /** The listed outputs in order, each with whether it is wanted in binary; undefined when none is listed. */
@@ -278,8 +303,10 @@ function readOutputParameters(parameters: JsonValue): boolean {
   const isBinary = binary !== undefined && expectBoolean(binary, 'binary_data');
   if (region !== undefined) {
     expectString(region, 'shared_memory_region');
-    if (classes > 0) throw new TritonError('INVALID_ARG', "Output can't set both 'shared_memory_region' and 'classification'");
-    if (isBinary) throw new TritonError('INVALID_ARG', "Output can't set both 'shared_memory_region' and 'binary_data'");
+    if (classes > 0)
+      throw new TritonError('INVALID_ARG', "Output can't set both 'shared_memory_region' and 'classification'");
+    if (isBinary)
+      throw new TritonError('INVALID_ARG', "Output can't set both 'shared_memory_region' and 'binary_data'");
     throw sharedMemoryUnsupported(region as string);
   }
   if (classes > 0) throw new TritonError('UNSUPPORTED', 'classification is not supported by this version of TSTriton');
@@ -288,5 +315,8 @@ function readOutputParameters(parameters: JsonValue): boolean {
 
 function readClassification(value: JsonValue): JsonInteger {
   if (isUnsigned(value)) return value;
-  throw new TritonError('INVALID_ARG', "Unable to set 'classification': attempt to access JSON non-unsigned-integer as unsigned-integer");
+  throw new TritonError(
+    'INVALID_ARG',
+    "Unable to set 'classification': attempt to access JSON non-unsigned-integer as unsigned-integer",
+  );
 }

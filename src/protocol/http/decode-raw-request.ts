@@ -34,7 +34,9 @@ export function decodeRawRequest({ config, modelVersion, body, maxInputSize }: R
     throw refuse(`For BYTE datatype raw input '${input.name}', the model must have input shape [1]`);
   }
   if (input.shape.filter((dim) => dim === -1).length > 1) {
-    throw refuse(`The shape of the raw input '${input.name}' can not be deduced because there are more than one variable-sized dimension`);
+    throw refuse(
+      `The shape of the raw input '${input.name}' can not be deduced because there are more than one variable-sized dimension`,
+    );
   }
   const fixed = elementCount(input.shape.filter((dim) => dim !== -1)) * DATATYPE_BYTE_SIZE[input.datatype];
   const open = fixed === 0 ? 0 : Math.floor(body.length / fixed);

@@ -23,7 +23,10 @@ function tensor(name: string, datatype: Datatype, shape: readonly number[], data
 }
 
 function strings(name: string, elements: readonly (string | Uint8Array)[]): InferTensor {
-  const bytes = encodeRaw('bytes', elements.map((element) => (typeof element === 'string' ? Buffer.from(element) : element)));
+  const bytes = encodeRaw(
+    'bytes',
+    elements.map((element) => (typeof element === 'string' ? Buffer.from(element) : element)),
+  );
   return { name, datatype: 'BYTES', shape: [elements.length], bytes };
 }
 
@@ -35,12 +38,18 @@ function body(given: ModelInferResponse, outputs: BinaryOutputs = JSON_OUTPUTS):
   return whole.toString('latin1');
 }
 
-const dataOf = (output: InferTensor) => /"data":\[(.*)\]\}\]\}$/s.exec(Buffer.from(body(response([output])), 'latin1').toString())![1];
+const dataOf = (output: InferTensor) =>
+  /"data":\[(.*)\]\}\]\}$/s.exec(Buffer.from(body(response([output])), 'latin1').toString())![1];
 
 describe('JSON outputs', () => {
   it('have the order of members that Triton has', () => {
-    const outputs = [tensor('a', 'FP32', [1, 2], Float32Array.of(0.5, 2)), tensor('b', 'INT32', [2], Int32Array.of(-1, 7))];
-    expect(body(response(outputs, { id: 'i"d', parameters: { n: 1, big: 2n ** 60n, half: 0.5, yes: true, text: 'é' } }))).toBe(
+    const outputs = [
+      tensor('a', 'FP32', [1, 2], Float32Array.of(0.5, 2)),
+      tensor('b', 'INT32', [2], Int32Array.of(-1, 7)),
+    ];
+    expect(
+      body(response(outputs, { id: 'i"d', parameters: { n: 1, big: 2n ** 60n, half: 0.5, yes: true, text: 'é' } })),
+    ).toBe(
       Buffer.from(
         '{"id":"i\\"d","model_name":"m","model_version":"1","parameters":{"n":1,"big":1152921504606846976,"half":0.5,"yes":true,"text":"é"},' +
           '"outputs":[{"name":"a","datatype":"FP32","shape":[1,2],"data":[0.5,2.0]},{"name":"b","datatype":"INT32","shape":[2],"data":[-1,7]}]}',
@@ -105,7 +114,7 @@ describe('JSON outputs', () => {
   });
 
   it('come out whole after one that was refused', () => {
-    expect(() => body(response([tensor('y', 'FP16', [1], Uint16Array.of(1))]))).toThrow();
+    expect(() => body(response([tensor('y', 'FP16', [1], Uint16Array.of(1))]))).toThrow('FP16');
     expect(body(response([]))).toBe('{"model_name":"m","model_version":"1","outputs":[]}');
   });
 });
@@ -123,7 +132,10 @@ describe('binary outputs', () => {
   });
 
   it('stand beside JSON ones', () => {
-    const listed = new Map([['sub', true], ['add', false]]);
+    const listed = new Map([
+      ['sub', true],
+      ['add', false],
+    ]);
     expect(body(response([add, sub]), { byDefault: false, listed })).toBe(
       '{"model_name":"m","model_version":"1","outputs":[{"name":"add","datatype":"UINT8","shape":[2],"data":[65,66]},' +
         '{"name":"sub","datatype":"FP16","shape":[1],"parameters":{"binary_data_size":2}}]}CD',

@@ -28,7 +28,12 @@ export function encodeInferResponse(response: ModelInferResponse, binaryOutputs:
   writeHead(response);
   for (let i = 0; i < response.outputs.length; i++) {
     const output = response.outputs[i]!;
-    writer.raw(i === 0 ? '{"name":' : ',{"name":').string(output.name).raw(',"datatype":"').raw(output.datatype).raw('","shape":[');
+    writer
+      .raw(i === 0 ? '{"name":' : ',{"name":')
+      .string(output.name)
+      .raw(',"datatype":"')
+      .raw(output.datatype)
+      .raw('","shape":[');
     for (let axis = 0; axis < output.shape.length; axis++) {
       if (axis > 0) writer.raw(',');
       writer.integer(output.shape[axis]!);
@@ -72,7 +77,10 @@ function writeHead(response: ModelInferResponse): void {
 function writeData(output: InferTensor): void {
   const { datatype } = output;
   if (datatype === 'FP16' || datatype === 'BF16') {
-    throw new TritonError('INVALID_ARG', `sending ${datatype} data via JSON is not supported. Please use the binary data format for output`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `sending ${datatype} data via JSON is not supported. Please use the binary data format for output`,
+    );
   }
   if (datatype === 'BYTES') return writeStrings(output);
   const byteSize = DATATYPE_BYTE_SIZE[datatype];
@@ -126,7 +134,7 @@ function aligned(bytes: Uint8Array, byteSize: number): Uint8Array {
 
 function writeStrings({ name, bytes }: InferTensor): void {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let offset = 0; offset < buffer.length; ) {
+  for (let offset = 0; offset < buffer.length;) {
     const start = offset + 4;
     offset = start + buffer.readUInt32LE(offset);
     assert(offset <= buffer.length, `output '${name}' has an incomplete element`);

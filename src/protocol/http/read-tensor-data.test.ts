@@ -31,19 +31,31 @@ describe('values', () => {
     ['FP32', '[0.1,-0.0,-0,1e2,3.5e38,16777217]', Float32Array.of(0.1, -0, 0, 100, Infinity, 16777216)],
     ['FP64', '[0.1,-0.0,-0,1e-7,1.7976931348623157e308]', Float64Array.of(0.1, -0, 0, 1e-7, 1.7976931348623157e308)],
     ['FP32', '[NaN,Infinity,-Infinity,Inf,-Inf]', Float32Array.of(NaN, Infinity, -Infinity, Infinity, -Infinity)],
-    ['FP64', '[18446744073709551616,9007199254740993,123456789012345678901234567890]', Float64Array.of(2 ** 64, 9007199254740992, 1.2345678901234568e29)],
+    [
+      'FP64',
+      '[18446744073709551616,9007199254740993,123456789012345678901234567890]',
+      Float64Array.of(2 ** 64, 9007199254740992, 1.2345678901234568e29),
+    ],
   ])('%s %s', (datatype, text, expected) => {
     const count = text.split(',').length;
     expect(bytesOf(read(datatype, text, count))).toEqual(bytesOf(expected));
   });
 
-  it.each(['[1,2,3,4]', '[[1,2],[3,4]]', '[[[1]],2,[[3],4]]', '[ 1,[ 2 ,[3,[4]]]\n]', '[[],[1,2,3,4],[[]]]'])('of any nesting: %s', (text) => {
-    expect(read('UINT8', text, 4)).toEqual(Buffer.of(1, 2, 3, 4));
-  });
+  it.each(['[1,2,3,4]', '[[1,2],[3,4]]', '[[[1]],2,[[3],4]]', '[ 1,[ 2 ,[3,[4]]]\n]', '[[],[1,2,3,4],[[]]]'])(
+    'of any nesting: %s',
+    (text) => {
+      expect(read('UINT8', text, 4)).toEqual(Buffer.of(1, 2, 3, 4));
+    },
+  );
 
   it('of BYTES get their lengths before them', () => {
     expect(read('BYTES', String.raw`["ab","",["é\u0000\n","\ud83d\ude00\u4e16\u00e9/\/"]]`, 4)).toEqual(
-      Buffer.concat(['ab', '', 'é\u0000\n', '😀世é//'].flatMap((text) => [Buffer.of(Buffer.byteLength(text), 0, 0, 0), Buffer.from(text)])),
+      Buffer.concat(
+        ['ab', '', 'é\u0000\n', '😀世é//'].flatMap((text) => [
+          Buffer.of(Buffer.byteLength(text), 0, 0, 0),
+          Buffer.from(text),
+        ]),
+      ),
     );
   });
 
@@ -53,7 +65,9 @@ describe('values', () => {
     const texts: string[] = [];
     for (let i = 0; i < 10_000; i++) {
       const value = (random() - 0.3) * 10 ** Math.floor(random() * 80 - 40);
-      texts.push(i % 3 === 0 ? String(Math.fround(value)) : i % 3 === 1 ? String(value) : value.toPrecision(1 + (i % 21)));
+      texts.push(
+        i % 3 === 0 ? String(Math.fround(value)) : i % 3 === 1 ? String(value) : value.toPrecision(1 + (i % 21)),
+      );
     }
     // Around the borders between two floats, where rounding twice would show.
     for (let i = 0; i < 2000; i++) {
@@ -102,7 +116,12 @@ describe('errors', () => {
     ['UINT64', '[18446744073709551616]', 1, wrongType('non-unsigned-integer as unsigned-integer')],
     ['UINT8', '[256]', 1, "Unable to parse 'data': UINT8 values must be in range [ 0, 255 ], got: 256"],
     ['INT8', '[-129]', 1, "Unable to parse 'data': INT8 values must be in range [ -128, 127 ], got: -129"],
-    ['INT32', '[9007199254740993]', 1, "Unable to parse 'data': INT32 values must be in range [ -2147483648, 2147483647 ], got: 9007199254740993"],
+    [
+      'INT32',
+      '[9007199254740993]',
+      1,
+      "Unable to parse 'data': INT32 values must be in range [ -2147483648, 2147483647 ], got: 9007199254740993",
+    ],
     ['BYTES', '["a",1]', 2, 'Unable to parse JSON bytes array: attempt to access JSON non-string as string'],
     ['FP16', '[1]', 1, 'receiving FP16 data via JSON is not supported. Please use the binary data format for input x'],
     ['BF16', '[1]', 1, 'receiving BF16 data via JSON is not supported. Please use the binary data format for input x'],

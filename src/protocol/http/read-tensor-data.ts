@@ -172,9 +172,12 @@ function readIntegers(data: JsonArray, count: number, datatype: keyof typeof RAN
     if (index >= count) throw wrongCount();
     const start = pos;
     pos = integerEnd(bytes, start, least < 0);
-    const value = pos - start <= 15 ? smallIntegerAt(bytes, start, pos) : Number(exactIntegerAt(bytes, start, pos, least < 0));
+    const value =
+      pos - start <= 15 ? smallIntegerAt(bytes, start, pos) : Number(exactIntegerAt(bytes, start, pos, least < 0));
     if (value < least || value > most) {
-      throw value < 0 && least === 0 ? wrongType(NOT_UNSIGNED) : outOfRange(bytes.toString('latin1', start, pos), datatype);
+      throw value < 0 && least === 0
+        ? wrongType(NOT_UNSIGNED)
+        : outOfRange(bytes.toString('latin1', start, pos), datatype);
     }
     target[index++] = value;
   }
@@ -213,7 +216,8 @@ function integerEnd(bytes: Buffer, start: number, signed: boolean): number {
   const digits = pos;
   let byte = bytes[pos]!;
   while (byte >= 0x30 && byte <= 0x39) byte = bytes[++pos]!;
-  if (pos === digits || (byte !== 0x2c && byte !== 0x5d && byte > 0x20)) throw wrongType(signed ? NOT_SIGNED : NOT_UNSIGNED);
+  if (pos === digits || (byte !== 0x2c && byte !== 0x5d && byte > 0x20))
+    throw wrongType(signed ? NOT_SIGNED : NOT_UNSIGNED);
   return pos;
 }
 
@@ -227,7 +231,10 @@ function exactIntegerAt(bytes: Buffer, start: number, stop: number, signed: bool
 
 function outOfRange(value: string, datatype: keyof typeof RANGES): TritonError {
   const { least, most } = RANGES[datatype];
-  return new TritonError('INVALID_ARG', `Unable to parse 'data': ${datatype} values must be in range [ ${least}, ${most} ], got: ${value}`);
+  return new TritonError(
+    'INVALID_ARG',
+    `Unable to parse 'data': ${datatype} values must be in range [ ${least}, ${most} ], got: ${value}`,
+  );
 }
 
 function readStrings(data: JsonArray): Uint8Array {
@@ -237,7 +244,10 @@ function readStrings(data: JsonArray): Uint8Array {
   let offset = 0;
   for (let pos = nextElement(bytes, data.start, end); pos < end; pos = nextElement(bytes, pos, end)) {
     if (bytes[pos] !== 0x22) {
-      throw new TritonError('INVALID_ARG', 'Unable to parse JSON bytes array: attempt to access JSON non-string as string');
+      throw new TritonError(
+        'INVALID_ARG',
+        'Unable to parse JSON bytes array: attempt to access JSON non-string as string',
+      );
     }
     const start = ++pos;
     let escaped = false;

@@ -55,7 +55,15 @@ describe('values', () => {
     ['[{"a":1},2,[3]]', [{ members: [['a', 1]] }, 2, [3]]],
     ['[ {} ]', [{ members: [] }]],
     ['{"a":{"b":[{"c":null}]}}', { members: [['a', { members: [['b', [{ members: [['c', null]] }]]] }]] }],
-    ['{"__proto__":1,"constructor":2}', { members: [['__proto__', 1], ['constructor', 2]] }],
+    [
+      '{"__proto__":1,"constructor":2}',
+      {
+        members: [
+          ['__proto__', 1],
+          ['constructor', 2],
+        ],
+      },
+    ],
   ])('reads %s', (text, value) => {
     expect(parse(text)).toEqual(value);
   });
@@ -161,7 +169,9 @@ describe('errors', () => {
     ['a bad byte behind good characters', [...Buffer.from('é世😀'.repeat(3000)), 0xff], 1 + 9 * 3000],
   ])('refuses %s in a string and says where', (_, content, offset) => {
     const text = Buffer.from([0x22, ...content, 0x22]);
-    expect(() => parseJson(text)).toThrow(`failed to parse the request JSON buffer: Invalid encoding in string. at ${offset}`);
+    expect(() => parseJson(text)).toThrow(
+      `failed to parse the request JSON buffer: Invalid encoding in string. at ${offset}`,
+    );
   });
 
   it('counts offsets from where the text begins', () => {
@@ -170,7 +180,8 @@ describe('errors', () => {
 });
 
 describe('nesting', () => {
-  const nested = (depth: number, open: string, inner: string, close: string) => open.repeat(depth) + inner + close.repeat(depth);
+  const nested = (depth: number, open: string, inner: string, close: string) =>
+    open.repeat(depth) + inner + close.repeat(depth);
 
   it.each([
     ['[', '1', ']'],

@@ -119,7 +119,12 @@ class JsonParser extends JsonScanner {
     }
   }
 
-  #push(open: (JsonObject | JsonValue[])[], container: JsonObject | JsonValue[], starts: number[], start: number): void {
+  #push(
+    open: (JsonObject | JsonValue[])[],
+    container: JsonObject | JsonValue[],
+    starts: number[],
+    start: number,
+  ): void {
     this.checkDepth(open.length + 2);
     open.push(container);
     starts.push(start);

@@ -225,7 +225,8 @@ export class JsonScanner {
   }
 
   protected checkDepth(depth: number): void {
-    if (depth > MAX_JSON_DEPTH) throw this.error(`JSON nesting depth exceeds maximum allowed limit (${MAX_JSON_DEPTH})`, this.pos);
+    if (depth > MAX_JSON_DEPTH)
+      throw this.error(`JSON nesting depth exceeds maximum allowed limit (${MAX_JSON_DEPTH})`, this.pos);
   }
 
   /** The byte there, or 0 at the end. */
@@ -238,7 +239,10 @@ export class JsonScanner {
   }
 
   protected error(text: string, offset: number): TritonError {
-    return new TritonError('INVALID_ARG', `failed to parse the request JSON buffer: ${text} at ${offset - this.#start}`);
+    return new TritonError(
+      'INVALID_ARG',
+      `failed to parse the request JSON buffer: ${text} at ${offset - this.#start}`,
+    );
   }
 }
 

@@ -83,7 +83,12 @@ export function hexAt(bytes: Buffer, pos: number): number {
   let value = 0;
   for (let i = 0; i < 4; i++) {
     const byte = bytes[pos + i] ?? 0;
-    const digit = byte >= 0x30 && byte <= 0x39 ? byte - 0x30 : (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66 ? (byte | 0x20) - 0x57 : -1;
+    const digit =
+      byte >= 0x30 && byte <= 0x39
+        ? byte - 0x30
+        : (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66
+          ? (byte | 0x20) - 0x57
+          : -1;
     if (digit < 0) return -1;
     value = value * 16 + digit;
   }

@@ -61,12 +61,16 @@ describe('doubles', () => {
 describe('integers', () => {
   it('of 8 to 32 bits', () => {
     expect(write((writer) => writer.integers(Int8Array.of(-128, 0, 127)))).toBe('-128,0,127');
-    expect(write((writer) => writer.integers(Uint32Array.of(4294967295, 9, 10, 99, 100)))).toBe('4294967295,9,10,99,100');
+    expect(write((writer) => writer.integers(Uint32Array.of(4294967295, 9, 10, 99, 100)))).toBe(
+      '4294967295,9,10,99,100',
+    );
     expect(write((writer) => writer.integers(Int32Array.of(-2147483648)))).toBe('-2147483648');
   });
 
   it('of 64 bits are exact', () => {
-    expect(write((writer) => writer.bigIntegers(BigInt64Array.of(-(2n ** 63n), 2n ** 53n + 1n)))).toBe('-9223372036854775808,9007199254740993');
+    expect(write((writer) => writer.bigIntegers(BigInt64Array.of(-(2n ** 63n), 2n ** 53n + 1n)))).toBe(
+      '-9223372036854775808,9007199254740993',
+    );
     expect(write((writer) => writer.integer(18446744073709551615n))).toBe('18446744073709551615');
     expect(write((writer) => writer.integer(7).raw(',').integer(-7).raw(',').integer(700))).toBe('7,-7,700');
   });

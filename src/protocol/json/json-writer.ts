@@ -136,11 +136,17 @@ function writeDouble(buffer: Buffer, offset: number, value: number): number {
   // Up to three decimals and nine digits before them: the shortest text is found without the language's help, because
   // a decimal of at most 15 digits that reads back as the same double is the only one of that length or shorter.
   const thousandths = value * 1000;
-  if (thousandths < 1e12 && thousandths > -1e12 && Math.trunc(thousandths) === thousandths && thousandths / 1000 === value) {
+  if (
+    thousandths < 1e12 &&
+    thousandths > -1e12 &&
+    Math.trunc(thousandths) === thousandths &&
+    thousandths / 1000 === value
+  ) {
     if (value < 0 || (value === 0 && 1 / value < 0)) buffer[offset++] = 0x2d;
     const magnitude = Math.abs(value);
     const whole = Math.trunc(magnitude);
-    if (whole < 4294967296) return writeFraction(buffer, writeDigits(buffer, offset, whole), Math.abs(thousandths) - whole * 1000);
+    if (whole < 4294967296)
+      return writeFraction(buffer, writeDigits(buffer, offset, whole), Math.abs(thousandths) - whole * 1000);
   }
   let text = String(value);
   if (text.includes('e+')) text = text.replace('e+', 'e');

@@ -1,0 +1,418 @@
+import { loadSync } from '@grpc/proto-loader';
+import * as grpc from '@grpc/grpc-js';
+import { getEventListeners, once } from 'node:events';
+import { constants, createSecureServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import {
+  answerGrpc,
+  answerGrpcInfer,
+  bytesOf,
+  failGrpc,
+  readGrpcInfer,
+  startGrpc,
+  startTcp,
+  type GrpcRequest,
+} from '../../test/support/fake-servers.js';
+import { selfSignedCertificate } from '../../test/support/self-signed-certificate.js';
+import { defineModel } from '../model/callable.js';
+import { ModelClient } from './model-client.js';
+
+const double = defineModel({
+  modelName: 'Double',
+  inputs: { x: { dtype: 'float32', shape: [-1] } },
+  outputs: { y: { dtype: 'float32', shape: [-1] } },
+});
+const X = Float32Array.of(1, 2.5);
+
+/** Answers the input as the output. */
+function echo(request: GrpcRequest): void {
+  const { inputs, rawInputContents } = readGrpcInfer(request);
+  answerGrpcInfer(request.stream, [
+    { name: 'y', datatype: 'FP32', shape: inputs[0]!.shape.map(Number), bytes: rawInputContents[0]! },
+  ]);
+}
+
+/** What the nth call does; all later ones echo. */
+function inTurn(...turns: ((request: GrpcRequest) => void)[]): (request: GrpcRequest) => void {
+  let call = 0;
+  return (request) => (turns[call++] ?? echo)(request);
+}
+
+function connect(server: {
+  readonly authority: string;
+}): ModelClient<(typeof double)['inputs'], (typeof double)['outputs']> {
+  return new ModelClient(`grpc://${server.authority}`, double);
+}
+
+describe('ModelClient over gRPC', () => {
+  it('sends raw contents, parameters, metadata and the deadline', async () => {
+    const seen: GrpcRequest[] = [];
+    await using server = await startGrpc((request) => {
+      seen.push(request);
+      echo(request);
+    });
+    await using client = new ModelClient(`grpc://${server.authority}`, double, {
+      headers: { Authorization: 'Bearer t' },
+    });
+    const { y } = await client.inferSample(
+      { x: X },
+      {
+        requestId: 'r',
+        parameters: { temperature: 0.5, top: 3, on: true, name: 'é' },
+        outputs: ['y'],
+        timeoutMs: 30_000,
+      },
+    );
+    expect(y.data).toEqual(X);
+    expect(y.shape).toEqual([2]);
+    const [request] = seen;
+    expect(request!.method).toBe('ModelInfer');
+    expect(request!.headers).toMatchObject({
+      authorization: 'Bearer t',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    });
+    expect(request!.headers['grpc-timeout']).toMatch(/^(30000|29\d\d\d)m$/);
+    const message = readGrpcInfer(request!);
+    expect(message).toMatchObject({ modelName: 'Double', modelVersion: '', id: 'r', outputs: [{ name: 'y' }] });
+    expect(message.parameters).toMatchObject({
+      temperature: { parameterChoice: { case: 'doubleParam', value: 0.5 } },
+      top: { parameterChoice: { case: 'int64Param', value: 3n } },
+      on: { parameterChoice: { case: 'boolParam', value: true } },
+      name: { parameterChoice: { case: 'stringParam', value: 'é' } },
+    });
+    expect(message.inputs).toMatchObject([{ name: 'x', datatype: 'FP32', shape: [1n, 2n] }]);
+    expect(message.rawInputContents.map((bytes) => Buffer.from(bytes))).toEqual([Buffer.from(bytesOf(X))]);
+  });
+
+  it('carries 20 MB each way and many calls at once over one connection', async () => {
+    await using server = await startGrpc(echo);
+    await using client = connect(server);
+    const x = Float32Array.from({ length: 5_000_000 }, (_, i) => i);
+    const [large, ...small] = await Promise.all([
+      client.inferSample({ x }),
+      ...Array.from({ length: 200 }, (_, i) => client.inferSample({ x: Float32Array.of(i) })),
+    ]);
+    expect(Buffer.compare(bytesOf(large.y.data), bytesOf(x))).toBe(0);
+    expect(small.map(({ y }) => y.data[0])).toEqual(Array.from({ length: 200 }, (_, i) => i));
+    expect(server.connections).toHaveLength(1);
+  });
+
+  it('waits its turn when the server takes few streams at a time', async () => {
+    await using server = await startGrpc(echo, { maxConcurrentStreams: 1 });
+    await using client = connect(server);
+    await client.inferSample({ x: X });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => client.inferSample({ x: Float32Array.of(i) })),
+    );
+    expect(answers.map(({ y }) => y.data[0])).toEqual(Array.from({ length: 20 }, (_, i) => i));
+  });
+
+  it('gives out tensors in memory of their own', async () => {
+    await using server = await startGrpc(echo);
+    await using client = connect(server);
+    const { y } = await client.inferSample({ x: X });
+    expect(y.data.buffer.byteLength).toBeLessThan(200);
+  });
+
+  it.each([
+    [1, 'CANCELLED'],
+    [2, 'UNKNOWN'],
+    [3, 'INVALID_ARG'],
+    [5, 'NOT_FOUND'],
+    [6, 'ALREADY_EXISTS'],
+    [7, 'UNKNOWN'],
+    [8, 'UNAVAILABLE'],
+    [12, 'UNSUPPORTED'],
+    [13, 'INTERNAL'],
+    [14, 'UNAVAILABLE'],
+    [16, 'UNKNOWN'],
+    [99, 'UNKNOWN'],
+  ])('turns status %i without any message into %s', async (status, code) => {
+    await using server = await startGrpc(({ stream }) => failGrpc(stream, status, 'caf%C3%A9 100%25'));
+    await using client = connect(server);
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      name: 'TritonError',
+      code,
+      message: 'café 100%',
+    });
+  });
+
+  it('takes a status in the trailers for the outcome, whatever was sent before', async () => {
+    await using server = await startGrpc(({ stream }) =>
+      answerGrpc(stream, Buffer.alloc(0), { 'grpc-status': '13', 'grpc-message': 'late' }),
+    );
+    await using client = connect(server);
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({ code: 'INTERNAL', message: 'late' });
+  });
+
+  it('names a status that has no text', async () => {
+    await using server = await startGrpc(({ stream }) => failGrpc(stream, 13));
+    await using client = connect(server);
+    await expect(client.inferSample({ x: X })).rejects.toThrow(
+      `grpc://${server.authority} answered with gRPC status 13`,
+    );
+  });
+
+  it.each<[string, (request: GrpcRequest) => void, object]>([
+    [
+      'no message',
+      ({ stream }) => failGrpc(stream, 0),
+      { code: 'INTERNAL', message: 'malformed response of the server: expected one message, got 0' },
+    ],
+    [
+      'half a message',
+      ({ stream }) => {
+        stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+        stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+        stream.end(Buffer.from([0, 0, 0, 0, 9, 1]));
+      },
+      { code: 'INTERNAL', message: 'malformed response of the server: it ends inside a message' },
+    ],
+    [
+      'a message that is no response',
+      ({ stream }) => answerGrpc(stream, Buffer.from([0x2a, 0x7f])),
+      { code: 'INTERNAL' },
+    ],
+    [
+      'HTTP without gRPC',
+      ({ stream }) => {
+        stream.respond({ ':status': 502, 'content-type': 'text/html' });
+        stream.end('<html>');
+      },
+      {
+        code: 'UNAVAILABLE',
+        message: expect.stringContaining('answered with HTTP status 502 and content type text/html, expected gRPC'),
+      },
+    ],
+    [
+      'a stream that is reset',
+      ({ stream }) => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+      { code: 'UNAVAILABLE', message: expect.stringContaining('NGHTTP2_INTERNAL_ERROR') },
+    ],
+    ['a stream that is cancelled', ({ stream }) => stream.close(constants.NGHTTP2_CANCEL), { code: 'CANCELLED' }],
+  ])('rejects when it is answered with %s, and works afterwards', async (_, turn, error) => {
+    await using server = await startGrpc(inTurn(turn));
+    await using client = connect(server);
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject(error);
+    await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
+  });
+
+  it('says where it could not connect', async () => {
+    const server = await startTcp(() => {});
+    await server[Symbol.asyncDispose]();
+    await using client = connect(server);
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: `grpc://${server.authority} is not available: connection refused`,
+    });
+  });
+
+  it('says so when the port speaks no HTTP/2', async () => {
+    await using server = await startTcp((socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    await using client = connect(server);
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(/does not answer in gRPC \(.*\); is it another server's port\?$/),
+    });
+  });
+
+  it('cancels the stream when the deadline passes', async () => {
+    const cancelled: Promise<unknown>[] = [];
+    await using server = await startGrpc(inTurn(({ stream }) => cancelled.push(once(stream, 'close'))));
+    await using client = connect(server);
+    await expect(client.inferSample({ x: X }, { timeoutMs: 50 })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: `deadline of 50 ms exceeded for model 'Double' at grpc://${server.authority}`,
+    });
+    await cancelled[0];
+    await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
+  });
+
+  it('reports a deadline that the server noticed first in the same words', async () => {
+    await using server = await startGrpc(({ stream }) => failGrpc(stream, 4, 'Deadline Exceeded'));
+    await using client = connect(server);
+    await expect(client.inferSample({ x: X }, { timeoutMs: 5000 })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: `deadline of 5000 ms exceeded for model 'Double' at grpc://${server.authority}`,
+    });
+  });
+
+  it('cancels the stream, and no other, when the signal aborts, and leaves no listener on it', async () => {
+    const controller = new AbortController();
+    const codes: number[] = [];
+    const other: GrpcRequest[] = [];
+    await using server = await startGrpc(
+      inTurn(
+        (request) => other.push(request),
+        ({ stream }) => {
+          stream.on('close', () => {
+            codes.push(stream.rstCode);
+            echo(other[0]!);
+          });
+          controller.abort('enough');
+        },
+      ),
+    );
+    await using client = connect(server);
+    const kept = client.inferSample({ x: X });
+    await expect(client.inferSample({ x: X }, { signal: controller.signal })).rejects.toMatchObject({
+      code: 'CANCELLED',
+      cause: 'enough',
+    });
+    await expect(kept).resolves.toHaveProperty('y');
+    expect(codes).toEqual([constants.NGHTTP2_CANCEL]);
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
+    expect(server.connections).toHaveLength(1);
+  });
+
+  it('lets calls in flight finish after a GOAWAY, and opens a new connection for the next', async () => {
+    await using server = await startGrpc(
+      inTurn((request) => {
+        request.stream.session!.close();
+        echo(request);
+      }),
+    );
+    await using client = connect(server);
+    await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
+    await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
+    expect(server.connections).toHaveLength(2);
+  });
+
+  it('sends once more, over a new connection, what the server refused unprocessed', async () => {
+    await using server = await startGrpc(inTurn(({ stream }) => stream.close(constants.NGHTTP2_REFUSED_STREAM)));
+    await using client = connect(server);
+    await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
+    expect(server.connections).toHaveLength(2);
+  });
+
+  it('does not send a third time', async () => {
+    const refuse = ({ stream }: GrpcRequest) => stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    let calls = 0;
+    await using server = await startGrpc((request) => {
+      calls++;
+      refuse(request);
+    });
+    await using client = connect(server);
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(calls).toBe(2);
+  });
+
+  it('fails what was in flight on a lost connection, and opens a new one for the next call', async () => {
+    await using server = await startGrpc(inTurn(() => server.connections[0]!.destroy()));
+    await using client = connect(server);
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: `grpc://${server.authority} is not available: connection lost`,
+    });
+    await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
+    expect(server.connections).toHaveLength(2);
+  });
+
+  // A machine that went away without a word: nothing tells the client, so the next call must not trust the connection.
+  it('leaves a connection on which nothing came until the deadline', async () => {
+    await using server = await startTcp((socket) => void socket.resume());
+    await using client = connect(server);
+    for (let call = 1; call <= 2; call++) {
+      await expect(client.inferSample({ x: X }, { timeoutMs: 50 })).rejects.toThrow('deadline of 50 ms exceeded');
+      expect(server.connections).toHaveLength(call);
+    }
+  });
+
+  it('closes with calls in flight and after a GOAWAY that the server never follows up', async () => {
+    const started = new Promise<void>((resolve) => {
+      void startGrpc((request) => {
+        request.stream.session!.goaway();
+        resolve();
+      }).then((fake) => servers.push(fake));
+    });
+    const servers: Awaited<ReturnType<typeof startGrpc>>[] = [];
+    await expect.poll(() => servers.length).toBe(1);
+    await using server = servers[0]!;
+    const client = connect(server);
+    const pending = expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      code: 'CANCELLED',
+      message: 'ModelClient is closed',
+    });
+    await started;
+    await client.close();
+    await pending;
+  });
+
+  it('does not keep the process alive while it is idle', async () => {
+    const count = (kind: string) => process.getActiveResourcesInfo().filter((name) => name === kind).length;
+    const timers = count('Timeout');
+    await using server = await startGrpc(echo);
+    await using client = connect(server);
+    await client.inferSample({ x: X });
+    for (const connection of server.connections) connection.unref();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(count('TCPSocketWrap')).toBe(0);
+    expect(count('Timeout')).toBe(timers);
+  });
+
+  it('trusts the given authority over grpcs, and no stranger without it', async () => {
+    const certificate = selfSignedCertificate();
+    const server = createSecureServer(certificate, undefined);
+    const sessions: { destroy(): void }[] = [];
+    server.on('session', (session) => sessions.push(session));
+    server.on('stream', (stream) => {
+      stream.resume();
+      stream.on('end', () => answerGrpcInfer(stream, []));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    try {
+      await using trusting = new ModelClient(`grpcs://localhost:${port}`, double, { tls: { ca: certificate.cert } });
+      await expect(trusting.inferSample({ x: X })).resolves.toEqual({});
+      await using wary = new ModelClient(`grpcs://127.0.0.1:${port}`, double);
+      await expect(wary.inferSample({ x: X })).rejects.toMatchObject({
+        code: 'UNAVAILABLE',
+        message: `grpcs://127.0.0.1:${port} is not available: self-signed certificate`,
+      });
+    } finally {
+      for (const session of sessions) session.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
+
+  it('understands a server of grpc-js', async () => {
+    const definition = loadSync(fileURLToPath(new URL('../../proto/grpc_service.proto', import.meta.url)), {
+      longs: String,
+    });
+    const packages = grpc.loadPackageDefinition(definition) as any;
+    const server = new grpc.Server();
+    server.addService(packages.inference.GRPCInferenceService.service, {
+      ModelConfig: (_: unknown, callback: grpc.sendUnaryData<unknown>) =>
+        callback(null, {
+          config: {
+            name: 'Any',
+            maxBatchSize: 0,
+            input: [{ name: 'x', dataType: 'TYPE_STRING', dims: [1] }],
+            output: [{ name: 'y', dataType: 'TYPE_STRING', dims: [1] }],
+          },
+        }),
+      ModelInfer: ({ request }: any, callback: grpc.sendUnaryData<unknown>) =>
+        callback(null, {
+          outputs: [{ name: 'y', datatype: 'BYTES', shape: request.inputs[0].shape }],
+          rawOutputContents: request.rawInputContents,
+        }),
+    });
+    const port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(), (error, bound) =>
+        error === null ? resolve(bound) : reject(error),
+      );
+    });
+    try {
+      await using client = new ModelClient(`grpc://127.0.0.1:${port}`, 'Any');
+      const { y } = await client.inferSample({ x: ['grüße'] });
+      expect(y!.strings()).toEqual(['grüße']);
+      expect(y!.shape).toEqual([1]);
+    } finally {
+      server.forceShutdown();
+    }
+  });
+});

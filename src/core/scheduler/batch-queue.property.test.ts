@@ -1,0 +1,224 @@
+// What holds for the queue whatever comes: random settings and random sequences of arrivals, cancellations,
+// expiries and decisions, checked against a list of what is waiting.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { completeBatcher } from '../../model/complete-batcher.js';
+import type { DynamicBatcher } from '../../model/model-config.js';
+import { TritonError } from '../../errors.js';
+import { BatchQueue, type QueuedRequest } from './batch-queue.js';
+
+class Request implements QueuedRequest {
+  readonly id: string;
+  readonly rows: number;
+  readonly priority: number;
+  readonly timeoutMicroseconds: number;
+  readonly shape: number;
+  entry: QueuedRequest['entry'] = undefined;
+  /** How it left the queue; undefined while it waits. */
+  left: 'ran' | 'cancelled' | 'expired' | 'drained' | undefined = undefined;
+  arrivedAt = 0;
+
+  constructor(sequence: number, { rows, priority, timeout, shape }: Arrival) {
+    this.id = String(sequence);
+    this.rows = rows;
+    this.priority = priority;
+    this.timeoutMicroseconds = timeout;
+    this.shape = shape;
+  }
+
+  leave(how: NonNullable<Request['left']>): void {
+    expect(this.left, `request ${this.id} leaves twice`).toBeUndefined();
+    this.left = how;
+  }
+}
+
+interface Arrival {
+  readonly rows: number;
+  readonly priority: number;
+  readonly timeout: number;
+  readonly shape: number;
+}
+
+const arrival = fc.record({
+  rows: fc.integer({ min: 1, max: 6 }),
+  priority: fc.nat({ max: 4 }),
+  timeout: fc.constantFrom(0, 1000, 5000),
+  shape: fc.nat({ max: 1 }),
+});
+
+const step = fc.oneof(
+  { weight: 5, arbitrary: fc.tuple(fc.constant('arrive' as const), arrival) },
+  { weight: 3, arbitrary: fc.tuple(fc.constant('decide' as const), fc.constant(0)) },
+  { weight: 2, arbitrary: fc.tuple(fc.constant('pass' as const), fc.nat({ max: 8 })) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('cancel' as const), fc.nat()) },
+);
+
+const policy = fc.record({
+  timeoutAction: fc.constantFrom('REJECT' as const, 'DELAY' as const),
+  defaultTimeoutMicroseconds: fc.constantFrom(0, 3000, 10_000),
+  allowTimeoutOverride: fc.boolean(),
+  maxQueueSize: fc.constantFrom(0, 0, 5),
+});
+
+const settings = fc
+  .record({
+    maxBatchSize: fc.integer({ min: 6, max: 12 }),
+    preferredBatchSize: fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { maxLength: 3 }),
+    maxQueueDelayMicroseconds: fc.constantFrom(0, 0, 2000, 7000),
+    priorityLevels: fc.constantFrom(0, 0, 3),
+    defaultQueuePolicy: policy,
+    urgentPolicy: policy,
+    shapesMix: fc.boolean(),
+  })
+  .map(({ maxBatchSize, urgentPolicy, priorityLevels, shapesMix, ...rest }) => {
+    const levels =
+      priorityLevels === 0 ? {} : { priorityLevels, defaultPriorityLevel: 2, priorityQueuePolicy: { 1: urgentPolicy } };
+    const batcher: DynamicBatcher = { ...rest, ...levels };
+    return { maxBatchSize, shapesMix, batcher: completeBatcher(batcher, maxBatchSize, "model 'm'") };
+  });
+
+describe('BatchQueue', () => {
+  it('keeps its promises under any sequence of arrivals, cancellations, expiries and decisions', () => {
+    fc.assert(
+      fc.property(settings, fc.array(step, { maxLength: 80 }), ({ maxBatchSize, shapesMix, batcher }, steps) => {
+        const queue = new BatchQueue<Request>({
+          maxBatchSize,
+          batcher,
+          compare: (first, next) => (shapesMix || first.shape === next.shape ? 'same' : 'other shape'),
+        });
+        const delayed = new Set<Request>();
+        let waiting: Request[] = [];
+        let now = 0;
+        const levelOf = ({ priority }: Request) =>
+          batcher.priorityLevels === 0 ? 0 : priority < 1 || priority > batcher.priorityLevels ? 2 : priority;
+        const policyOf = (request: Request) =>
+          batcher.priorityQueuePolicy[levelOf(request)] ?? batcher.defaultQueuePolicy!;
+        const deadlineOf = (request: Request) => {
+          const { defaultTimeoutMicroseconds: standard, allowTimeoutOverride } = policyOf(request);
+          const own = allowTimeoutOverride && request.timeoutMicroseconds > 0 ? request.timeoutMicroseconds : Infinity;
+          return standard === 0 ? Infinity : request.arrivedAt + Math.min(standard, own) / 1000;
+        };
+        const expire = () => {
+          const refused = queue.expire(now);
+          const due = waiting.filter((request) => !delayed.has(request) && deadlineOf(request) <= now);
+          for (const request of due) if (policyOf(request).timeoutAction === 'DELAY') delayed.add(request);
+          expect(new Set(refused)).toEqual(new Set(due.filter((request) => !delayed.has(request))));
+          for (const request of refused) request.leave('expired');
+        };
+
+        steps.forEach(([kind, value], sequence) => {
+          if (kind === 'arrive') {
+            const request = new Request(sequence, value);
+            request.arrivedAt = now;
+            const { maxQueueSize } = policyOf(request);
+            const inLevel = waiting.filter((other) => levelOf(other) === levelOf(request)).length;
+            try {
+              queue.enqueue(request, now);
+              expect(maxQueueSize === 0 || inLevel < maxQueueSize).toBe(true);
+              waiting.push(request);
+            } catch (error) {
+              if (!TritonError.is(error)) throw error;
+              expect(inLevel).toBe(maxQueueSize);
+            }
+          } else if (kind === 'pass') {
+            now += value;
+          } else if (kind === 'cancel') {
+            const request = waiting[value % Math.max(1, waiting.length)];
+            if (request !== undefined && queue.remove(request)) request.leave('cancelled');
+          } else {
+            expire();
+            const decision = queue.next(now);
+            if (decision.kind === 'wait') {
+              expect(decision.until).toBeGreaterThan(now);
+              expect(batcher.maxQueueDelayMicroseconds).toBeGreaterThan(0);
+            }
+            expect(decision.kind === 'idle').toBe(waiting.every((request) => request.left !== undefined));
+            const { batch, rows } = decision.kind === 'run' ? decision : { batch: [], rows: 0 };
+            expect(batch.length > 0).toBe(decision.kind === 'run');
+            expect(rows).toBe(batch.reduce((sum, request) => sum + request.rows, 0));
+            expect(rows).toBeLessThanOrEqual(maxBatchSize);
+            for (const request of batch) request.leave('ran');
+            if (!shapesMix) expect(new Set(batch.map(({ shape }) => shape)).size).toBeLessThanOrEqual(1);
+            // Exactly the first so many in the order of levels, unexpired before delayed, arrival.
+            const order = [...waiting.filter((request) => request.left === undefined), ...batch].sort(
+              (a, b) =>
+                levelOf(a) - levelOf(b) ||
+                Number(delayed.has(a)) - Number(delayed.has(b)) ||
+                (delayed.has(a) ? deadlineOf(a) - deadlineOf(b) : 0) ||
+                Number(a.id) - Number(b.id),
+            );
+            expect(batch).toEqual(order.slice(0, batch.length));
+            // As many as go together, unless preferred sizes cut them down.
+            const next = order[batch.length];
+            if (
+              batch.length > 0 &&
+              next !== undefined &&
+              batcher.preferredBatchSize.every((size) => size === maxBatchSize)
+            ) {
+              expect(rows + next.rows > maxBatchSize || (!shapesMix && next.shape !== batch[0]!.shape)).toBe(true);
+            }
+          }
+          waiting = waiting.filter((request) => request.left === undefined);
+          expect(queue.size).toBe(waiting.length);
+        });
+
+        for (const request of queue.drain()) request.leave('drained');
+        expect(waiting.filter((request) => request.left === undefined)).toEqual([]);
+        expect([queue.size, queue.nextExpiry(), queue.next(now).kind]).toEqual([0, Infinity, 'idle']);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([
+    [
+      'in order',
+      (queue: BatchQueue<Request>) => {
+        while (queue.next(0).kind === 'run');
+      },
+    ],
+    [
+      'by cancellations from the middle',
+      (queue: BatchQueue<Request>, requests: readonly Request[]) => {
+        for (let i = 0; i < requests.length; i++) queue.remove(requests[(i * 7919) % requests.length]!);
+      },
+    ],
+    ['by timeouts', (queue: BatchQueue<Request>) => queue.expire(1e9)],
+  ])('takes 100 000 requests and gives them up %s in well under a second', (_, empty) => {
+    const batcher = completeBatcher({ defaultQueuePolicy: { defaultTimeoutMicroseconds: 1e6 } }, 8, "model 'm'");
+    const queue = new BatchQueue<Request>({ maxBatchSize: 8, batcher, compare: () => 'same' });
+    const requests = Array.from(
+      { length: 100_000 },
+      (__, index) => new Request(index, { rows: 1, priority: 0, timeout: 0, shape: 0 }),
+    );
+    const startedAt = performance.now();
+    for (const request of requests) queue.enqueue(request, 0);
+    empty(queue, requests);
+    const took = performance.now() - startedAt;
+    expect(queue.size).toBe(0);
+    // 100 000 steps of linear work each would take minutes.
+    expect(took).toBeLessThan(1000);
+  });
+
+  it('keeps nothing of requests that were cancelled behind one that stays', () => {
+    const batcher = completeBatcher({ defaultQueuePolicy: { defaultTimeoutMicroseconds: 1e6 } }, 8, "model 'm'");
+    const queue = new BatchQueue<Request>({ maxBatchSize: 8, batcher, compare: () => 'same' });
+    const make = (sequence: number) => new Request(sequence, { rows: 1, priority: 0, timeout: 0, shape: 0 });
+    const first = make(0);
+    queue.enqueue(first, 0);
+    for (let sequence = 1; sequence <= 1000; sequence++) {
+      const request = make(sequence);
+      queue.enqueue(request, 0);
+      queue.remove(request);
+      expect(request.entry).toBeUndefined();
+    }
+    // The whole of what can be reached from the one that waits.
+    expect([first.entry?.next, first.entry?.previous, first.entry?.list.first?.request]).toEqual([
+      undefined,
+      undefined,
+      first,
+    ]);
+    expect(queue.drain()).toEqual([first]);
+  });
+});

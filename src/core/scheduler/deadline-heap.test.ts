@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { DeadlineHeap, type Expiring } from './deadline-heap.js';
+
+function entry(expiresAt: number, sequence = 0): Expiring {
+  return { expiresAt, sequence, heapIndex: -1 };
+}
+
+function drain(heap: DeadlineHeap<Expiring>): Expiring[] {
+  const drained: Expiring[] = [];
+  for (let { first } = heap; first !== undefined; first = heap.first) {
+    heap.remove(first);
+    drained.push(first);
+  }
+  return drained;
+}
+
+describe('DeadlineHeap', () => {
+  it('shows the soonest deadline', () => {
+    const heap = new DeadlineHeap<Expiring>();
+    expect(heap.first).toBeUndefined();
+    for (const time of [30, 10, 20]) heap.push(entry(time));
+    expect(heap.first?.expiresAt).toBe(10);
+    expect(drain(heap).map(({ expiresAt }) => expiresAt)).toEqual([10, 20, 30]);
+  });
+
+  it('keeps the order of arrival among equal deadlines', () => {
+    const heap = new DeadlineHeap<Expiring>();
+    for (const sequence of [0, 1, 2, 3, 4, 5, 6, 7]) heap.push(entry(5, sequence));
+    expect(drain(heap).map(({ sequence }) => sequence)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  it('ignores the removal of an entry that it does not hold', () => {
+    const heap = new DeadlineHeap<Expiring>();
+    const [held, gone] = [entry(1), entry(2)];
+    heap.push(held);
+    heap.push(gone);
+    heap.remove(gone);
+    heap.remove(gone);
+    expect(drain(heap)).toEqual([held]);
+  });
+
+  it('stays sorted under any sequence of additions and removals from anywhere', () => {
+    const step = fc.tuple(fc.constantFrom('add', 'remove'), fc.nat({ max: 20 }));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
+        const heap = new DeadlineHeap<Expiring>();
+        const model: Expiring[] = [];
+        steps.forEach(([kind, number], sequence) => {
+          if (kind === 'add') {
+            const added = entry(number, sequence);
+            heap.push(added);
+            model.push(added);
+          } else if (model.length > 0) {
+            heap.remove(model.splice(number % model.length, 1)[0]!);
+          }
+        });
+        model.sort((a, b) => a.expiresAt - b.expiresAt || a.sequence - b.sequence);
+        expect(drain(heap)).toEqual(model);
+      }),
+    );
+  });
+});

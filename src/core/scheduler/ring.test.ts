@@ -1,0 +1,38 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { Ring } from './ring.js';
+
+describe('Ring', () => {
+  it('gives items back in the order in which they came', () => {
+    const ring = new Ring<number>();
+    for (const item of [1, 2, 3]) ring.push(item);
+    expect([ring.shift(), ring.shift(), ring.shift(), ring.shift()]).toEqual([1, 2, 3, undefined]);
+  });
+
+  it('looks at any item without taking it', () => {
+    const ring = new Ring<string>();
+    ring.push('a');
+    ring.push('b');
+    expect([ring.at(0), ring.at(1), ring.at(2)]).toEqual(['a', 'b', undefined]);
+    expect(ring.length).toBe(2);
+  });
+
+  it('behaves like an array under any sequence of pushes and shifts, beyond its first capacity too', () => {
+    fc.assert(
+      fc.property(fc.array(fc.option(fc.integer(), { nil: undefined, freq: 3 }), { maxLength: 200 }), (steps) => {
+        const ring = new Ring<number>();
+        const model: number[] = [];
+        for (const item of steps) {
+          if (item === undefined) expect(ring.shift()).toBe(model.shift());
+          else {
+            ring.push(item);
+            model.push(item);
+          }
+          expect(ring.length).toBe(model.length);
+          expect(model.map((_, index) => ring.at(index))).toEqual(model);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import type { ModelInferRequest } from '../../model/exchange.js';
+import { decodeInferRequest } from './decode-infer-request.js';
+import { encodeInferRequest } from './encode-infer-request.js';
+
+const EMPTY: ModelInferRequest = {
+  modelName: 'M',
+  modelVersion: '',
+  id: '',
+  parameters: undefined,
+  inputs: [],
+  outputs: [],
+  priority: 0,
+  timeoutMicroseconds: 0,
+};
+
+function jsonOf(request: ModelInferRequest): string {
+  const { chunks, headerLength } = encodeInferRequest(request);
+  return Buffer.concat(chunks).toString('utf8', 0, headerLength);
+}
+
+describe('encodeInferRequest', () => {
+  it('writes the smallest request', () => {
+    expect(jsonOf(EMPTY)).toBe('{"parameters":{"binary_data_output":true},"inputs":[]}');
+  });
+
+  it('writes all members', () => {
+    const request: ModelInferRequest = {
+      ...EMPTY,
+      id: 'a"b',
+      parameters: { s: 'é\n', yes: true, no: false, int: -5, large: 2n ** 63n, fraction: 0.25, huge: 1e300 },
+      inputs: [
+        { name: 'x', datatype: 'FP32', shape: [1, 2], bytes: new Uint8Array(8) },
+        { name: 'é', datatype: 'BYTES', shape: [], bytes: new Uint8Array(4) },
+      ],
+      outputs: ['y', 'z'],
+      priority: 2,
+      timeoutMicroseconds: 1000,
+    };
+    expect(jsonOf(request)).toBe(
+      '{"id":"a\\"b","parameters":{"s":"é\\n","yes":true,"no":false,"int":-5,"large":9223372036854775808,"fraction":0.25,"huge":1e300,' +
+        '"priority":2,"timeout":1000},' +
+        '"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"parameters":{"binary_data_size":8}},' +
+        '{"name":"é","datatype":"BYTES","shape":[],"parameters":{"binary_data_size":4}}],' +
+        '"outputs":[{"name":"y","parameters":{"binary_data":true}},{"name":"z","parameters":{"binary_data":true}}]}',
+    );
+  });
+
+  it('is what the server decodes', () => {
+    const request: ModelInferRequest = {
+      ...EMPTY,
+      id: 'r',
+      parameters: { temperature: 0.5 },
+      inputs: [
+        { name: 'empty', datatype: 'FP32', shape: [0], bytes: new Uint8Array(0) },
+        { name: 'x', datatype: 'INT16', shape: [2], bytes: Uint8Array.of(1, 2, 3, 4) },
+        { name: 'y', datatype: 'UINT8', shape: [1], bytes: Uint8Array.of(5) },
+      ],
+      outputs: ['o'],
+      priority: 1,
+      timeoutMicroseconds: 7,
+    };
+    const { chunks, contentLength, headerLength } = encodeInferRequest(request);
+    const body = Buffer.concat(chunks);
+    expect(body).toHaveLength(contentLength);
+    const decoded = decodeInferRequest({
+      modelName: 'M',
+      modelVersion: '',
+      body,
+      headerLength: String(headerLength),
+      maxInputSize: 1000,
+    });
+    expect(decoded.request).toMatchObject({
+      id: 'r',
+      parameters: { temperature: 0.5 },
+      outputs: ['o'],
+      priority: 1,
+      timeoutMicroseconds: 7,
+    });
+    expect(decoded.request.inputs.map(({ name, shape, bytes }) => [name, shape, [...bytes]])).toEqual([
+      ['empty', [0], []],
+      ['x', [2], [1, 2, 3, 4]],
+      ['y', [1], [5]],
+    ]);
+    expect(decoded.binaryOutputs.listed?.get('o')).toBe(true);
+  });
+
+  it('joins small bodies and copies no large tensor', () => {
+    const small = { name: 'x', datatype: 'UINT8', shape: [3], bytes: Uint8Array.of(1, 2, 3) } as const;
+    const large = { name: 'y', datatype: 'UINT8', shape: [100_000], bytes: new Uint8Array(100_000) } as const;
+    expect(encodeInferRequest({ ...EMPTY, inputs: [small] }).chunks).toHaveLength(1);
+    const { chunks, contentLength, headerLength } = encodeInferRequest({ ...EMPTY, inputs: [small, large] });
+    expect(chunks.map((chunk) => chunk.byteLength)).toEqual([headerLength, 3, 100_000]);
+    expect(chunks[2]).toBe(large.bytes);
+    expect(contentLength).toBe(headerLength + 100_003);
+  });
+
+  it('refuses a parameter that is no scalar, and encodes the next request from its beginning', () => {
+    expect(() => encodeInferRequest({ ...EMPTY, parameters: { a: null as never } })).toThrow(
+      "parameter 'a' must be a string, a boolean or a number, got object",
+    );
+    expect(jsonOf(EMPTY)).toMatch(/^\{"parameters"/);
+  });
+});

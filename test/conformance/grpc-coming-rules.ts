@@ -1,0 +1,171 @@
+// Rules for what this version does not serve yet, each with the issue that brings it, and for what is not to come.
+import type { GrpcCase } from './cases.js';
+import { asksFor, inferRequest, methodName, refusal, STATUS, success, withJson, type JsonObject } from './grpc-json.js';
+import type { GrpcAnswer, GrpcRule } from './replay-grpc.js';
+
+const DECOUPLED = ['count', 'countfail', 'countlast', 'slowcount'];
+
+/** Methods that are refused. */
+function methodsRule(name: string, methods: RegExp, until?: number): GrpcRule {
+  return {
+    name,
+    reason:
+      until === undefined ? 'Needs a GPU. Answered with UNIMPLEMENTED.' : 'Answered with UNIMPLEMENTED until then.',
+    ...(until === undefined ? {} : { until }),
+    expects: (_recorded, testCase) =>
+      methods.test(methodName(testCase))
+        ? refusal(STATUS.UNIMPLEMENTED, `${methodName(testCase)} is not supported by this version of TSTriton`)
+        : undefined,
+  };
+}
+
+/** What a server says about a model that it does not know. */
+function unknownModel(name: string, testCase: GrpcCase): GrpcAnswer {
+  switch (methodName(testCase)) {
+    case 'ModelReady':
+      return success({});
+    case 'ModelStatistics':
+      return refusal(STATUS.INVALID_ARGUMENT, `requested model '${name}' is not available`);
+    default:
+      return refusal(STATUS.NOT_FOUND, `Request for unknown model: '${name}' is not found`);
+  }
+}
+
+/** Answers about these models as if there were none of them, lists of models included. */
+function withoutModels(recorded: GrpcAnswer, testCase: GrpcCase, names: readonly string[]): GrpcAnswer | undefined {
+  const { name = '' } = asksFor(testCase);
+  if (names.includes(name)) return unknownModel(name, testCase);
+  return changeStatistics(recorded, (models) => models.filter((model) => !names.includes(model['name'] as string)));
+}
+
+/** Statistics with the list of models changed. */
+export function changeStatistics(
+  answer: GrpcAnswer,
+  change: (models: readonly JsonObject[]) => readonly JsonObject[],
+): GrpcAnswer | undefined {
+  const { model_stats: models } = (answer.json ?? {}) as { readonly model_stats?: readonly JsonObject[] };
+  return models === undefined ? undefined : withJson(answer, (json) => ({ ...json, model_stats: change(models) }));
+}
+
+/** Statistics in which the answers that came out of the cache were executions. */
+function withoutCache(models: readonly JsonObject[]): readonly JsonObject[] {
+  return models.map((model) => {
+    if (model['name'] !== 'cached' || model['execution_count'] === undefined) return model;
+    const ran = { count: '4', ns: '1' };
+    const computed = { compute_input: ran, compute_infer: ran, compute_output: ran };
+    return {
+      ...model,
+      execution_count: '4',
+      inference_count: '4',
+      inference_stats: { ...(model['inference_stats'] as JsonObject), ...computed, cache_hit: {}, cache_miss: {} },
+      batch_stats: [{ batch_size: '1', ...computed }],
+    };
+  });
+}
+
+export const GRPC_COMING_RULES: readonly GrpcRule[] = [
+  methodsRule('the model repository extension is not there yet', /^Repository/, 4),
+  {
+    name: 'nothing was loaded or unloaded before',
+    reason: 'Without the model repository extension, models that a request before loaded are not there.',
+    until: 4,
+    expects: (_recorded, testCase) => {
+      const { name = '' } = asksFor(testCase);
+      const asks = ['notloaded', 'fromfile'].includes(name) && !methodName(testCase).startsWith('Repository');
+      return asks && methodName(testCase) !== 'TraceSetting' ? unknownModel(name, testCase) : undefined;
+    },
+  },
+  methodsRule('the shared memory extension is not there yet', /^SystemSharedMemory/, 4),
+  {
+    name: 'tensors in shared memory are not there yet',
+    reason: 'Answered with UNIMPLEMENTED, naming the tensor, once the parameters are in order.',
+    until: 4,
+    expects: (recorded, testCase) => {
+      const { inputs = [], outputs = [] } = inferRequest(testCase) ?? {};
+      const named = (parameters?: JsonObject) =>
+        (parameters?.['shared_memory_region'] as JsonObject | undefined)?.['string_param'] !== undefined;
+      if (/must be specified along with|invalid value type|can't set both/.test(recorded.message)) return undefined;
+      const input = inputs.find(({ parameters }) => named(parameters));
+      const output = outputs.find(({ parameters }) => named(parameters));
+      if (input === undefined && output === undefined) return undefined;
+      const expected =
+        input === undefined
+          ? `expected output '${output!.name}' to be requested in the response`
+          : `expected the data of input tensor '${input.name}' in the request`;
+      return refusal(STATUS.UNIMPLEMENTED, `shared memory is not supported by this version of TSTriton, ${expected}`);
+    },
+  },
+  methodsRule('CUDA shared memory is not served', /^CudaSharedMemory/),
+  methodsRule('the trace extension is not there yet', /^TraceSetting$/, 4),
+  methodsRule('the logging extension is not there yet', /^LogSettings$/, 4),
+  {
+    name: 'classification is not there yet',
+    reason: 'Answered with UNIMPLEMENTED, naming the output.',
+    until: 4,
+    expects: (_recorded, testCase) => {
+      const output = inferRequest(testCase)?.outputs?.find(
+        ({ parameters }) => parameters?.['classification'] !== undefined,
+      );
+      const count = (output?.parameters?.['classification'] as JsonObject | undefined)?.['int64_param'];
+      return output === undefined ||
+        count === undefined ||
+        Number(count) <= 0 ||
+        output.parameters?.['shared_memory_region'] !== undefined
+        ? undefined
+        : refusal(
+            STATUS.UNIMPLEMENTED,
+            `classification is not supported by this version of TSTriton, requested for output '${output.name}'`,
+          );
+    },
+  },
+  {
+    name: 'labels are not there yet',
+    reason: 'They are for classification.',
+    until: 4,
+    expects: (recorded, testCase) => {
+      if (methodName(testCase) !== 'ModelConfig' || asksFor(testCase).name !== 'classify') return undefined;
+      return withJson(recorded, ({ config }) => {
+        const { output, ...rest } = config as JsonObject;
+        const plain = (output as readonly JsonObject[]).map(({ label_filename: _label, ...spec }) => spec);
+        return { config: { ...rest, output: plain } };
+      });
+    },
+  },
+  {
+    name: 'compressed messages are not there yet',
+    reason: 'Answered with UNIMPLEMENTED, which tells clients to send them plain.',
+    until: 4,
+    expects: (_recorded, { name }) => {
+      const encoding = / with (gzip|deflate)$/.exec(name)?.[1];
+      return encoding === undefined
+        ? undefined
+        : refusal(
+            STATUS.UNIMPLEMENTED,
+            `messages compressed with '${encoding}' are not supported by this version of TSTriton, expected identity`,
+          );
+    },
+  },
+  {
+    name: 'decoupled models are not there yet',
+    reason: '`bind` refuses them, so that the server knows no such model.',
+    until: 6,
+    expects: (recorded, testCase) => withoutModels(recorded, testCase, DECOUPLED),
+  },
+  {
+    name: 'sequence batching is not served',
+    reason: '`bind` has no such option: state that belongs to a client is better kept by the callable.',
+    expects: (recorded, testCase) => withoutModels(recorded, testCase, ['seq']),
+  },
+  {
+    name: 'the response cache is not there yet',
+    reason: '`bind` refuses `responseCache`; every request is executed.',
+    until: 5,
+    expects: (recorded, testCase) => {
+      if (methodName(testCase) !== 'ModelConfig') return changeStatistics(recorded, withoutCache);
+      return withJson(recorded, ({ config }) => {
+        const { response_cache: _cache, ...rest } = config as JsonObject;
+        return { config: rest };
+      });
+    },
+  },
+];

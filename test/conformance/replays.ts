@@ -1,0 +1,74 @@
+// The whole comparisons, servers included: what the tests assert and the table of rules counts.
+import { devNull } from 'node:os';
+import { Triton, type TritonConfig } from 'tstriton';
+import { BIND_RULES } from './bind-rules.js';
+import { readCases, type BindCase, type GrpcCase, type HttpCase } from './cases.js';
+import { bindGrpcModels } from './grpc-models.js';
+import { GRPC_RULES } from './grpc-rules.js';
+import { bindHttpModels, bindPlainModels } from './http-models.js';
+import { HTTP_RULES } from './http-rules.js';
+import { replayBind } from './replay-bind.js';
+import { replayGrpc } from './replay-grpc.js';
+import { replayHttp } from './replay-http.js';
+import type { Replay } from './rules.js';
+
+export type Replays = Readonly<Record<string, Replay>>;
+
+// Failing models are part of the cases: their log lines would bury what a test has to say.
+const QUIET: TritonConfig = {
+  allowHttp: false,
+  allowGrpc: false,
+  allowMetrics: false,
+  serverThread: false,
+  logFile: devNull,
+};
+const HTTP: TritonConfig = { ...QUIET, allowHttp: true, httpAddress: '127.0.0.1', httpPort: 0 };
+const GRPC: TritonConfig = { ...QUIET, allowGrpc: true, grpcAddress: '127.0.0.1', grpcPort: 0 };
+
+/** One set of servers for all files, as in the recordings: the cases of a file follow those of the one before. */
+export async function replayHttpFiles(): Promise<Replays> {
+  const servers = { main: new Triton(HTTP), plain: new Triton(HTTP), full: new Triton(HTTP) };
+  bindHttpModels(servers.main);
+  bindPlainModels(servers.plain);
+  bindPlainModels(servers.full);
+  try {
+    await Promise.all(Object.values(servers).map((triton) => triton.run()));
+    const replays: Record<string, Replay> = {};
+    for (const file of ['management', 'infer-json', 'infer-binary']) {
+      const cases = readCases<HttpCase>(`http/${file}.jsonl`);
+      replays[file] = await replayHttp(
+        cases,
+        (testCase) => servers[testCase.server ?? 'main'].httpPort ?? 0,
+        HTTP_RULES,
+      );
+    }
+    return replays;
+  } finally {
+    await Promise.all(Object.values(servers).map((triton) => triton.stop()));
+  }
+}
+
+/** A server of its own for each file, as in the recordings. */
+export async function replayGrpcFiles(): Promise<Replays> {
+  const replays: Record<string, Replay> = {};
+  for (const file of ['infer', 'management']) {
+    const triton = new Triton(GRPC);
+    bindGrpcModels(triton);
+    try {
+      await triton.run();
+      replays[file] = await replayGrpc(readCases<GrpcCase>(`grpc/${file}.jsonl`), triton.grpcPort ?? 0, GRPC_RULES);
+    } finally {
+      await triton.stop();
+    }
+  }
+  return replays;
+}
+
+export async function replayBindFile(): Promise<Replays> {
+  const triton = new Triton(HTTP);
+  try {
+    return { 'model-config': await replayBind(readCases<BindCase>('pytriton/model-config.jsonl'), triton, BIND_RULES) };
+  } finally {
+    await triton.stop();
+  }
+}
