@@ -25,9 +25,15 @@ type Tensors = Readonly<Record<string, Tensor>>;
 export function batch<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
   fn: TensorFunc<I, O, Decoupled>,
 ): InferFunc<I, O, Decoupled> {
-  const batched = (requests: readonly InferenceRequest<I>[], context: InferenceContext<I>): Awaitable<OutputsLike<O>[]> => {
+  const batched = (
+    requests: readonly InferenceRequest<I>[],
+    context: InferenceContext<I>,
+  ): Awaitable<OutputsLike<O>[]> => {
     const rowCounts = requests.map((request) => rowsOf(request as InferenceRequest));
-    const result = (fn as (inputs: Tensors, context: InferenceContext<I>) => unknown)(joinInputs(requests as readonly InferenceRequest[]), context);
+    const result = (fn as (inputs: Tensors, context: InferenceContext<I>) => unknown)(
+      joinInputs(requests as readonly InferenceRequest[]),
+      context,
+    );
     return isPromiseLike(result)
       ? result.then((settled) => splitOutputs<O>(settled, rowCounts, context.modelConfig))
       : splitOutputs<O>(result, rowCounts, context.modelConfig);
@@ -45,7 +51,10 @@ function joinInputs(requests: readonly InferenceRequest[]): Tensors {
       requests.map((request) => {
         const tensor = (request.inputs as Tensors)[name];
         if (tensor === undefined || Object.keys(request.inputs).length !== names.length) {
-          throw new TritonError('INVALID_ARG', `cannot batch requests with different sets of inputs: ${names.join(', ')} and ${Object.keys(request.inputs).join(', ')}`);
+          throw new TritonError(
+            'INVALID_ARG',
+            `cannot batch requests with different sets of inputs: ${names.join(', ')} and ${Object.keys(request.inputs).join(', ')}`,
+          );
         }
         return tensor;
       }),
@@ -54,7 +63,11 @@ function joinInputs(requests: readonly InferenceRequest[]): Tensors {
   return joined;
 }
 
-function splitOutputs<O extends TensorSpecs>(result: unknown, rowCounts: readonly number[], modelConfig: CompleteModelConfig): OutputsLike<O>[] {
+function splitOutputs<O extends TensorSpecs>(
+  result: unknown,
+  rowCounts: readonly number[],
+  modelConfig: CompleteModelConfig,
+): OutputsLike<O>[] {
   const total = rowCounts.reduce((sum, rows) => sum + rows, 0);
   const outputs = resolveOutputs(result, modelConfig, total);
   const records: Record<string, Tensor>[] = rowCounts.map(() => ({}));

@@ -28,8 +28,12 @@ export function sample<I extends TensorSpecs, O extends TensorSpecs, Decoupled e
     }
     const batching = context.modelConfig.maxBatchSize > 0;
     const inputs = request.inputs as Tensors;
-    const result = (fn as (inputs: Tensors, context: InferenceContext<I>) => unknown)(batching ? withoutBatchAxis(inputs) : inputs, context);
-    const finish = (settled: unknown) => [batching ? withBatchAxis(settled, context.modelConfig) : settled] as OutputsLike<O>[];
+    const result = (fn as (inputs: Tensors, context: InferenceContext<I>) => unknown)(
+      batching ? withoutBatchAxis(inputs) : inputs,
+      context,
+    );
+    const finish = (settled: unknown) =>
+      [batching ? withBatchAxis(settled, context.modelConfig) : settled] as OutputsLike<O>[];
     return isPromiseLike(result) ? result.then(finish) : finish(result);
   };
   return markDecorated(sampled as unknown as InferFunc<I, O, Decoupled>, 'sample');
@@ -38,7 +42,8 @@ export function sample<I extends TensorSpecs, O extends TensorSpecs, Decoupled e
 function withoutBatchAxis(inputs: Tensors): Tensors {
   return Object.fromEntries(
     Object.entries(inputs).map(([name, tensor]) => {
-      if (tensor.rowCount !== 1) throw new TritonError('INTERNAL', `sample takes one row, got ${tensor.rowCount} rows of input '${name}'`);
+      if (tensor.rowCount !== 1)
+        throw new TritonError('INTERNAL', `sample takes one row, got ${tensor.rowCount} rows of input '${name}'`);
       return [name, tensor.row(0)];
     }),
   );

@@ -58,10 +58,17 @@ describe('encodeInputs', () => {
       ['a', [2, 3]],
       ['b', [2, 2, 2]],
     ]);
-    expect(shapes([a, [B, B].map((row) => [[...row.slice(0, 2)], [...row.slice(2)]])], PAIR, 'batch')[1]).toEqual([
-      'b',
-      [2, 2, 2],
-    ]);
+    const rows = [
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      [
+        [5, 6],
+        [7, 8],
+      ],
+    ];
+    expect(shapes([a, rows], PAIR, 'batch')[1]).toEqual(['b', [2, 2, 2]]);
   });
 
   it.each<[string, unknown, string]>([
@@ -125,7 +132,7 @@ describe('encodeInputs', () => {
     [
       'a typed array of another length',
       { a: [1], b: Int32Array.of(1) },
-      "input 'b' of model 'M' is a Int32Array of 1 elements, expected 4 for shape [2,2]",
+      "input 'b' of model 'M' is an Int32Array of 1 elements, expected 4 for shape [2,2]",
     ],
     [
       'a single value for many',

@@ -322,23 +322,17 @@ describe('ModelClient over gRPC', () => {
   });
 
   it('closes with calls in flight and after a GOAWAY that the server never follows up', async () => {
-    const started = new Promise<void>((resolve) => {
-      void startGrpc((request) => {
-        request.stream.session!.goaway();
-        resolve();
-      }).then((fake) => servers.push(fake));
+    let arrived: () => void;
+    const arrival = new Promise<void>((resolve) => (arrived = resolve));
+    await using server = await startGrpc((request) => {
+      request.stream.session!.goaway();
+      arrived();
     });
-    const servers: Awaited<ReturnType<typeof startGrpc>>[] = [];
-    await expect.poll(() => servers.length).toBe(1);
-    await using server = servers[0]!;
     const client = connect(server);
-    const pending = expect(client.inferSample({ x: X })).rejects.toMatchObject({
-      code: 'CANCELLED',
-      message: 'ModelClient is closed',
-    });
-    await started;
+    const outcome = client.inferSample({ x: X }).catch((error: unknown) => error);
+    await arrival;
     await client.close();
-    await pending;
+    expect(await outcome).toMatchObject({ code: 'CANCELLED', message: 'ModelClient is closed' });
   });
 
   it('does not keep the process alive while it is idle', async () => {

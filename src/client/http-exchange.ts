@@ -74,6 +74,7 @@ function attempt(server: ServerUrl, agent: Agent, request: HttpRequest, call: Ca
   return new Promise((resolve, reject) => {
     const clientRequest = open(server, agent, request);
     let bytesReadBefore = 0;
+    let complete = false;
     const forget = call.onAbort((error) => {
       reject(error);
       clientRequest.destroy();
@@ -85,6 +86,7 @@ function attempt(server: ServerUrl, agent: Agent, request: HttpRequest, call: Ca
     clientRequest.once('socket', (socket) => (bytesReadBefore = socket.bytesRead));
     clientRequest.once('response', (response) => {
       collect(response, fail, (body) => {
+        complete = true;
         forget();
         // An early answer: the server does not want the rest of the body.
         if (!clientRequest.writableFinished) clientRequest.destroy();
@@ -99,7 +101,9 @@ function attempt(server: ServerUrl, agent: Agent, request: HttpRequest, call: Ca
         reject(new StaleConnection(toError(error, server.address)));
       } else fail(error);
     });
-    clientRequest.on('close', () => fail(new Error('the connection was closed before the answer was complete')));
+    clientRequest.on('close', () => {
+      if (!complete) fail(new Error('the connection was closed before the answer was complete'));
+    });
     send(clientRequest, request.chunks);
   });
 }

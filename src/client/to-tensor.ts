@@ -16,18 +16,29 @@ export function toTensor(value: unknown, dtype: Dtype, expected: readonly number
   if (ArrayBuffer.isView(value) && !isElement) {
     if (DTYPES[dtype].array === undefined || !isDataOf(dtype, value)) {
       const array = DTYPES[dtype].array?.name ?? (dtype === 'string' ? 'strings' : 'Uint8Arrays');
-      throw new TritonError('INVALID_ARG', `${what} is a ${value.constructor.name}, expected ${array} for ${dtype}`);
+      throw new TritonError(
+        'INVALID_ARG',
+        `${what} is ${withArticle(value.constructor.name)}, expected ${array} for ${dtype}`,
+      );
     }
     const data = value as DataOf[Dtype] & ArrayBufferView;
     return new Tensor(
       dtype,
       data,
-      shapeOfFlat(data.length, expected, `${what} is a ${value.constructor.name} of ${data.length} elements`),
+      shapeOfFlat(
+        data.length,
+        expected,
+        `${what} is ${withArticle(value.constructor.name)} of ${data.length} elements`,
+      ),
     );
   }
   if (!isElement && !Array.isArray(value) && !SCALARS.includes(typeof value)) {
     const got =
-      value === null ? 'null' : typeof value === 'object' ? `a ${value.constructor?.name ?? 'record'}` : typeof value;
+      value === null
+        ? 'null'
+        : typeof value === 'object'
+          ? withArticle(value.constructor?.name ?? 'record')
+          : typeof value;
     throw new TritonError(
       'INVALID_ARG',
       `${what} is ${got}, expected a Tensor, a typed array, a value or nested arrays of values`,
@@ -37,6 +48,10 @@ export function toTensor(value: unknown, dtype: Dtype, expected: readonly number
 }
 
 const SCALARS = ['number', 'bigint', 'boolean', 'string'];
+
+function withArticle(name: string): string {
+  return `${/^[AEIOU]/i.test(name) && !name.startsWith('Uint') ? 'an' : 'a'} ${name}`;
+}
 
 function fromPlain(value: Nested, dtype: Dtype, expected: readonly number[], what: string): Tensor {
   let flat;

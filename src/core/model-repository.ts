@@ -90,11 +90,14 @@ export class ModelRepository {
     }
     const entry = versions.get(number);
     if (entry === undefined)
-      throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' version ${number} is not found`);
+      throw new TritonError(
+        'NOT_FOUND',
+        `Request for unknown model: '${name}' version ${BigInt(version)} is not found`,
+      );
     if (entry.state !== 'READY') {
       throw new TritonError(
         'UNAVAILABLE',
-        `Request for unknown model: '${name}' version ${number} is not at ready state`,
+        `Request for unknown model: '${name}' version ${BigInt(version)} is not at ready state`,
       );
     }
     return entry.model;

@@ -3,10 +3,13 @@
 
 import { TritonError } from '../errors.js';
 import type { Parameters } from '../model/callable.js';
-import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
+import type { InferTensor, ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
 import type { Execution, ExecutionRequest } from './instance/model-instance.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
 import type { QueuedRequest, QueueEntry } from './scheduler/batch-queue.js';
+
+/** An answer, but for the request's id. */
+export type Answer = Omit<ModelInferResponse, 'id'>;
 
 /** What a request belongs to while it is under way. */
 export interface RequestOwner {
@@ -81,10 +84,25 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   }
 
   /** Delivers the outcome: an answer. */
-  succeed(modelName: string, modelVersion: string, outputs: readonly InferTensor[]): void {
+  succeed(answer: Answer): void {
     this.#owner.ended(this);
     try {
-      this.#sink.respond({ modelName, modelVersion, id: this.id, parameters: undefined, outputs });
+      void this.#sink.respond({ ...answer, id: this.id }, true);
+    } catch (error) {
+      this.#refuse(TritonError.from(error));
+    }
+  }
+
+  /** One of several answers of a decoupled model. A promise: the reader is slow. */
+  respond(answer: Answer): void | Promise<void> {
+    if (!this.#decided) return this.#sink.respond({ ...answer, id: this.id }, false);
+  }
+
+  /** Delivers the outcome of a decoupled model's request: it has had all its answers. */
+  complete(): void {
+    this.#owner.ended(this);
+    try {
+      this.#sink.complete();
     } catch (error) {
       this.#refuse(TritonError.from(error));
     }

@@ -4,9 +4,15 @@ import type { TritonError } from '../errors.js';
 import type { ModelInferResponse } from '../model/exchange.js';
 
 export interface ResponseSink {
-  /** The answer; takes ownership of the response's bytes. Ends the sink. */
-  respond(response: ModelInferResponse): void;
-  /** The refusal or failure. Ends the sink. */
+  /**
+   * An answer; takes ownership of the response's bytes. `final`: it is the last one and ends the sink, as the
+   * only answer of a model that is not decoupled always does. A promise: the reader is slow, and the next answer
+   * should wait for it.
+   */
+  respond(response: ModelInferResponse, final: boolean): void | Promise<void>;
+  /** Of decoupled models only: ends the sink without a further answer (Triton's flag-only final response). */
+  complete(): void;
+  /** The refusal or failure; of decoupled models possibly after answers. Ends the sink. */
   fail(error: TritonError): void;
 }
 

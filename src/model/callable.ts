@@ -44,7 +44,11 @@ export type OutputsLike<O extends TensorSpecs> = OutputRecord<O> | OutputList<O>
 type Steps<T> = AsyncIterable<T> | Iterable<T>;
 
 /** The raw form: a list of requests in, as many results out, in the same order. */
-export type InferFunc<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs = TensorSpecs, Decoupled extends boolean = false> = (
+export type InferFunc<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = false,
+> = (
   requests: readonly InferenceRequest<I>[],
   context: InferenceContext<I>,
 ) => Decoupled extends true
@@ -52,23 +56,37 @@ export type InferFunc<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs
   : Awaitable<readonly (OutputsLike<O> | InferenceRequest<I>)[]>;
 
 /** The form under `batch` and `sample`: tensors by name in, outputs back. */
-export type TensorFunc<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs = TensorSpecs, Decoupled extends boolean = false> = (
+export type TensorFunc<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = false,
+> = (
   inputs: Inputs<I>,
   context: InferenceContext<I>,
 ) => Decoupled extends true ? Steps<OutputsLike<O>> : Awaitable<OutputsLike<O>>;
 
 /** An object whose method `infer` is called on it. */
-export interface ModelObject<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs = TensorSpecs, Decoupled extends boolean = false> {
+export interface ModelObject<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = false,
+> {
   readonly infer: InferFunc<I, O, Decoupled>;
 }
 
 /** One instance of a model: a function, or an object with a method `infer`. */
-export type Callable<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs = TensorSpecs, Decoupled extends boolean = false> =
-  | InferFunc<I, O, Decoupled>
-  | ModelObject<I, O, Decoupled>;
+export type Callable<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = false,
+> = InferFunc<I, O, Decoupled> | ModelObject<I, O, Decoupled>;
 
 /** A model without its callable: what server and client share. */
-export interface ModelSpec<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs = TensorSpecs, Decoupled extends boolean = boolean> {
+export interface ModelSpec<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = boolean,
+> {
   /** Letters, digits, dots, underscores and dashes. */
   readonly modelName: string;
   /** A positive integer. Default 1. */
@@ -81,8 +99,14 @@ export interface ModelSpec<I extends TensorSpecs = TensorSpecs, O extends Tensor
 }
 
 /** A model with its callable: what `Triton.bind` takes. A list of callables makes as many instances. */
-export type BoundModel<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = ModelSpec<I, O, Decoupled> & {
-  readonly inferFunc: Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>> | readonly Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>>[];
+export type BoundModel<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = ModelSpec<
+  I,
+  O,
+  Decoupled
+> & {
+  readonly inferFunc:
+    | Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>>
+    | readonly Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>>[];
 };
 
 /**
@@ -104,8 +128,10 @@ export type CallableOf<M> = M extends ModelSpec<infer I, infer O, infer Decouple
  * });
  * triton.bind({ ...linear, inferFunc });
  */
-export function defineModel<const I extends TensorSpecs, const O extends TensorSpecs, const Decoupled extends boolean = false>(
-  spec: ModelSpec<I, O, Decoupled>,
-): ModelSpec<I, O, Decoupled> {
+export function defineModel<
+  const I extends TensorSpecs,
+  const O extends TensorSpecs,
+  const Decoupled extends boolean = false,
+>(spec: ModelSpec<I, O, Decoupled>): ModelSpec<I, O, Decoupled> {
   return spec;
 }

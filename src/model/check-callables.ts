@@ -1,7 +1,7 @@
 // Checks what `bind` gets as `inferFunc`.
 
 import { TritonError } from '../errors.js';
-import type { Callable } from './callable.js';
+import type { Callable, ModelObject } from './callable.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 import { decoratorOf } from './decorated.js';
 
@@ -9,14 +9,22 @@ import { decoratorOf } from './decorated.js';
  * The callables as a list, one per instance. With a configuration it also refuses decorators that cannot work
  * with it. Throws INVALID_ARG.
  */
-export function checkCallables(inferFunc: unknown, modelName: unknown, config?: CompleteModelConfig): readonly Callable[] {
+export function checkCallables(
+  inferFunc: unknown,
+  modelName: unknown,
+  config?: CompleteModelConfig,
+): readonly Callable[] {
   const what = `inferFunc of model '${String(modelName)}'`;
   const callables: readonly unknown[] = Array.isArray(inferFunc) ? inferFunc : [inferFunc];
-  if (callables.length === 0) throw new TritonError('INVALID_ARG', `${what} is an empty list, expected at least one callable`);
+  if (callables.length === 0)
+    throw new TritonError('INVALID_ARG', `${what} is an empty list, expected at least one callable`);
   for (const callable of callables) {
     if (!isCallable(callable)) {
       const got = callable === null ? 'null' : typeof callable;
-      throw new TritonError('INVALID_ARG', `${what} must be a function, an object with a method 'infer', or a list of those, got ${got}`);
+      throw new TritonError(
+        'INVALID_ARG',
+        `${what} must be a function, an object with a method 'infer', or a list of those, got ${got}`,
+      );
     }
     if (config !== undefined) checkDecorator(callable, config, what);
   }
@@ -25,15 +33,23 @@ export function checkCallables(inferFunc: unknown, modelName: unknown, config?: 
 
 function isCallable(value: unknown): boolean {
   if (typeof value === 'function') return true;
-  return typeof value === 'object' && value !== null && typeof (value as { readonly infer?: unknown }).infer === 'function';
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { readonly infer?: unknown }).infer === 'function'
+  );
 }
 
 function checkDecorator(callable: unknown, { maxBatchSize }: CompleteModelConfig, what: string): void {
-  const decorator = decoratorOf(callable);
+  const decorator = decoratorOf(typeof callable === 'function' ? callable : (callable as ModelObject).infer);
   if (decorator === 'batch' && maxBatchSize === 0) {
-    throw new TritonError('INVALID_ARG', `${what} is decorated with batch, but the model has batching: false; use sample or a raw callable`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `${what} is decorated with batch, but the model has batching: false; use sample or a raw callable`,
+    );
   }
   if (decorator === 'sample' && maxBatchSize > 1) {
-    throw new TritonError('INVALID_ARG', `${what} is decorated with sample, but batches have up to ${maxBatchSize} rows; use batch, or set batching: false or maxBatchSize: 1`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `${what} is decorated with sample, but batches have up to ${maxBatchSize} rows; use batch, or set batching: false or maxBatchSize: 1`,
+    );
   }
 }

@@ -49,19 +49,37 @@ export function completeBatcher(batcher: DynamicBatcher, maxBatchSize: number, w
   const priorityLevels = expectInteger(batcher.priorityLevels ?? 0, 0, Number.MAX_SAFE_INTEGER, at('priorityLevels'));
   const preserveOrdering = expectBoolean(batcher.preserveOrdering ?? false, at('preserveOrdering'));
   const defaultQueuePolicy =
-    batcher.defaultQueuePolicy === undefined ? undefined : completePolicy(batcher.defaultQueuePolicy, at('defaultQueuePolicy'));
+    batcher.defaultQueuePolicy === undefined
+      ? undefined
+      : completePolicy(batcher.defaultQueuePolicy, at('defaultQueuePolicy'));
   const priorityQueuePolicy = completePolicies(batcher.priorityQueuePolicy ?? {}, priorityLevels, where);
   if (preserveOrdering && priorityLevels > 1) {
-    throw new TritonError('INVALID_ARG', `Only one priority level is allowed when 'preserve_ordering' is true for ${where}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `Only one priority level is allowed when 'preserve_ordering' is true for ${where}`,
+    );
   }
-  const policies = [...Object.values(priorityQueuePolicy), ...(defaultQueuePolicy === undefined ? [] : [defaultQueuePolicy])];
+  const policies = [
+    ...Object.values(priorityQueuePolicy),
+    ...(defaultQueuePolicy === undefined ? [] : [defaultQueuePolicy]),
+  ];
   // Without a timeout nothing is ever delayed, and Triton lets that pass.
-  const delays = policies.some(({ timeoutAction, defaultTimeoutMicroseconds }) => timeoutAction === 'DELAY' && defaultTimeoutMicroseconds > 0);
+  const delays = policies.some(
+    ({ timeoutAction, defaultTimeoutMicroseconds }) => timeoutAction === 'DELAY' && defaultTimeoutMicroseconds > 0,
+  );
   if (preserveOrdering && delays) {
-    throw new TritonError('INVALID_ARG', `Queue policy can not have DELAY as timeout action when 'preserve_ordering' is true for ${where}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `Queue policy can not have DELAY as timeout action when 'preserve_ordering' is true for ${where}`,
+    );
   }
   return {
-    maxQueueDelayMicroseconds: expectInteger(batcher.maxQueueDelayMicroseconds ?? 0, 0, Number.MAX_SAFE_INTEGER, at('maxQueueDelayMicroseconds')),
+    maxQueueDelayMicroseconds: expectInteger(
+      batcher.maxQueueDelayMicroseconds ?? 0,
+      0,
+      Number.MAX_SAFE_INTEGER,
+      at('maxQueueDelayMicroseconds'),
+    ),
     preferredBatchSize: completePreferred(batcher.preferredBatchSize ?? [], maxBatchSize, where),
     preserveOrdering,
     priorityLevels,
@@ -72,25 +90,46 @@ export function completeBatcher(batcher: DynamicBatcher, maxBatchSize: number, w
 }
 
 function completePreferred(sizes: readonly number[], maxBatchSize: number, where: string): readonly number[] {
-  if (!Array.isArray(sizes)) throw new TritonError('INVALID_ARG', `config.batcher.preferredBatchSize of ${where} must be a list, got ${typeof sizes}`);
+  if (!Array.isArray(sizes))
+    throw new TritonError(
+      'INVALID_ARG',
+      `config.batcher.preferredBatchSize of ${where} must be a list, got ${typeof sizes}`,
+    );
   for (const size of sizes as readonly unknown[]) {
     if (!Number.isSafeInteger(size) || (size as number) <= 0) {
-      throw new TritonError('INVALID_ARG', `dynamic batching preferred size must be positive for ${where}, got ${String(size)}`);
+      throw new TritonError(
+        'INVALID_ARG',
+        `dynamic batching preferred size must be positive for ${where}, got ${String(size)}`,
+      );
     }
     if ((size as number) > maxBatchSize) {
-      throw new TritonError('INVALID_ARG', `dynamic batching preferred size must be <= max batch size for ${where}, got ${String(size)} with a maximum of ${maxBatchSize}`);
+      throw new TritonError(
+        'INVALID_ARG',
+        `dynamic batching preferred size must be <= max batch size for ${where}, got ${String(size)} with a maximum of ${maxBatchSize}`,
+      );
     }
   }
   return sizes.length === 0 ? [maxBatchSize] : [...sizes];
 }
 
 function completeDefaultLevel(level: number | undefined, levels: number, where: string): number {
-  const given = expectInteger(level ?? 0, 0, Number.MAX_SAFE_INTEGER, `config.batcher.defaultPriorityLevel of ${where}`);
+  const given = expectInteger(
+    level ?? 0,
+    0,
+    Number.MAX_SAFE_INTEGER,
+    `config.batcher.defaultPriorityLevel of ${where}`,
+  );
   if (levels > 0 && (given < 1 || given > levels)) {
-    throw new TritonError('INVALID_ARG', `default priority level must be in range [1, ${levels}] for ${where}, got ${given}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `default priority level must be in range [1, ${levels}] for ${where}, got ${given}`,
+    );
   }
   if (levels === 0 && given > 0) {
-    throw new TritonError('INVALID_ARG', `config.batcher.defaultPriorityLevel of ${where} needs priorityLevels, got ${given} with no levels`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `config.batcher.defaultPriorityLevel of ${where} needs priorityLevels, got ${given} with no levels`,
+    );
   }
   return given;
 }
@@ -104,10 +143,16 @@ function completePolicies(
   for (const [key, policy] of Object.entries(policies)) {
     const level = Number(key);
     if (levels === 0) {
-      throw new TritonError('INVALID_ARG', `config.batcher.priorityQueuePolicy of ${where} needs priorityLevels, got a policy for level ${key} with no levels`);
+      throw new TritonError(
+        'INVALID_ARG',
+        `config.batcher.priorityQueuePolicy of ${where} needs priorityLevels, got a policy for level ${key} with no levels`,
+      );
     }
     if (!Number.isSafeInteger(level) || level < 1 || level > levels) {
-      throw new TritonError('INVALID_ARG', `priority queue policy must have priority level in range [1, ${levels}] for ${where}, got ${key}`);
+      throw new TritonError(
+        'INVALID_ARG',
+        `priority queue policy must have priority level in range [1, ${levels}] for ${where}, got ${key}`,
+      );
     }
     complete[level] = completePolicy(policy as QueuePolicy, `config.batcher.priorityQueuePolicy[${key}] of ${where}`);
   }
@@ -118,11 +163,19 @@ function completePolicy(policy: QueuePolicy, what: string): CompleteQueuePolicy 
   checkMembers(policy, POLICY_MEMBERS, what);
   const timeoutAction = policy.timeoutAction ?? 'REJECT';
   if (!Object.hasOwn(TimeoutAction, timeoutAction)) {
-    throw new TritonError('INVALID_ARG', `timeoutAction of ${what} must be 'REJECT' or 'DELAY', got ${JSON.stringify(timeoutAction)}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `timeoutAction of ${what} must be 'REJECT' or 'DELAY', got ${JSON.stringify(timeoutAction)}`,
+    );
   }
   return {
     timeoutAction,
-    defaultTimeoutMicroseconds: expectInteger(policy.defaultTimeoutMicroseconds ?? 0, 0, Number.MAX_SAFE_INTEGER, `defaultTimeoutMicroseconds of ${what}`),
+    defaultTimeoutMicroseconds: expectInteger(
+      policy.defaultTimeoutMicroseconds ?? 0,
+      0,
+      Number.MAX_SAFE_INTEGER,
+      `defaultTimeoutMicroseconds of ${what}`,
+    ),
     allowTimeoutOverride: expectBoolean(policy.allowTimeoutOverride ?? false, `allowTimeoutOverride of ${what}`),
     maxQueueSize: expectInteger(policy.maxQueueSize ?? 0, 0, UINT32, `maxQueueSize of ${what}`),
   };

@@ -63,6 +63,7 @@ function checkModelName(name: unknown): string {
       `Model name can only contain alphanumeric characters, dots, underscores and dashes, got ${JSON.stringify(name)}`,
     );
   }
-  if (name === '.' || name === '..') throw new TritonError('INVALID_ARG', `Model name ${JSON.stringify(name)} is a path, not a name`);
+  if (name === '.' || name === '..')
+    throw new TritonError('INVALID_ARG', `Model name ${JSON.stringify(name)} is a path, not a name`);
   return name;
 }

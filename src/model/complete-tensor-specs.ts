@@ -24,7 +24,11 @@ function namedSpecs(specs: TensorSpecs, kind: string, where: string): (readonly 
     return (specs as readonly TensorSpec[]).map((spec, index) => {
       expectObject(spec, `${kind} ${index + 1} of ${where}`);
       const name = spec.name ?? `${kind.toUpperCase()}_${index + 1}`;
-      if (typeof name !== 'string') throw new TritonError('INVALID_ARG', `name of ${kind} ${index + 1} of ${where} must be a string, got ${typeof name}`);
+      if (typeof name !== 'string')
+        throw new TritonError(
+          'INVALID_ARG',
+          `name of ${kind} ${index + 1} of ${where} must be a string, got ${typeof name}`,
+        );
       return [name, spec] as const;
     });
   }
@@ -32,7 +36,10 @@ function namedSpecs(specs: TensorSpecs, kind: string, where: string): (readonly 
   return Object.entries(specs as Readonly<Record<string, TensorSpec>>).map(([name, spec]) => {
     // JavaScript moves integer-like keys to the front of a record, which would change the positional order.
     if (/^(0|[1-9][0-9]*)$/.test(name)) {
-      throw new TritonError('INVALID_ARG', `${kind} '${name}' of ${where} has an integer-like name, which a record cannot keep in order; declare the ${kind}s as a list`);
+      throw new TritonError(
+        'INVALID_ARG',
+        `${kind} '${name}' of ${where} has an integer-like name, which a record cannot keep in order; declare the ${kind}s as a list`,
+      );
     }
     expectObject(spec, `${kind} '${name}' of ${where}`);
     if (spec.name !== undefined && spec.name !== name) {
@@ -48,22 +55,32 @@ function expectObject(value: unknown, what: string): void {
   }
 }
 
-function completeTensorSpec(name: string, spec: TensorSpec, kind: 'input' | 'output', where: string): CompleteTensorSpec {
+function completeTensorSpec(
+  name: string,
+  spec: TensorSpec,
+  kind: 'input' | 'output',
+  where: string,
+): CompleteTensorSpec {
   const what = `${kind} '${name}' of ${where}`;
   if (name === '') throw new TritonError('INVALID_ARG', `an ${kind} of ${where} has an empty name`);
   checkMembers(spec, MEMBERS, what);
   const optional = expectBoolean(spec.optional ?? false, `optional of ${what}`);
-  if (optional && kind === 'output') throw new TritonError('INVALID_ARG', `Output tensors cannot be optional, but ${what} is`);
+  if (optional && kind === 'output')
+    throw new TritonError('INVALID_ARG', `Output tensors cannot be optional, but ${what} is`);
   let dtype;
   try {
     dtype = parseDtype(spec.dtype);
   } catch (error) {
     throw new TritonError('INVALID_ARG', `${what} has an ${TritonError.from(error).message}`);
   }
-  if (!Array.isArray(spec.shape)) throw new TritonError('INVALID_ARG', `shape of ${what} must be a list of integers, got ${typeof spec.shape}`);
+  if (!Array.isArray(spec.shape))
+    throw new TritonError('INVALID_ARG', `shape of ${what} must be a list of integers, got ${typeof spec.shape}`);
   for (const dim of spec.shape as readonly unknown[]) {
     if (!Number.isSafeInteger(dim) || ((dim as number) < 1 && dim !== -1)) {
-      throw new TritonError('INVALID_ARG', `shape of ${what} must hold integers >= 1, or -1 for any size, got ${String(dim)} in [${spec.shape.join(',')}]`);
+      throw new TritonError(
+        'INVALID_ARG',
+        `shape of ${what} must hold integers >= 1, or -1 for any size, got ${String(dim)} in [${spec.shape.join(',')}]`,
+      );
     }
   }
   return { name, dtype, datatype: DTYPES[dtype].datatype, shape: [...spec.shape], optional };

@@ -24,7 +24,8 @@ export function resolveOutputs(result: unknown, config: CompleteModelConfig, row
   return outputs.map((spec, index) => {
     const value = values[index];
     if (value === undefined) {
-      if (config.strict) throw fail(`model '${name}' returned no output '${spec.name}', and strict: true wants every declared output`);
+      if (config.strict)
+        throw fail(`model '${name}' returned no output '${spec.name}', and strict: true wants every declared output`);
       return undefined;
     }
     return resolveOutput(value, spec, config, rows);
@@ -37,14 +38,18 @@ function fail(message: string): TritonError {
 
 function listedValues(list: readonly unknown[], { name, outputs }: CompleteModelConfig): readonly unknown[] {
   if (list.length !== outputs.length) {
-    throw fail(`model '${name}' returned a list of ${list.length} outputs, expected ${outputs.length}: ${outputs.map((spec) => spec.name).join(', ')}`);
+    throw fail(
+      `model '${name}' returned a list of ${list.length} outputs, expected ${outputs.length}: ${outputs.map((spec) => spec.name).join(', ')}`,
+    );
   }
   return list;
 }
 
 function namedValues(record: unknown, { name, outputs }: CompleteModelConfig): readonly unknown[] {
   if (!isRecord(record)) {
-    throw fail(`model '${name}' returned ${describe(record)}, expected a record of its outputs by name or a list in declaration order${hintFor(record)}`);
+    throw fail(
+      `model '${name}' returned ${describe(record)}, expected a record of its outputs by name or a list in declaration order${hintFor(record)}`,
+    );
   }
   const names = outputs.map((spec) => spec.name);
   for (const key of Object.keys(record)) {
@@ -66,7 +71,8 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function hintFor(result: unknown): string {
   if (isPromiseLike(result)) return '; await it, or use Promise.all for a list of promises';
-  if (typeof result === 'object' && result !== null && 'next' in result) return '; only decoupled models may return generators';
+  if (typeof result === 'object' && result !== null && 'next' in result)
+    return '; only decoupled models may return generators';
   return '';
 }
 
@@ -83,7 +89,9 @@ function resolveOutput(value: unknown, spec: CompleteTensorSpec, config: Complet
   const tensor = toTensor(value, spec, config, rows);
   const what = `output '${spec.name}' of model '${config.name}'`;
   if (config.maxBatchSize > 0 && tensor.shape[0] !== rows) {
-    throw fail(`${what} has shape ${formatShape(tensor.shape)}, expected ${rows} row${rows === 1 ? '' : 's'} in the first dimension, one per row of the input`);
+    throw fail(
+      `${what} has shape ${formatShape(tensor.shape)}, expected ${rows} row${rows === 1 ? '' : 's'} in the first dimension, one per row of the input`,
+    );
   }
   if (config.strict) {
     const expected = config.maxBatchSize > 0 ? [-1, ...spec.shape] : spec.shape;
@@ -99,17 +107,25 @@ function toTensor(value: unknown, spec: CompleteTensorSpec, config: CompleteMode
   const what = `output '${spec.name}' of model '${config.name}'`;
   if (ArrayBuffer.isView(value)) {
     if (DTYPES[spec.dtype].array === undefined || !isDataOf(spec.dtype, value)) {
-      const hint = isBytesDtype(spec.dtype) ? 'a Tensor or an array of elements' : `${spec.dtype}; wrap it in a Tensor to have it converted`;
+      const hint = isBytesDtype(spec.dtype)
+        ? 'a Tensor or an array of elements'
+        : `${spec.dtype}; wrap it in a Tensor to have it converted`;
       throw fail(`${what} is ${describe(value)}, expected ${hint}`);
     }
     const data = value as DataOf[Dtype] & ArrayBufferView;
     return new Tensor(spec.dtype, data, shapeOfFlat(data.length, spec, config, rows));
   }
-  if (!Array.isArray(value)) throw fail(`${what} is ${describe(value)}, expected a Tensor, a typed array or nested arrays`);
+  if (!Array.isArray(value))
+    throw fail(`${what} is ${describe(value)}, expected a Tensor, a typed array or nested arrays`);
+  const { data, shape } = flatten(value as Nested, spec, what);
+  const rank = spec.shape.length + (config.maxBatchSize > 0 ? 1 : 0);
+  const isFlat = shape.length === 1 && rank !== 1;
+  return new Tensor(spec.dtype, data, isFlat ? shapeOfFlat(data.length, spec, config, rows) : shape);
+}
+
+function flatten(values: Nested, spec: CompleteTensorSpec, what: string): { data: DataOf[Dtype]; shape: number[] } {
   try {
-    const { data, shape } = flattenNested(spec.dtype, value as Nested);
-    const rank = spec.shape.length + (config.maxBatchSize > 0 ? 1 : 0);
-    return new Tensor(spec.dtype, data, shape.length === 1 && rank !== 1 ? shapeOfFlat(data.length, spec, config, rows) : shape);
+    return flattenNested(spec.dtype, values);
   } catch (error) {
     throw fail(`${what}: ${TritonError.from(error).message}`);
   }
@@ -121,7 +137,9 @@ function shapeOfFlat(length: number, spec: CompleteTensorSpec, config: CompleteM
   const open = shape.indexOf(-1);
   const what = `output '${spec.name}' of model '${config.name}'`;
   if (open !== shape.lastIndexOf(-1)) {
-    throw fail(`${what} is an array without a shape, and ${formatShape(spec.shape)} has more than one open dimension; return a Tensor`);
+    throw fail(
+      `${what} is an array without a shape, and ${formatShape(spec.shape)} has more than one open dimension; return a Tensor`,
+    );
   }
   if (open >= 0) {
     const known = elementCount(shape.filter((dim) => dim !== -1));
@@ -156,9 +174,14 @@ function castTensor(tensor: Tensor, spec: CompleteTensorSpec, config: CompleteMo
 
 /** A Tensor looks at its elements' array only; what is no bytes and no string in there would break the response. */
 function checkElements({ dtype, data }: Tensor, what: string): void {
-  const isElement = dtype === 'string' ? (value: unknown) => typeof value === 'string' : (value: unknown) => value instanceof Uint8Array;
+  const isElement =
+    dtype === 'string'
+      ? (value: unknown) => typeof value === 'string'
+      : (value: unknown) => value instanceof Uint8Array;
   const index = (data as readonly unknown[]).findIndex((value) => !isElement(value));
   if (index < 0) return;
   const expected = dtype === 'string' ? 'a string' : 'a Uint8Array';
-  throw fail(`${what} has element ${index} that is ${describe((data as readonly unknown[])[index])}, expected ${expected}`);
+  throw fail(
+    `${what} has element ${index} that is ${describe((data as readonly unknown[])[index])}, expected ${expected}`,
+  );
 }

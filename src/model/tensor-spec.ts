@@ -21,7 +21,40 @@ export type TensorSpecs = Readonly<Record<string, Omit<TensorSpec, 'name'>>> | r
 
 // Position (from '0', as keyof a tuple spells it) to the number in a default name.
 type Counted = { [K in keyof Ordinals & `${number}`]: Ordinals[K] };
-type Ordinals = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32];
+type Ordinals = [
+  1,
+  2,
+  3,
+  4,
+  5,
+  6,
+  7,
+  8,
+  9,
+  10,
+  11,
+  12,
+  13,
+  14,
+  15,
+  16,
+  17,
+  18,
+  19,
+  20,
+  21,
+  22,
+  23,
+  24,
+  25,
+  26,
+  27,
+  28,
+  29,
+  30,
+  31,
+  32,
+];
 type NameAt<Spec, Position, Prefix extends string> = Spec extends { readonly name: infer Name extends string }
   ? Name
   : Position extends keyof Counted
@@ -76,7 +109,11 @@ export type OutputList<O extends TensorSpecs> = O extends readonly TensorSpec[]
 
 /** What a client may send for the inputs: optional ones may be left out. */
 export type InputValues<I extends TensorSpecs> = Simplify<
-  { readonly [K in Exclude<keyof NamedSpecs<I, 'INPUT'>, OptionalNames<NamedSpecs<I, 'INPUT'>>>]: TensorLike<DtypeIn<NamedSpecs<I, 'INPUT'>[K]>> } & {
+  {
+    readonly [K in Exclude<keyof NamedSpecs<I, 'INPUT'>, OptionalNames<NamedSpecs<I, 'INPUT'>>>]: TensorLike<
+      DtypeIn<NamedSpecs<I, 'INPUT'>[K]>
+    >;
+  } & {
     readonly [K in OptionalNames<NamedSpecs<I, 'INPUT'>>]?: TensorLike<DtypeIn<NamedSpecs<I, 'INPUT'>[K]>>;
   }
 >;

@@ -19,7 +19,7 @@ function sectionMarkdown(title: string, replays: Replays): string {
   return [
     `### ${title}`,
     '',
-    `${sum('identical')} of ${sum('cases')} recorded answers are the same to the byte. The others differ by these rules:`,
+    `${sum('identical')} of ${sum('cases')} recorded answers are the same, times apart. The others differ by these rules:`,
     '',
     ...tableMarkdown(
       'On purpose',

@@ -21,7 +21,7 @@ export interface ExecutionRequest {
 
 /** What became of one request of a batch. */
 export type ExecutionResult =
-  | { readonly kind: 'outputs'; readonly outputs: readonly InferTensor[] }
+  | { readonly kind: 'outputs'; readonly outputs: readonly InferTensor[]; readonly parameters: Parameters | undefined }
   | { readonly kind: 'error'; readonly error: TritonError };
 
 /** Milliseconds of the parts of an execution. */
@@ -37,6 +37,14 @@ export interface ExecutionTimes {
 /** Told once when an execution ends; `results` has one entry per request, in order. */
 export type ExecutionDone = (results: readonly ExecutionResult[], times: ExecutionTimes) => void;
 
+/** Where the answers of a decoupled model's execution go before it is done. */
+export interface ResponseStream {
+  /** An answer to request `index`. A promise: its reader is slow, and its next answer should wait. */
+  respond(index: number, outputs: readonly InferTensor[], parameters: Parameters | undefined): void | Promise<void>;
+  /** Request `index` has had all its answers, or failed. */
+  end(index: number, error?: TritonError): void;
+}
+
 /** An execution under way. */
 export interface Execution {
   /** The client of request `index` of the batch is gone. */
@@ -47,7 +55,8 @@ export interface Execution {
 export interface ModelInstance {
   /**
    * Runs a batch. `done` is called exactly once, possibly before this returns; when the instance dies, with
-   * UNAVAILABLE for every request.
+   * UNAVAILABLE for every request. A decoupled model answers through `stream`; `done` then only tells that the
+   * execution is over, and fails the requests that have not ended.
    */
-  execute(batch: readonly ExecutionRequest[], done: ExecutionDone): Execution;
+  execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution;
 }

@@ -1,3 +1,4 @@
+/* oxlint-disable vitest/no-conditional-expect, vitest/no-standalone-expect -- a property checks every step of a random sequence */
 // What holds for the queue whatever comes: random settings and random sequences of arrivals, cancellations,
 // expiries and decisions, checked against a list of what is waiting.
 import fc from 'fast-check';

@@ -3,15 +3,18 @@
 // of: an execution's result, a refusal, a timeout, a cancellation, `stop`.
 
 import { TritonError } from '../../errors.js';
+import type { Parameters } from '../../model/callable.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import type { InferTensor } from '../../model/exchange.js';
 import type {
   Execution,
   ExecutionDone,
   ExecutionResult,
   ExecutionTimes,
   ModelInstance,
+  ResponseStream,
 } from '../instance/model-instance.js';
-import type { PendingRequest } from '../pending-request.js';
+import type { Answer, PendingRequest } from '../pending-request.js';
 import { serverStopping } from '../server-stopping.js';
 import type { FailureReason, InferenceStatistics } from '../statistics.js';
 import { AnswerOrder } from './answer-order.js';
@@ -53,7 +56,8 @@ export class BatchScheduler {
     this.#config = config;
     this.#statistics = statistics;
     this.#modelVersion = String(config.version);
-    this.#order = config.dynamicBatching?.preserveOrdering ? new AnswerOrder() : undefined;
+    // The answers of decoupled models are streams of their own, each in its own order.
+    this.#order = config.dynamicBatching?.preserveOrdering && !config.decoupled ? new AnswerOrder() : undefined;
     this.#queue = new BatchQueue<PendingRequest>({
       maxBatchSize: config.maxBatchSize,
       batcher: config.dynamicBatching,
@@ -187,7 +191,7 @@ export class BatchScheduler {
     };
     let execution: Execution;
     try {
-      execution = slot.instance.execute(batch, done);
+      execution = slot.instance.execute(batch, done, this.#config.decoupled ? this.#streamTo(run) : undefined);
     } catch (error) {
       const failure = { kind: 'error', error: TritonError.from(error) } as const;
       done(
@@ -219,15 +223,37 @@ export class BatchScheduler {
       } else if (request.decide()) {
         const { startedAt, dispatchedAt } = request;
         this.#statistics.recordSuccess(request.rows, now - startedAt, dispatchedAt - startedAt, times);
-        this.#succeed(request, result.outputs);
+        if (this.#config.decoupled) request.complete();
+        else this.#succeed(request, this.#answer(result.outputs, result.parameters));
       }
     }
   }
 
-  #succeed(request: PendingRequest, outputs: Parameters<PendingRequest['succeed']>[2]): void {
-    const { name } = this.#config;
-    if (this.#order === undefined) request.succeed(name, this.#modelVersion, outputs);
-    else this.#order.answer(request, () => request.succeed(name, this.#modelVersion, outputs));
+  #succeed(request: PendingRequest, answer: Answer): void {
+    if (this.#order === undefined) request.succeed(answer);
+    else this.#order.answer(request, () => request.succeed(answer));
+  }
+
+  #answer(outputs: readonly InferTensor[], parameters: Parameters | undefined): Answer {
+    return { modelName: this.#config.name, modelVersion: this.#modelVersion, parameters, outputs };
+  }
+
+  /** Hands the answers of a decoupled execution on as they come. */
+  #streamTo(run: Run): ResponseStream {
+    return {
+      respond: (index, outputs, parameters) => run.batch[index]?.respond(this.#answer(outputs, parameters)),
+      end: (index, error) => {
+        const request = run.batch[index];
+        if (request === undefined) return;
+        if (error !== undefined) return this.#fail(request, error, 'BACKEND');
+        if (!request.decide()) return;
+        const { startedAt, dispatchedAt } = request;
+        const now = performance.now();
+        const times = { ...NO_TIMES, computeInfer: now - dispatchedAt };
+        this.#statistics.recordSuccess(request.rows, now - startedAt, dispatchedAt - startedAt, times);
+        request.complete();
+      },
+    };
   }
 
   /** The failure of an accepted request; nothing when its outcome is fixed already. */

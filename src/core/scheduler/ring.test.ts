@@ -1,3 +1,4 @@
+/* oxlint-disable vitest/no-conditional-expect -- a property checks every step of a random sequence */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 

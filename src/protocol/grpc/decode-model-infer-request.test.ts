@@ -269,6 +269,17 @@ describe('typed contents', () => {
     expect([...decodeModelInferRequest(message).inputs[0]!.bytes]).toEqual([5, 7]);
   });
 
+  it('pass over unknown fields among them', () => {
+    const contents = [field(9, 0), 1, field(8, 0), 1, field(1, 5), 0, 0, 0, 0, field(2, 0), 5];
+    const body = Buffer.concat([
+      Buffer.from([18, 4]),
+      Buffer.from('INT8'),
+      Buffer.from([field(5, 2), contents.length, ...contents]),
+    ]);
+    const message = Buffer.concat([Buffer.from([field(5, 2), body.length]), body]);
+    expect([...decodeModelInferRequest(message).inputs[0]!.bytes]).toEqual([5]);
+  });
+
   it('take unpacked integers of any length', () => {
     const elements = [field(2, 0), 5, field(2, 0), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
     const body = Buffer.concat([
@@ -278,6 +289,25 @@ describe('typed contents', () => {
     ]);
     const message = Buffer.concat([Buffer.from([field(5, 2), body.length]), body]);
     expect([...decodeModelInferRequest(message).inputs[0]!.bytes]).toEqual([5, 255]);
+  });
+});
+
+describe('parameters of tensors', () => {
+  const region = create(InferParameterSchema, { parameterChoice: { case: 'stringParam', value: 'r' } });
+  const size = create(InferParameterSchema, { parameterChoice: { case: 'int64Param', value: 4n } });
+  const sharedMemory = { shared_memory_region: region, shared_memory_byte_size: size };
+  const input = { name: 'x', datatype: 'FP32', shape: [1n] };
+
+  it('that mean nothing to the server change nothing', () => {
+    const inputs = [{ ...input, parameters: { other: size } }];
+    expect(decode({ inputs, rawInputContents: [new Uint8Array(4)] }).inputs[0]!.bytes).toHaveLength(4);
+  });
+
+  it('that name shared memory are refused, of inputs and of outputs', () => {
+    const outputs = [{ name: 'y', parameters: sharedMemory }];
+    for (const init of [{ inputs: [{ ...input, parameters: sharedMemory }] }, { outputs }]) {
+      expect(refusal(() => decode(init)).code).toBe('UNSUPPORTED');
+    }
   });
 });
 

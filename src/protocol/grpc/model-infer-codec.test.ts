@@ -248,6 +248,14 @@ describe('a response of another server', () => {
     expect(() => decode({ outputs: [output] })).toThrow(expect.objectContaining({ code: 'INTERNAL', message }));
   });
 
+  it('may have shapes that are not packed', () => {
+    const output = Buffer.from([10, 1, 121, 18, 4, 66, 79, 79, 76, 24, 1, 24, 2]); // y, BOOL, 1, 2
+    const message = Buffer.concat([Buffer.from([42, output.length]), output, Buffer.from([50, 2, 1, 0])]);
+    expect(decodeModelInferResponse(message).outputs).toEqual([
+      { name: 'y', datatype: 'BOOL', shape: [1, 2], bytes: Buffer.from([1, 0]) },
+    ]);
+  });
+
   it('is refused when it is no message', () => {
     expect(() => decodeModelInferResponse(Uint8Array.of(0xff))).toThrow(
       expect.objectContaining({ code: 'INTERNAL', message: 'Unable to parse response' }),

@@ -98,20 +98,6 @@ export class WireReader {
     this.malformed();
   }
 
-  /** A varint's low 32 bits. */
-  uint32(): number {
-    const { position } = this;
-    if (position < this.limit) {
-      const byte = this.bytes[position]!;
-      if (byte < 0x80) {
-        this.position = position + 1;
-        return byte;
-      }
-    }
-    this.varint();
-    return this.low >>> 0;
-  }
-
   bool(): boolean {
     this.varint();
     return (this.low | this.high) !== 0;

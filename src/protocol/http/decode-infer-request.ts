@@ -198,9 +198,9 @@ class InputReader {
     checkContentSource(member(input, 'data') !== undefined, binarySize !== undefined, region !== undefined);
     const name = stringMember(input, 'name');
     const datatype = stringMember(input, 'datatype');
-    const dims = jsonElements(arrayMember(input, 'shape')).map((dim) => expectUnsigned(dim, 'shape'));
+    const dims = readDims(arrayMember(input, 'shape'));
     const count = elementCount(name, dims, datatype);
-    const shape = dims.map(Number);
+    const shape = dims.every((dim) => typeof dim === 'number') ? dims : dims.map(Number);
     if (region !== undefined) throw sharedMemoryUnsupported(expectString(region, 'shared_memory_region'));
     if (binarySize !== undefined) {
       const bytes = this.#takeBinary(name, expectUnsigned(binarySize, 'binary_data_size'));
@@ -250,13 +250,23 @@ function isDatatype(name: string): name is Datatype {
   return Object.hasOwn(DATATYPE_BYTE_SIZE, name);
 }
 
+function readDims(shape: JsonArray): readonly JsonInteger[] {
+  const dims = jsonElements(shape);
+  for (let i = 0; i < dims.length; i++) expectUnsigned(dims[i]!, 'shape');
+  return dims as readonly JsonInteger[];
+}
+
 const MAX_INT64 = 9223372036854775807n;
 
 /** The number of elements of a shape. Throws INVALID_ARG when it or the tensor's size does not fit int64. */
 function elementCount(name: string, dims: readonly JsonInteger[], datatype: string): number {
   let count = 1;
-  for (const dim of dims) count *= Number(dim);
-  if (count * 8 <= Number.MAX_SAFE_INTEGER && !dims.some((dim) => dim > MAX_INT64)) return count;
+  let small = true;
+  for (let i = 0; i < dims.length; i++) {
+    small &&= typeof dims[i] === 'number';
+    count *= Number(dims[i]);
+  }
+  if (small && count * 8 <= Number.MAX_SAFE_INTEGER) return count;
   const shape = `invalid shape for input '${name}': shape [${dims.join(',')}]`;
   if (dims.some((dim) => dim > MAX_INT64))
     throw new TritonError('INVALID_ARG', `${shape} contains one or more invalid dimensions`);

@@ -30,7 +30,7 @@ describe('decodeInferResponse', () => {
   it('reads outputs in JSON, beside binary ones too', () => {
     const json = { outputs: [{ name: 'j', datatype: 'FP32', shape: [2], data: [1, 0.5] }, Y] };
     const { outputs, id, modelName, parameters } = decode(json, [7, 8]);
-    expect(new Float32Array(outputs[0]!.bytes.slice().buffer)).toEqual(Float32Array.of(1, 0.5));
+    expect(new Float32Array(outputs[0]!.bytes.buffer as ArrayBuffer)).toEqual(Float32Array.of(1, 0.5));
     expect([...outputs[1]!.bytes]).toEqual([7, 8]);
     expect({ id, modelName, parameters }).toEqual({ id: '', modelName: '', parameters: undefined });
   });

@@ -59,7 +59,9 @@ function readOutput(output: JsonValue, takeBinary: (name: string, size: number) 
     return { name, datatype, shape, bytes };
   }
   const data = arrayMember(output, 'data');
-  return { name, datatype, shape, bytes: readTensorData(data, name, datatype, elementCount(shape)) };
+  // Copied, because the reader may use memory that it shares with others.
+  const bytes = new Uint8Array(readTensorData(data, name, datatype, elementCount(shape)));
+  return { name, datatype, shape, bytes };
 }
 
 function optionalString(json: JsonValue, key: string): string {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelInferRequest } from '../../model/exchange.js';
+import { completeModelConfig } from '../../model/complete-model.js';
 import { decodeInferRequest } from './decode-infer-request.js';
 import { encodeInferRequest } from './encode-infer-request.js';
 
@@ -64,7 +65,7 @@ describe('encodeInferRequest', () => {
     const body = Buffer.concat(chunks);
     expect(body).toHaveLength(contentLength);
     const decoded = decodeInferRequest({
-      modelName: 'M',
+      config: completeModelConfig({ modelName: 'M', inputs: {}, outputs: {} }, 1),
       modelVersion: '',
       body,
       headerLength: String(headerLength),

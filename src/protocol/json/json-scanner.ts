@@ -44,6 +44,7 @@ export class JsonScanner {
       return;
     }
     for (;;) {
+      if (closer === 0x5d) this.#skipShortNumbers();
       const byte = this.at(this.pos);
       if (byte === 0x22) {
         this.checkString();
@@ -86,6 +87,31 @@ export class JsonScanner {
         if (outer === undefined) return;
         closer = outer;
       }
+    }
+  }
+
+  // The bulk of most requests: numbers of plain digits with commas right behind them. Whatever looks different, the last
+  // number among them, is left where it is.
+  #skipShortNumbers(): void {
+    const { bytes, end } = this;
+    for (;;) {
+      let pos = this.pos;
+      let byte = bytes[pos]!;
+      if (byte === 0x2d) byte = bytes[++pos]!;
+      if (byte < 0x30 || byte > 0x39) return;
+      const first = byte;
+      const digits = pos;
+      do byte = bytes[++pos]!;
+      while (byte >= 0x30 && byte <= 0x39);
+      if (first === 0x30 && pos > digits + 1) return;
+      if (byte === 0x2e) {
+        const fraction = pos + 1;
+        do byte = bytes[++pos]!;
+        while (byte >= 0x30 && byte <= 0x39);
+        if (pos === fraction) return;
+      }
+      if (byte !== 0x2c || pos >= end || pos - digits > 300) return;
+      this.pos = skipSpace(bytes, pos + 1, end);
     }
   }
 

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest';
+
+import type { ModelSpec } from './callable.js';
+import { completeModelConfig } from './complete-model.js';
+
+const SPEC = {
+  modelName: 'Linear',
+  inputs: { data: { dtype: 'float32', shape: [-1] } },
+  outputs: [{ dtype: Int32Array, shape: [3] }],
+} as const satisfies ModelSpec;
+
+function complete(changes: object, instanceCount = 1) {
+  return completeModelConfig({ ...SPEC, ...changes } as ModelSpec, instanceCount);
+}
+
+describe('completeModelConfig', () => {
+  it("fills in PyTriton's defaults", () => {
+    expect(completeModelConfig(SPEC, 2)).toEqual({
+      name: 'Linear',
+      version: 1,
+      inputs: [{ name: 'data', dtype: 'float32', datatype: 'FP32', shape: [-1], optional: false }],
+      outputs: [{ name: 'OUTPUT_1', dtype: 'int32', datatype: 'INT32', shape: [3], optional: false }],
+      maxBatchSize: 4,
+      dynamicBatching: expect.objectContaining({ preferredBatchSize: [4], maxQueueDelayMicroseconds: 0 }),
+      instanceCount: 2,
+      concurrency: 1,
+      decoupled: false,
+      strict: false,
+    });
+  });
+
+  it('is plain data, which crosses threads', () => {
+    const config = complete({ config: { batcher: { defaultQueuePolicy: {} } } });
+    expect(structuredClone(config)).toEqual(config);
+  });
+
+  it('keeps what was given', () => {
+    expect(
+      complete({ modelVersion: 7, strict: true, config: { maxBatchSize: 64, concurrency: 3, decoupled: false } }),
+    ).toMatchObject({
+      version: 7,
+      strict: true,
+      maxBatchSize: 64,
+      concurrency: 3,
+      dynamicBatching: { preferredBatchSize: [64] },
+    });
+  });
+
+  it('takes inferFunc along, which it leaves to others', () => {
+    expect(() => complete({ inferFunc: 7 })).not.toThrow();
+  });
+
+  it('has no batch axis and no batcher with batching: false', () => {
+    const config = complete({ config: { batching: false } });
+    expect(config.maxBatchSize).toBe(0);
+    expect(config.dynamicBatching).toBeUndefined();
+  });
+
+  it('has a batch axis but no batcher with batcher: null', () => {
+    const config = complete({ config: { batcher: null } });
+    expect(config.maxBatchSize).toBe(4);
+    expect(config.dynamicBatching).toBeUndefined();
+  });
+
+  it.each(['a', 'A-b_c.d', '0', 'model.v2', '...', 'x'.repeat(300)])('takes the name %s', (modelName) => {
+    expect(complete({ modelName }).name).toBe(modelName);
+  });
+
+  it.each([
+    ['', 'Model name cannot be empty'],
+    ['a b', 'Model name can only contain alphanumeric characters, dots, underscores and dashes, got "a b"'],
+    ['a/b', 'Model name can only contain alphanumeric characters, dots, underscores and dashes, got "a/b"'],
+    ['größe', 'Model name can only contain alphanumeric characters, dots, underscores and dashes, got "größe"'],
+    ['a\n', 'Model name can only contain alphanumeric characters, dots, underscores and dashes, got "a\\n"'],
+    ['.', 'Model name "." is a path, not a name'],
+    ['..', 'Model name ".." is a path, not a name'],
+    [7, 'modelName must be a string, got number'],
+    [undefined, 'modelName must be a string, got undefined'],
+  ])('refuses the name %j', (modelName, message) => {
+    expect(() => complete({ modelName })).toThrow(expect.objectContaining({ code: 'INVALID_ARG', message }));
+  });
+
+  it.each<[string, object, string]>([
+    ['an unknown option', { stict: true }, "model 'Linear' has an unknown option 'stict'; did you mean 'strict'?"],
+    [
+      'an unknown option of config',
+      { config: { maxBatch: 8 } },
+      "config of model 'Linear' has an unknown option 'maxBatch'; known are batching, maxBatchSize, batcher, concurrency, decoupled",
+    ],
+    [
+      'a misspelt option of config',
+      { config: { maxBatchsize: 8 } },
+      "config of model 'Linear' has an unknown option 'maxBatchsize'; did you mean 'maxBatchSize'?",
+    ],
+    ['a config that is no object', { config: 'fast' }, "config of model 'Linear' must be an object, got string"],
+    ['a config that is a list', { config: [] }, "config of model 'Linear' must be an object, got a list"],
+    ['version 0', { modelVersion: 0 }, "modelVersion of model 'Linear' must be an integer >= 1, got 0"],
+    ['version 1.5', { modelVersion: 1.5 }, "modelVersion of model 'Linear' must be an integer >= 1, got 1.5"],
+    [
+      'a version in a string',
+      { modelVersion: '1' },
+      'modelVersion of model \'Linear\' must be an integer >= 1, got "1"',
+    ],
+    [
+      'a batch size of 0',
+      { config: { maxBatchSize: 0 } },
+      "config.maxBatchSize of model 'Linear' must be an integer from 1 to 2147483647, got 0",
+    ],
+    [
+      'a batch size of -1',
+      { config: { maxBatchSize: -1 } },
+      "config.maxBatchSize of model 'Linear' must be an integer from 1 to 2147483647, got -1",
+    ],
+    [
+      'a batch size of 2.5',
+      { config: { maxBatchSize: 2.5 } },
+      "config.maxBatchSize of model 'Linear' must be an integer from 1 to 2147483647, got 2.5",
+    ],
+    [
+      'batches beyond 32 bits',
+      { config: { maxBatchSize: 2 ** 31 } },
+      "config.maxBatchSize of model 'Linear' must be an integer from 1 to 2147483647, got 2147483648",
+    ],
+    [
+      'a batching that is none',
+      { config: { batching: 'no' } },
+      'config.batching of model \'Linear\' must be true or false, got "no"',
+    ],
+    [
+      'a concurrency of 0',
+      { config: { concurrency: 0 } },
+      "config.concurrency of model 'Linear' must be an integer from 1 to 2147483647, got 0",
+    ],
+    [
+      'a decoupled that is none',
+      { config: { decoupled: 1 } },
+      "config.decoupled of model 'Linear' must be true or false, got 1",
+    ],
+    ['a strict that is none', { strict: 'yes' }, 'strict of model \'Linear\' must be true or false, got "yes"'],
+    [
+      'a batcher that is none',
+      { config: { batcher: true } },
+      "config.batcher of model 'Linear' must be an object, got boolean",
+    ],
+    [
+      'a batcher that cannot work',
+      { config: { maxBatchSize: 8, batcher: { preferredBatchSize: [16] } } },
+      "dynamic batching preferred size must be <= max batch size for model 'Linear', got 16 with a maximum of 8",
+    ],
+    [
+      'a wrong batcher that batching: false leaves unused',
+      { config: { batching: false, batcher: { preferredBatchSizes: [] } } },
+      "config.batcher of model 'Linear' has an unknown option 'preferredBatchSizes'; did you mean 'preferredBatchSize'?",
+    ],
+    ['no inputs', { inputs: undefined }, "inputs of model 'Linear' must be an object, got undefined"],
+    ['no outputs', { outputs: undefined }, "outputs of model 'Linear' must be an object, got undefined"],
+    [
+      'an input declared twice',
+      {
+        inputs: [
+          { name: 'x', dtype: 'bool', shape: [1] },
+          { name: 'x', dtype: 'bool', shape: [1] },
+        ],
+      },
+      "input 'x' of model 'Linear' is declared twice",
+    ],
+    [
+      'an output declared twice',
+      {
+        outputs: [
+          { name: 'x', dtype: 'bool', shape: [1] },
+          { name: 'x', dtype: 'bool', shape: [1] },
+        ],
+      },
+      "output 'x' of model 'Linear' is declared twice",
+    ],
+    [
+      'an optional output',
+      { outputs: { y: { dtype: 'bool', shape: [1], optional: true } } },
+      "Output tensors cannot be optional, but output 'y' of model 'Linear' is",
+    ],
+  ])('refuses %s', (_, changes, message) => {
+    expect(() => complete(changes)).toThrow(expect.objectContaining({ code: 'INVALID_ARG', message }));
+  });
+
+  it('lets an input and an output have the same name', () => {
+    expect(() => complete({ outputs: { data: { dtype: 'bool', shape: [1] } } })).not.toThrow();
+  });
+
+  it.each(['responseCache', 'modelWarmup', 'versionPolicy', 'executionTimeoutMicroseconds'])(
+    'refuses config.%s, which is to come, by name',
+    (option) => {
+      expect(() => complete({ config: { [option]: true } })).toThrow(
+        expect.objectContaining({
+          code: 'UNSUPPORTED',
+          message: `config.${option} of model 'Linear' is not supported by this version of TSTriton`,
+        }),
+      );
+    },
+  );
+
+  it('refuses decoupled models, which are to come', () => {
+    expect(() => complete({ config: { decoupled: true } })).toThrow(
+      expect.objectContaining({
+        code: 'UNSUPPORTED',
+        message: "config.decoupled of model 'Linear' is not supported by this version of TSTriton",
+      }),
+    );
+  });
+});

@@ -1,0 +1,143 @@
+// Drives a BatchScheduler by hand: instances that end their batches when the test says so, and a log of answers.
+import { vi } from 'vitest';
+
+import { PendingRequest } from '../../src/core/pending-request.js';
+import type {
+  Execution,
+  ExecutionDone,
+  ExecutionRequest,
+  ModelInstance,
+} from '../../src/core/instance/model-instance.js';
+import type { ResponseSink } from '../../src/core/response-sink.js';
+import { BatchScheduler } from '../../src/core/scheduler/batch-scheduler.js';
+import { InferenceStatistics } from '../../src/core/statistics.js';
+import { TritonError } from '../../src/errors.js';
+import { completeModelConfig } from '../../src/model/complete-model.js';
+import type { InferTensor } from '../../src/model/exchange.js';
+import type { ModelConfig } from '../../src/model/model-config.js';
+import type { TensorSpecs } from '../../src/model/tensor-spec.js';
+
+export const TIMES = { computeInput: 1, computeInfer: 2, computeOutput: 3 };
+
+/** A batch that an instance works on until the test ends it. */
+export class ManualExecution implements Execution {
+  readonly batch: readonly ExecutionRequest[];
+  readonly done: ExecutionDone;
+  readonly cancelled: number[] = [];
+
+  constructor(batch: readonly ExecutionRequest[], done: ExecutionDone) {
+    this.batch = batch;
+    this.done = done;
+  }
+
+  get ids(): string {
+    return this.batch.map(({ id }) => id).join('');
+  }
+
+  cancel(index: number): void {
+    this.cancelled.push(index);
+  }
+
+  /** Answers all; the requests whose ids are in `failing` with an error. */
+  finish(failing = ''): void {
+    const failure = { kind: 'error', error: new TritonError('INTERNAL', 'asked to fail') } as const;
+    const answer = { kind: 'outputs', outputs: [] } as const;
+    this.done(
+      this.batch.map(({ id }) => (failing.includes(id) && id !== '' ? failure : answer)),
+      TIMES,
+    );
+  }
+}
+
+export class ManualInstance implements ModelInstance {
+  readonly executions: ManualExecution[] = [];
+  /** Computes at once, as a synchronous callable in the server's thread does. */
+  readonly synchronous: boolean;
+
+  constructor(synchronous = false) {
+    this.synchronous = synchronous;
+  }
+
+  get last(): ManualExecution {
+    return this.executions.at(-1)!;
+  }
+
+  get batches(): string[] {
+    return this.executions.map(({ ids }) => ids);
+  }
+
+  execute(batch: readonly ExecutionRequest[], done: ExecutionDone): Execution {
+    const execution = new ManualExecution(batch, done);
+    this.executions.push(execution);
+    if (this.synchronous) execution.finish();
+    return execution;
+  }
+}
+
+interface Sent {
+  readonly rows?: number;
+  readonly priority?: number;
+  readonly timeoutMicroseconds?: number;
+  readonly inputs?: readonly (InferTensor | undefined)[];
+  readonly sink?: ResponseSink;
+}
+
+/** A scheduler with instances and a log of what became of its requests. */
+export class SchedulerHarness {
+  readonly statistics = new InferenceStatistics();
+  readonly scheduler: BatchScheduler;
+  readonly instances: ModelInstance[];
+  /** `a ok`, `b CANCELLED`, …, in the order of the answers. */
+  readonly answers: string[] = [];
+  readonly ended: string[] = [];
+
+  constructor(config: ModelConfig, instances: ModelInstance[] = [new ManualInstance()], inputs: TensorSpecs = {}) {
+    const spec = { modelName: 'm', inputs, outputs: {}, config: { maxBatchSize: 4, ...config } };
+    this.scheduler = new BatchScheduler(completeModelConfig(spec, instances.length), this.statistics);
+    this.instances = instances;
+    for (const instance of instances) this.scheduler.addInstance(instance);
+  }
+
+  send(id: string, { rows = 1, priority = 0, timeoutMicroseconds = 0, inputs = [], sink }: Sent = {}): PendingRequest {
+    const request = new PendingRequest(
+      {
+        modelName: 'm',
+        modelVersion: '',
+        id,
+        parameters: undefined,
+        inputs: [],
+        outputs: [],
+        priority,
+        timeoutMicroseconds,
+      },
+      { inputs, rows },
+      {
+        owner: {
+          cancelled: (gone) => this.scheduler.cancelled(gone),
+          ended: (over) => this.ended.push(over.id),
+        },
+        sink: sink ?? {
+          respond: (response) => this.answers.push(`${response.id} ok`),
+          fail: ({ code, message }) => this.answers.push(`${id} ${code}${message && ` ${message}`}`),
+        },
+        now: performance.now(),
+      },
+    );
+    this.scheduler.enqueue(request);
+    return request;
+  }
+
+  sendAll(ids: string): PendingRequest[] {
+    return Array.from(ids, (id) => this.send(id));
+  }
+}
+
+/** Fakes the clock and all that waits on it. */
+export function fakeTime(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'performance'] });
+}
+
+/** Lets immediates run, and timers that are due within so many milliseconds. */
+export function pass(milliseconds = 0): void {
+  vi.advanceTimersByTime(milliseconds);
+}
