@@ -15,9 +15,12 @@ export {
   type ModelObject,
   type ModelSpec,
   type OutputsLike,
-  type Parameters,
+  type Result,
   type TensorFunc,
 } from './model/callable.js';
+export { stream } from './callables/stream.js';
+export { InferenceResponse, type InferenceResponseOptions } from './model/inference-response.js';
+export type { Parameters } from './model/parameters.js';
 export type { CompleteModelConfig, CompleteTensorSpec } from './model/complete-model-config.js';
 export { DeviceKind, TimeoutAction, type DynamicBatcher, type ModelConfig, type QueuePolicy } from './model/model-config.js';
 export type { InputValues, Inputs, OutputList, OutputRecord, Outputs, PlainArray, TensorLike, TensorSpec, TensorSpecs } from './model/tensor-spec.js';

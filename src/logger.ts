@@ -1,7 +1,30 @@
-// The server's log in Triton's line format: `I1120 18:05:56.123000 4711 server.js] message`, buffered by the
-// stream it writes to. Messages that come from outside are kept on one line.
+// The server's log in Triton's line format, `I1120 18:05:56.123000 4711] message` or with a time of ISO 8601, buffered
+// by the stream it writes to. Messages that come from outside are kept on one line. What is written may change while
+// the server runs (the logging extension).
 
 export type LogLevel = 'error' | 'warning' | 'info' | 'verbose';
+
+export const LOG_FORMATS = ['default', 'ISO8601'] as const;
+
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
+/** What is written and how. */
+export interface LogSettings {
+  readonly error: boolean;
+  readonly warning: boolean;
+  readonly info: boolean;
+  /** The highest level of verbose lines that are written; 0 for none. */
+  readonly verboseLevel: number;
+  readonly format: LogFormat;
+}
+
+export const DEFAULT_LOG_SETTINGS: LogSettings = {
+  error: true,
+  warning: true,
+  info: true,
+  verboseLevel: 0,
+  format: 'default',
+};
 
 const LETTER = { error: 'E', warning: 'W', info: 'I', verbose: 'I' } as const satisfies Record<LogLevel, string>;
 
@@ -9,36 +32,53 @@ export interface LogSink {
   write(line: string): void;
 }
 
-/** Writes log lines; verbose ones only up to its level. */
+/** Writes the log lines that its settings let through. */
 export class ServerLogger {
-  readonly verboseLevel: number;
   readonly #sink: LogSink;
+  #settings: LogSettings;
 
-  /** `verboseLevel` 0 writes no verbose lines. */
-  constructor(sink: LogSink, verboseLevel = 0) {
+  constructor(sink: LogSink, settings: Partial<LogSettings> = {}) {
     this.#sink = sink;
-    this.verboseLevel = verboseLevel;
+    this.#settings = { ...DEFAULT_LOG_SETTINGS, ...settings };
+  }
+
+  get settings(): LogSettings {
+    return this.#settings;
+  }
+
+  /** Changes what is mentioned. */
+  configure(settings: Partial<LogSettings>): void {
+    this.#settings = { ...this.#settings, ...settings };
   }
 
   error(message: string): void {
-    this.#write('error', message);
+    if (this.#settings.error) this.#write('error', message);
   }
 
   warn(message: string): void {
-    this.#write('warning', message);
+    if (this.#settings.warning) this.#write('warning', message);
   }
 
   info(message: string): void {
-    this.#write('info', message);
+    if (this.#settings.info) this.#write('info', message);
   }
 
   verbose(level: number, message: string): void {
-    if (level <= this.verboseLevel) this.#write('verbose', message);
+    if (level <= this.#settings.verboseLevel) this.#write('verbose', message);
   }
 
   #write(level: LogLevel, message: string): void {
-    this.#sink.write(`${LETTER[level]}${timestamp(new Date())} ${process.pid}] ${oneLine(message)}\n`);
+    const head = this.#settings.format === 'default' ? shortHead : isoHead;
+    this.#sink.write(`${head(LETTER[level], new Date())} ${process.pid}] ${oneLine(message)}\n`);
   }
+}
+
+function isoHead(letter: string, date: Date): string {
+  return `${date.toISOString().slice(0, 19)}Z ${letter}`;
+}
+
+function shortHead(letter: string, date: Date): string {
+  return letter + timestamp(date);
 }
 
 function timestamp(date: Date): string {

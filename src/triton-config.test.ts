@@ -47,10 +47,10 @@ function fromEnvironment(environment: Record<string, string>) {
   return readTritonConfig({}, environment).config;
 }
 
-function invalid(message: string | RegExp) {
+function invalid(message: unknown) {
   return expect.objectContaining({
     code: 'INVALID_ARG',
-    message: typeof message === 'string' ? message : expect.stringMatching(message),
+    message,
   });
 }
 
@@ -81,7 +81,7 @@ describe('the options of the constructor', () => {
     ['a port in a string', { httpPort: '8000' }, 'httpPort must be an integer from 0 to 65535, got "8000"'],
     ['a port that is NaN', { httpPort: NaN }, 'httpPort must be an integer from 0 to 65535, got NaN'],
     ['a size of nothing', { httpMaxInputSize: 0 }, 'httpMaxInputSize must be an integer from 1 to 2147483647, got 0'],
-    ['a negative time', { exitTimeoutSecs: -1 }, /^exitTimeoutSecs must be an integer from 0 to 2147483, got -1$/],
+    ['a negative time', { exitTimeoutSecs: -1 }, 'exitTimeoutSecs must be an integer from 0 to 2147483, got -1'],
     ['a boolean in a string', { allowHttp: 'false' }, 'allowHttp must be true or false, got "false"'],
     ['a boolean in a number', { exitOnError: 0 }, 'exitOnError must be true or false, got 0'],
     ['an empty string', { logFile: '' }, "logFile must be a non-empty string, got ''"],
@@ -89,13 +89,19 @@ describe('the options of the constructor', () => {
     ['null', { httpPort: null }, 'httpPort must be an integer from 0 to 65535, got null'],
     ['a misspelt option', { htpPort: 1 }, "TritonConfig has an unknown option 'htpPort'; did you mean 'httpPort'?"],
     ['an option like no other', { colour: 1 }, "TritonConfig has an unknown option 'colour'"],
-    ['no endpoint at all', { allowHttp: false, allowGrpc: false }, /^the HTTP or the gRPC endpoint has to be allowed/],
+    [
+      'no endpoint at all',
+      { allowHttp: false, allowGrpc: false },
+      'the HTTP or the gRPC endpoint has to be allowed, got allowHttp: false and allowGrpc: false',
+    ],
   ])('refuse %s', (_, given, message) => {
     expect(() => readTritonConfig(given as unknown as TritonConfig, {})).toThrow(invalid(message));
   });
 
   it.each([[null], ['8000'], [undefined], [[]]])('refuse %j for the options', (given) => {
-    expect(() => readTritonConfig(given as never, {})).toThrow(invalid(/^TritonConfig must be an object, got /));
+    expect(() => readTritonConfig(given as never, {})).toThrow(
+      invalid(expect.stringMatching(/^TritonConfig must be an object, got /)),
+    );
   });
 
   it.each([

@@ -1,8 +1,7 @@
 // The decorator that most callables use: all rows of all requests of a batch as one set of tensors.
 
 import { TritonError } from '../errors.js';
-import type { Awaitable } from '../model/awaitable.js';
-import type { InferenceContext, InferenceRequest, InferFunc, OutputsLike, TensorFunc } from '../model/callable.js';
+import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { rowsOf } from '../model/inference-request.js';
@@ -11,6 +10,7 @@ import type { TensorSpecs } from '../model/tensor-spec.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import type { Tensor } from '../tensor/tensor.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
+import { expectSteps, mapSteps } from '../model/steps.js';
 
 type Tensors = Readonly<Record<string, Tensor>>;
 
@@ -25,20 +25,17 @@ type Tensors = Readonly<Record<string, Tensor>>;
 export function batch<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
   fn: TensorFunc<I, O, Decoupled>,
 ): InferFunc<I, O, Decoupled> {
-  const batched = (
-    requests: readonly InferenceRequest<I>[],
-    context: InferenceContext<I>,
-  ): Awaitable<OutputsLike<O>[]> => {
+  const batched = (requests: readonly InferenceRequest<I>[], context: InferenceContext<I>): unknown => {
+    const { modelConfig } = context;
     const rowCounts = requests.map((request) => rowsOf(request as InferenceRequest));
-    const result = (fn as (inputs: Tensors, context: InferenceContext<I>) => unknown)(
-      joinInputs(requests as readonly InferenceRequest[]),
-      context,
-    );
-    return isPromiseLike(result)
-      ? result.then((settled) => splitOutputs<O>(settled, rowCounts, context.modelConfig))
-      : splitOutputs<O>(result, rowCounts, context.modelConfig);
+    const split = (result: unknown) => splitOutputs(result, rowCounts, modelConfig);
+    const finish = (result: unknown) =>
+      modelConfig.decoupled ? mapSteps(expectSteps(result, modelConfig), split) : split(result);
+    const inputs = joinInputs(requests as readonly InferenceRequest[]);
+    const result = (fn as (inputs: Tensors, context: InferenceContext<I>) => unknown)(inputs, context);
+    return isPromiseLike(result) ? result.then(finish) : finish(result);
   };
-  return markDecorated(batched as unknown as InferFunc<I, O, Decoupled>, 'batch');
+  return markDecorated(batched as unknown as InferFunc<I, O, Decoupled>, 'batch', fn);
 }
 
 function joinInputs(requests: readonly InferenceRequest[]): Tensors {
@@ -63,11 +60,7 @@ function joinInputs(requests: readonly InferenceRequest[]): Tensors {
   return joined;
 }
 
-function splitOutputs<O extends TensorSpecs>(
-  result: unknown,
-  rowCounts: readonly number[],
-  modelConfig: CompleteModelConfig,
-): OutputsLike<O>[] {
+function splitOutputs(result: unknown, rowCounts: readonly number[], modelConfig: CompleteModelConfig): Tensors[] {
   const total = rowCounts.reduce((sum, rows) => sum + rows, 0);
   const outputs = resolveOutputs(result, modelConfig, total);
   const records: Record<string, Tensor>[] = rowCounts.map(() => ({}));
@@ -77,5 +70,5 @@ function splitOutputs<O extends TensorSpecs>(
     if (rowCounts.length === 1) records[0]![name] = tensor;
     else tensor.split(rowCounts).forEach((part, request) => (records[request]![name] = part));
   });
-  return records as unknown as OutputsLike<O>[];
+  return records;
 }

@@ -1,12 +1,13 @@
 // The decorator for models that take one sample at a time.
 
 import { TritonError } from '../errors.js';
-import type { InferenceContext, InferenceRequest, InferFunc, OutputsLike, TensorFunc } from '../model/callable.js';
+import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
+import { expectSteps, mapSteps } from '../model/steps.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
-import { Tensor } from '../tensor/tensor.js';
+import type { Tensor } from '../tensor/tensor.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
 
 type Tensors = Readonly<Record<string, Tensor>>;
@@ -32,11 +33,13 @@ export function sample<I extends TensorSpecs, O extends TensorSpecs, Decoupled e
       batching ? withoutBatchAxis(inputs) : inputs,
       context,
     );
+    const { modelConfig } = context;
+    const answer = (outputs: unknown) => [batching ? withBatchAxis(outputs, modelConfig) : outputs];
     const finish = (settled: unknown) =>
-      [batching ? withBatchAxis(settled, context.modelConfig) : settled] as OutputsLike<O>[];
+      modelConfig.decoupled ? mapSteps(expectSteps(settled, modelConfig), answer) : answer(settled);
     return isPromiseLike(result) ? result.then(finish) : finish(result);
   };
-  return markDecorated(sampled as unknown as InferFunc<I, O, Decoupled>, 'sample');
+  return markDecorated(sampled as unknown as InferFunc<I, O, Decoupled>, 'sample', fn);
 }
 
 function withoutBatchAxis(inputs: Tensors): Tensors {

@@ -1,7 +1,7 @@
 // The options of a client and of one call, checked: what is not understood is refused, never ignored.
 
 import { TritonError } from '../errors.js';
-import type { Parameters } from '../model/callable.js';
+import type { Parameters } from '../model/parameters.js';
 import { checkMembers, expectInteger } from '../model/check.js';
 import type { Headers } from './transport.js';
 

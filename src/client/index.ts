@@ -1,7 +1,8 @@
 // The entry point './client': all that a client needs, nothing of the server.
 
 export { TritonError, type ErrorCode, type TritonErrorOptions } from '../errors.js';
-export { defineModel, type ModelSpec, type Parameters } from '../model/callable.js';
+export { defineModel, type ModelSpec } from '../model/callable.js';
+export type { Parameters } from '../model/parameters.js';
 export type { DynamicBatcher, ModelConfig, QueuePolicy } from '../model/model-config.js';
 export type { InputValues, Outputs, PlainArray, TensorLike, TensorSpec, TensorSpecs } from '../model/tensor-spec.js';
 export type { DataOf, Datatype, Dtype, DtypeLike } from '../tensor/dtype.js';

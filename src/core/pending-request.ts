@@ -2,7 +2,7 @@
 // its answer follows at once, or later where answers are held back to keep their order.
 
 import { TritonError } from '../errors.js';
-import type { Parameters } from '../model/callable.js';
+import type { Parameters } from '../model/parameters.js';
 import type { InferTensor, ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
 import type { Execution, ExecutionRequest } from './instance/model-instance.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';

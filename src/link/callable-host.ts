@@ -2,18 +2,33 @@
 // belongs to; used directly by InlineInstance and behind a message port by PortHost.
 
 import { TritonError } from '../errors.js';
-import type { Callable, InferenceContext, Logger } from '../model/callable.js';
+import type { Callable, InferenceContext, InferenceRequest, Logger } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { inputsInOrder, isInferenceRequest, type HostedRequest } from '../model/inference-request.js';
+import { InferenceResponse } from '../model/inference-response.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
+import type { Parameters } from '../model/parameters.js';
 import { resolveOutputs, type ResolvedOutputs } from '../model/resolve-outputs.js';
 import { HostContext } from './host-context.js';
+import { runSteps } from './run-steps.js';
 
 /** What became of one request: its outputs, or why it failed. */
 export type HostResult = ResolvedOutputs | TritonError;
 
 /** Told once, and must not throw; `inferMs` is what the callable itself took. */
-export type HostDone = (results: readonly HostResult[], inferMs: number) => void;
+export type HostDone = (
+  results: readonly HostResult[],
+  inferMs: number,
+  parameters?: readonly (Parameters | undefined)[],
+) => void;
+
+/** Where the answers of a decoupled model's callable go as they come. */
+export interface HostStream {
+  /** An answer to request `index`, copied before this returns. A promise: its reader is slow. */
+  respond(index: number, outputs: ResolvedOutputs, parameters: Parameters | undefined): void | Promise<void>;
+  /** Request `index` has had all its answers, or failed. */
+  end(index: number, error?: TritonError): void;
+}
 
 /** A batch that the callable is working on. */
 export interface HostExecution {
@@ -36,18 +51,26 @@ export class CallableHost {
     ) as (requests: readonly HostedRequest[], context: InferenceContext) => unknown;
   }
 
-  /** `done` is called before this returns when the callable is synchronous. */
-  execute(requests: readonly HostedRequest[], done: HostDone): HostExecution {
+  /**
+   * `done` is called before this returns when the callable is synchronous. A decoupled model answers through
+   * `stream`, whose requests have all ended when `done` is called.
+   */
+  execute(requests: readonly HostedRequest[], done: HostDone, stream?: HostStream): HostExecution {
     const context = new HostContext(this.#config, requests, this.#logger);
     const startedAt = performance.now();
     const settle = (result: unknown) => {
       const inferMs = performance.now() - startedAt;
-      done(this.#resolve(result, requests), inferMs);
+      const { results, parameters } = this.#resolve(result, requests);
+      done(results, inferMs, parameters);
     };
     const fail = (error: unknown) => {
       const inferMs = performance.now() - startedAt;
       done(this.#failAll(error, requests), inferMs);
     };
+    if (stream !== undefined) {
+      void this.#stream(requests, context, stream).then((results) => done(results, performance.now() - startedAt));
+      return cancellation(requests, context);
+    }
     let result: unknown;
     let pending: Promise<unknown> | undefined;
     try {
@@ -63,16 +86,19 @@ export class CallableHost {
       return NOTHING_TO_CANCEL;
     }
     void pending.then(settle, fail);
-    return {
-      cancel: (index) => {
-        requests[index]?.abort();
-        context.abortWhenAllGone();
-      },
-      cancelAll: () => {
-        for (const request of requests) request.abort();
-        context.abortWhenAllGone();
-      },
-    };
+    return cancellation(requests, context);
+  }
+
+  /** Runs a decoupled model's callable to the end of all its requests; nothing is left to say in the results. */
+  async #stream(requests: readonly HostedRequest[], context: HostContext, stream: HostStream): Promise<HostResult[]> {
+    const resolve = (result: unknown, index: number) => this.#resolveOne(result, requests[index]!);
+    try {
+      const result: unknown = await this.#infer(requests, context);
+      await runSteps(result, { requests, stream, resolve, model: this.#config.name });
+      return requests.map(() => []);
+    } catch (error) {
+      return this.#failAll(error, requests);
+    }
   }
 
   #failAll(thrown: unknown, requests: readonly HostedRequest[]): HostResult[] {
@@ -83,39 +109,36 @@ export class CallableHost {
     return requests.map(() => error);
   }
 
-  #resolve(result: unknown, requests: readonly HostedRequest[]): HostResult[] {
-    const { name } = this.#config;
-    if (!Array.isArray(result)) {
-      const got = result === null || typeof result !== 'object' ? String(result) : 'an object';
-      return this.#failAll(
-        new TritonError('INTERNAL', `model '${name}' must return a list with one result per request, got ${got}`),
-        requests,
-      );
+  #resolve(result: unknown, requests: readonly HostedRequest[]): Resolved {
+    try {
+      const list = expectResults(result, requests.length, this.#config.name);
+      let parameters: (Parameters | undefined)[] | undefined;
+      const results = requests.map((request, index) => {
+        const { outcome, parameters: own } = this.#resolveOne(list[index], request);
+        if (own !== undefined) (parameters ??= requests.map(() => undefined))[index] = own;
+        return outcome;
+      });
+      return { results, parameters };
+    } catch (error) {
+      return { results: this.#failAll(error, requests), parameters: undefined };
     }
-    if (result.length !== requests.length) {
-      return this.#failAll(
-        new TritonError(
-          'INTERNAL',
-          `model '${name}' returned ${result.length} results for ${requests.length} requests, expected one result per request`,
-        ),
-        requests,
-      );
-    }
-    return requests.map((request, index) => this.#resolveOne(result, index, request));
   }
 
-  #resolveOne(results: readonly unknown[], index: number, request: HostedRequest): HostResult {
+  #resolveOne(result: unknown, request: HostedRequest): ResolvedResult {
+    if (TritonError.is(result)) return { outcome: result, parameters: undefined };
     try {
-      const result = results[index];
-      return resolveOutputs(isInferenceRequest(result) ? this.#asOutputs(result) : result, this.#config, request.rows);
+      const parameters = InferenceResponse.is(result) ? checkParameters(result.parameters, this.#config.name) : undefined;
+      const given = InferenceResponse.is(result) ? result.outputs : result;
+      const outputs = isInferenceRequest(given) ? this.#asOutputs(given) : given;
+      return { outcome: resolveOutputs(outputs, this.#config, request.rows), parameters };
     } catch (error) {
       this.#logger.error(TritonError.from(error).message);
-      return TritonError.from(error);
+      return { outcome: TritonError.from(error), parameters: undefined };
     }
   }
 
   /** A request that is returned stands for its inputs, matched to the outputs by position. */
-  #asOutputs(request: HostedRequest | Parameters<typeof inputsInOrder>[0]): unknown[] {
+  #asOutputs(request: InferenceRequest): unknown[] {
     const { inputs, outputs, name } = this.#config;
     if (inputs.length !== outputs.length) {
       throw new TritonError(
@@ -128,3 +151,50 @@ export class CallableHost {
 }
 
 const NOTHING_TO_CANCEL: HostExecution = { cancel: () => undefined, cancelAll: () => undefined };
+
+interface Resolved {
+  readonly results: readonly HostResult[];
+  readonly parameters: readonly (Parameters | undefined)[] | undefined;
+}
+
+/** What a result of the callable's means, and the parameters that came with it. */
+export interface ResolvedResult {
+  readonly outcome: HostResult;
+  readonly parameters: Parameters | undefined;
+}
+
+function cancellation(requests: readonly HostedRequest[], context: HostContext): HostExecution {
+  return {
+    cancel: (index) => {
+      requests[index]?.abort();
+      context.abortWhenAllGone();
+    },
+    cancelAll: () => {
+      for (const request of requests) request.abort();
+      context.abortWhenAllGone();
+    },
+  };
+}
+
+/** A callable's list of results. Throws INTERNAL when it is none, or of another length. */
+export function expectResults(result: unknown, count: number, model: string): readonly unknown[] {
+  if (!Array.isArray(result)) {
+    const got = result === null || typeof result !== 'object' ? String(result) : 'an object';
+    throw new TritonError('INTERNAL', `model '${model}' must return a list with one result per request, got ${got}`);
+  }
+  if (result.length !== count) {
+    const message = `model '${model}' returned ${result.length} results for ${count} requests, expected one result per request`;
+    throw new TritonError('INTERNAL', message);
+  }
+  return result;
+}
+
+function checkParameters(parameters: Parameters | undefined, model: string): Parameters | undefined {
+  for (const [name, value] of Object.entries(parameters ?? {})) {
+    if (!['string', 'boolean', 'number', 'bigint'].includes(typeof value)) {
+      const message = `model '${model}' gave a response parameter '${name}' that is a ${typeof value}, expected a string, boolean or number`;
+      throw new TritonError('INTERNAL', message);
+    }
+  }
+  return parameters;
+}

@@ -8,15 +8,17 @@ import type {
   ExecutionRequest,
   ExecutionResult,
   ModelInstance,
+  ResponseStream,
 } from '../core/instance/model-instance.js';
 import { TritonError } from '../errors.js';
 import type { Callable, Logger } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
+import type { Parameters } from '../model/parameters.js';
 import { decodeBatch, encodeBatch } from './batch-frame.js';
-import { CallableHost, type HostResult } from './callable-host.js';
+import { CallableHost, type HostResult, type HostStream } from './callable-host.js';
 import type { RequestExtras } from './messages.js';
-import { ResultFrame } from './result-frame.js';
+import { ResultFrame, type FramedTensor } from './result-frame.js';
 
 export class InlineInstance implements ModelInstance {
   readonly #config: CompleteModelConfig;
@@ -27,44 +29,71 @@ export class InlineInstance implements ModelInstance {
     this.#host = new CallableHost(config, callable, logger);
   }
 
-  execute(batch: readonly ExecutionRequest[], done: ExecutionDone): Execution {
+  execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution {
     const startedAt = performance.now();
     const { buffers, extras } = encodeBatch(batch, this.#config);
     const requests = decodeBatch(buffers, extras, this.#config);
     const requestedOutputs = extras?.requestedOutputs;
     const computeInput = performance.now() - startedAt;
-    return this.#host.execute(requests, (results, computeInfer) => {
-      const inferredAt = performance.now();
-      const answers = frameResults(results, requestedOutputs, this.#config);
-      done(answers, { computeInput, computeInfer, computeOutput: performance.now() - inferredAt });
-    });
+    return this.#host.execute(
+      requests,
+      (results, computeInfer, parameters) => {
+        const inferredAt = performance.now();
+        const answers = frameResults(results, { requestedOutputs, parameters }, this.#config);
+        done(answers, { computeInput, computeInfer, computeOutput: performance.now() - inferredAt });
+      },
+      stream && this.#hostStream(stream, requestedOutputs),
+    );
+  }
+
+  #hostStream(stream: ResponseStream, requestedOutputs: RequestExtras['requestedOutputs']): HostStream {
+    return {
+      respond: (index, outputs, parameters) => {
+        const frame = new ResultFrame(this.#config);
+        const places = frame.add(outputs, requestedOutputs?.[index] ?? ALL);
+        // Thrown like an error of the callable's own: the data is not what it was made with.
+        if (TritonError.is(places)) throw places;
+        return stream.respond(index, tensorsAt(places, frame.write().buffer as ArrayBuffer, this.#config), parameters);
+      },
+      end: (index, error) => stream.end(index, error),
+    };
   }
 }
 
 const ALL: readonly string[] = [];
 
+interface FrameOptions {
+  readonly requestedOutputs: RequestExtras['requestedOutputs'];
+  readonly parameters: readonly (Parameters | undefined)[] | undefined;
+}
+
 function frameResults(
   results: readonly HostResult[],
-  requestedOutputs: RequestExtras['requestedOutputs'],
+  { requestedOutputs, parameters }: FrameOptions,
   config: CompleteModelConfig,
 ): ExecutionResult[] {
   try {
     const frame = new ResultFrame(config);
     const framed = results.map((result, index) => frame.add(result, requestedOutputs?.[index] ?? ALL));
-    const { buffer } = frame.write();
-    return framed.map((places) => {
-      if (TritonError.is(places)) return { kind: 'error', error: places };
-      const outputs: InferTensor[] = [];
-      for (let i = 0; i < places.length; i++) {
-        const { output, shape, offset, byteLength } = places[i]!;
-        const { name, datatype } = config.outputs[output]!;
-        // The callable may change its shape as well as its data.
-        outputs.push({ name, datatype, shape: shape.slice(), bytes: new Uint8Array(buffer, offset, byteLength) });
-      }
-      return { kind: 'outputs', outputs };
-    });
+    const buffer = frame.write().buffer as ArrayBuffer;
+    return framed.map((places, index) =>
+      TritonError.is(places)
+        ? { kind: 'error', error: places }
+        : { kind: 'outputs', outputs: tensorsAt(places, buffer, config), parameters: parameters?.[index] },
+    );
   } catch (thrown) {
     const error = TritonError.from(thrown);
     return results.map(() => ({ kind: 'error', error }));
   }
+}
+
+function tensorsAt(places: readonly FramedTensor[], buffer: ArrayBuffer, config: CompleteModelConfig): InferTensor[] {
+  const tensors: InferTensor[] = [];
+  for (let i = 0; i < places.length; i++) {
+    const { output, shape, offset, byteLength } = places[i]!;
+    const { name, datatype } = config.outputs[output]!;
+    // The callable may change its shape as well as its data.
+    tensors.push({ name, datatype, shape: shape.slice(), bytes: new Uint8Array(buffer, offset, byteLength) });
+  }
+  return tensors;
 }

@@ -2,12 +2,14 @@
 // results. Tuples rather than records, because structured clone spells out every key of a record. Tensors and
 // their layout travel in ArrayBuffers that are transferred, never cloned.
 
-import type { ErrorCode } from '../errors.js';
-import type { Parameters } from '../model/callable.js';
+import { ERROR_CODES, type ErrorCode, type TritonError } from '../errors.js';
+import type { Parameters } from '../model/parameters.js';
 
 export const EXECUTE = 0;
 export const CANCEL = 1;
 export const RESULTS = 2;
+export const RESPONSES = 3;
+export const ACKNOWLEDGE = 4;
 
 /** What few requests have; undefined where none of the batch has it. */
 export interface RequestExtras {
@@ -39,10 +41,39 @@ export type ResultsMessage = readonly [
   errors: readonly SentError[] | undefined,
   startedAt: number,
   inferMs: number,
+  parameters?: readonly (Parameters | undefined)[] | undefined,
+];
+
+/**
+ * From the callable of a decoupled model, before its results: answers and ends in the order in which they came.
+ * `layout` has per entry the request's index and the number of outputs (-1: the request ended, -2: it failed,
+ * with the next of `errors`), and per output: index, rank, dimensions…, offset into the buffer, length.
+ */
+export type ResponsesMessage = readonly [
+  kind: typeof RESPONSES,
+  id: number,
+  buffer: ArrayBuffer,
+  layout: readonly number[],
+  errors: readonly SentError[] | undefined,
+  parameters: readonly (Parameters | undefined)[] | undefined,
+];
+
+/** To the callable: so many answers of request `index`, of so many bytes, have been taken by its reader. */
+export type AcknowledgeMessage = readonly [
+  kind: typeof ACKNOWLEDGE,
+  id: number,
+  index: number,
+  count: number,
+  bytes: number,
 ];
 
 /** An error as it crosses: structured clone would drop its code. */
 export type SentError = readonly [code: ErrorCode, message: string];
+
+/** An error to send. It may be of another copy of the package, or made by hand. */
+export function sendError({ code, message }: TritonError): SentError {
+  return [ERROR_CODES.includes(code) ? code : 'INTERNAL', String(message)];
+}
 
 /** Milliseconds on the machine's monotonic clock: the same one in all threads, whatever happens to the wall clock. */
 export function sharedNow(): number {

@@ -3,22 +3,27 @@
 
 import type { MessagePort } from 'node:worker_threads';
 
-import { ERROR_CODES, TritonError } from '../errors.js';
+import { TritonError } from '../errors.js';
 import type { Callable, Logger } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import { decodeBatch } from './batch-frame.js';
 import { CallableHost, type HostExecution, type HostResult } from './callable-host.js';
 import {
+  ACKNOWLEDGE,
+  CANCEL,
   EXECUTE,
   RESULTS,
+  sendError,
   sharedNow,
+  type AcknowledgeMessage,
   type CancelMessage,
   type ExecuteMessage,
   type RequestExtras,
   type ResultsMessage,
   type SentError,
 } from './messages.js';
+import { PortResponseStream } from './port-response-stream.js';
 import { ResultFrame } from './result-frame.js';
 
 export class PortHost {
@@ -26,7 +31,7 @@ export class PortHost {
   readonly #config: CompleteModelConfig;
   readonly #host: CallableHost;
   readonly #logger: Logger;
-  readonly #executions = new Map<number, HostExecution>();
+  readonly #executions = new Map<number, Running>();
 
   /** Takes ownership of the port. */
   constructor(port: MessagePort, config: CompleteModelConfig, callable: Callable, logger: Logger) {
@@ -34,9 +39,15 @@ export class PortHost {
     this.#config = config;
     this.#host = new CallableHost(config, callable, logger);
     this.#logger = logger;
-    port.on('message', (message: ExecuteMessage | CancelMessage) => {
-      if (message[0] === EXECUTE) this.#execute(message);
-      else this.#executions.get(message[1])?.cancel(message[2]);
+    port.on('message', (message: ExecuteMessage | CancelMessage | AcknowledgeMessage) => {
+      switch (message[0]) {
+        case EXECUTE:
+          return this.#execute(message);
+        case CANCEL:
+          return this.#cancel(message);
+        case ACKNOWLEDGE:
+          return this.#executions.get(message[1])?.stream?.acknowledge(message[2], message[3], message[4]);
+      }
     });
     port.on('close', () => this.#cancelAll());
   }
@@ -55,24 +66,34 @@ export class PortHost {
     }
     const inferringAt = sharedNow();
     let done = false;
-    const execution = this.#host.execute(requests, (results, inferMs) => {
-      done = true;
-      this.#executions.delete(id);
-      this.#postResults(id, results, extras, inferringAt, inferMs);
-    });
-    if (!done) this.#executions.set(id, execution);
+    const requestedOutputs = extras?.requestedOutputs;
+    const stream = this.#config.decoupled
+      ? new PortResponseStream({ port: this.#port, id, count: requests.length, config: this.#config, requestedOutputs })
+      : undefined;
+    const execution = this.#host.execute(
+      requests,
+      (results, inferMs, parameters) => {
+        done = true;
+        this.#executions.delete(id);
+        stream?.flush();
+        this.#postResults(id, { results, requestedOutputs, startedAt: inferringAt, inferMs, parameters });
+      },
+      stream,
+    );
+    if (!done) this.#executions.set(id, { execution, stream });
   }
 
-  #postResults(
-    id: number,
-    results: readonly HostResult[],
-    extras: RequestExtras | undefined,
-    startedAt: number,
-    inferMs: number,
-  ): void {
+  #cancel([, id, index]: CancelMessage): void {
+    const running = this.#executions.get(id);
+    running?.execution.cancel(index);
+    running?.stream?.cancel(index);
+  }
+
+  #postResults(id: number, { results, requestedOutputs, startedAt, inferMs, parameters }: Outcome): void {
     try {
-      const { frame, errors } = encodeResults(results, extras?.requestedOutputs, this.#config);
-      this.#port.postMessage([RESULTS, id, frame, errors, startedAt, inferMs] satisfies ResultsMessage, [frame]);
+      const { frame, errors } = encodeResults(results, requestedOutputs, this.#config);
+      const message: ResultsMessage = [RESULTS, id, frame, errors, startedAt, inferMs, parameters];
+      this.#port.postMessage(message, [frame]);
     } catch (error) {
       this.#postFailure(id, error, startedAt);
     }
@@ -81,14 +102,30 @@ export class PortHost {
   #postFailure(id: number, thrown: unknown, startedAt: number): void {
     const error = TritonError.from(thrown);
     this.#logger.error(`model '${this.#config.name}': ${error.message}`);
-    this.#port.postMessage([RESULTS, id, undefined, [sent(error)], startedAt, 0] satisfies ResultsMessage);
+    this.#port.postMessage([RESULTS, id, undefined, [sendError(error)], startedAt, 0] satisfies ResultsMessage);
   }
 
   /** Nobody is there any more to answer to. */
   #cancelAll(): void {
-    for (const execution of this.#executions.values()) execution.cancelAll();
+    for (const { execution, stream } of this.#executions.values()) {
+      execution.cancelAll();
+      stream?.cancelAll();
+    }
     this.#executions.clear();
   }
+}
+
+interface Running {
+  readonly execution: HostExecution;
+  readonly stream: PortResponseStream | undefined;
+}
+
+interface Outcome {
+  readonly results: readonly HostResult[];
+  readonly requestedOutputs: RequestExtras['requestedOutputs'];
+  readonly startedAt: number;
+  readonly inferMs: number;
+  readonly parameters: ResultsMessage[6];
 }
 
 const ALL: readonly string[] = [];
@@ -111,7 +148,7 @@ function encodeResults(
   for (let index = 0; index < results.length; index++) {
     const places = frame.add(results[index]!, requestedOutputs?.[index] ?? ALL);
     if (TritonError.is(places)) {
-      (errors ??= []).push(sent(places));
+      (errors ??= []).push(sendError(places));
       header.push(-1);
       continue;
     }
@@ -125,9 +162,4 @@ function encodeResults(
   }
   header[0] = header.length;
   return { frame: frame.write(header).buffer as ArrayBuffer, errors };
-}
-
-// A TritonError of a callable may be of another copy of the package, or made by hand.
-function sent({ code, message }: TritonError): SentError {
-  return [ERROR_CODES.includes(code) ? code : 'INTERNAL', String(message)];
 }

@@ -8,17 +8,23 @@ import type {
   ExecutionRequest,
   ExecutionResult,
   ModelInstance,
+  ResponseStream,
 } from '../core/instance/model-instance.js';
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
+import { alignTo8 } from './align.js';
 import { encodeBatch } from './batch-frame.js';
 import {
+  ACKNOWLEDGE,
   CANCEL,
   EXECUTE,
+  RESULTS,
   sharedNow,
+  type AcknowledgeMessage,
   type CancelMessage,
   type ExecuteMessage,
+  type ResponsesMessage,
   type ResultsMessage,
   type SentError,
 } from './messages.js';
@@ -27,6 +33,7 @@ interface Running {
   readonly count: number;
   readonly done: ExecutionDone;
   readonly dispatchedAt: number;
+  readonly stream: ResponseStream | undefined;
 }
 
 export class PortInstance implements ModelInstance {
@@ -40,18 +47,21 @@ export class PortInstance implements ModelInstance {
   constructor(config: CompleteModelConfig, port: MessagePort) {
     this.#config = config;
     this.#port = port;
-    port.on('message', (message: ResultsMessage) => this.#finish(message));
+    port.on('message', (message: ResultsMessage | ResponsesMessage) => {
+      if (message[0] === RESULTS) this.#finish(message);
+      else this.#respond(message);
+    });
     port.on('close', () => {
       this.#closed = true;
       this.#failAll();
     });
   }
 
-  execute(batch: readonly ExecutionRequest[], done: ExecutionDone): Execution {
+  execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution {
     const dispatchedAt = sharedNow();
     const id = this.#nextId++;
     const { buffers, extras } = encodeBatch(batch, this.#config);
-    const running: Running = { count: batch.length, done, dispatchedAt };
+    const running: Running = { count: batch.length, done, dispatchedAt, stream };
     // A message to a closed port is lost without a word.
     if (this.#closed) {
       fail(running, this.#gone());
@@ -72,12 +82,59 @@ export class PortInstance implements ModelInstance {
     this.#port.close();
   }
 
-  #finish([, id, frame, errors, startedAt, inferMs]: ResultsMessage): void {
+  /** Hands answers on, and acknowledges them as fast as their readers take them. */
+  #respond([, id, buffer, layout, errors, parameters]: ResponsesMessage): void {
+    const stream = this.#running.get(id)?.stream;
+    if (stream === undefined) return;
+    let at = 0;
+    let answers = 0;
+    let failures = 0;
+    const taken = new Map<number, { count: number; bytes: number }>();
+    while (at < layout.length) {
+      const index = layout[at++]!;
+      const outputCount = layout[at++]!;
+      if (outputCount < 0) {
+        stream.end(index, outputCount === -2 ? received(errors![failures++]!) : undefined);
+        continue;
+      }
+      const outputs: InferTensor[] = [];
+      let bytes = 0;
+      for (let i = 0; i < outputCount; i++) {
+        const { name, datatype } = this.#config.outputs[layout[at++]!]!;
+        const rank = layout[at++]!;
+        const shape = layout.slice(at, at + rank);
+        at += rank;
+        const offset = layout[at++]!;
+        const byteLength = layout[at++]!;
+        outputs.push({ name, datatype, shape, bytes: new Uint8Array(buffer, offset, byteLength) });
+        // As the sender counts: each tensor takes up whole words.
+        bytes += alignTo8(byteLength);
+      }
+      const slow = stream.respond(index, outputs, parameters?.[answers++]);
+      if (slow === undefined) {
+        const sum = taken.get(index) ?? { count: 0, bytes: 0 };
+        taken.set(index, { count: sum.count + 1, bytes: sum.bytes + bytes });
+      } else {
+        // A reader that is gone takes nothing, but must not keep the callable waiting either.
+        const acknowledge = () => this.#acknowledge(id, index, 1, bytes);
+        slow.then(acknowledge, acknowledge);
+      }
+    }
+    for (const [index, { count, bytes }] of taken) this.#acknowledge(id, index, count, bytes);
+  }
+
+  #acknowledge(id: number, index: number, count: number, bytes: number): void {
+    if (this.#running.has(id) && !this.#closed) {
+      this.#port.postMessage([ACKNOWLEDGE, id, index, count, bytes] satisfies AcknowledgeMessage);
+    }
+  }
+
+  #finish([, id, frame, errors, startedAt, inferMs, parameters]: ResultsMessage): void {
     const running = this.#running.get(id);
     if (running === undefined) return;
     this.#running.delete(id);
     const { count, done, dispatchedAt } = running;
-    done(decodeResults(frame, errors, count, this.#config), {
+    done(withParameters(decodeResults(frame, errors, count, this.#config), parameters), {
       computeInput: Math.max(0, startedAt - dispatchedAt),
       computeInfer: inferMs,
       computeOutput: Math.max(0, sharedNow() - startedAt - inferMs),
@@ -104,6 +161,13 @@ function fail({ count, done, dispatchedAt }: Running, error: TritonError): void 
     computeInfer: Math.max(0, sharedNow() - dispatchedAt),
     computeOutput: 0,
   });
+}
+
+function withParameters(results: ExecutionResult[], parameters: ResultsMessage[6]): ExecutionResult[] {
+  if (parameters === undefined) return results;
+  return results.map((result, index) =>
+    result.kind === 'outputs' ? { ...result, parameters: parameters[index] } : result,
+  );
 }
 
 function sameError(count: number, error: TritonError): ExecutionResult[] {
@@ -140,7 +204,7 @@ function decodeResults(
       const offset = headerLength * 8 + header[at++]!;
       outputs.push({ name, datatype, shape, bytes: new Uint8Array(frame, offset, header[at++]!) });
     }
-    results.push({ kind: 'outputs', outputs });
+    results.push({ kind: 'outputs', outputs, parameters: undefined });
   }
   return results;
 }

@@ -35,7 +35,7 @@ export class ResultFrame {
 
   /**
    * Plans the requested ones of a request's outputs. An empty list asks for all. A tensor whose data is not what
-   * it was made with fails its own request only: its buffer was transferred, or holds elements of another kind.
+   * it was made with fails its own request only.
    */
   add(result: HostResult, requested: readonly string[]): FramedResult {
     if (TritonError.is(result)) return result;
@@ -61,30 +61,33 @@ export class ResultFrame {
     return places;
   }
 
+  /** What all tensors take together. */
+  get byteLength(): number {
+    return this.#byteLength;
+  }
+
   /** The header and all tensors, in memory of their own. */
   write(header: readonly number[] = []): Buffer {
     const start = header.length * 8;
     // Not the shared pool: the memory is handed to another thread whole. Not zeroed: all that is read is written.
     const buffer = Buffer.allocUnsafeSlow(start + this.#byteLength);
     if (start > 0) new Float64Array(buffer.buffer, 0, header.length).set(header);
+    this.writeTo(buffer, start);
+    return buffer;
+  }
+
+  /** All tensors, into memory of the caller's. */
+  writeTo(target: Buffer, start: number): void {
     for (let i = 0; i < this.#tensors.length; i++) {
       const { dtype, data } = this.#tensors[i]!;
-      writeRaw(dtype, data, buffer, start + this.#offsets[i]!);
+      writeRaw(dtype, data, target, start + this.#offsets[i]!);
     }
-    return buffer;
   }
 }
 
-// The types promise all of this; a callable in plain JavaScript, or one that transferred a buffer, may not keep it.
-function whatIsWrong({ dtype, data, shape }: Tensor): string | undefined {
+// The buffer of a typed array may have been transferred since its tensor was made.
+function whatIsWrong({ data, shape }: Tensor): string | undefined {
   const count = elementCount(shape);
-  if (data.length !== count)
-    return `has ${data.length} elements now and ${count} by its shape; was its buffer transferred?`;
-  if (dtype === 'string') {
-    for (const element of data) if (typeof element !== 'string') return `holds a ${typeof element}, expected strings`;
-  } else if (dtype === 'bytes') {
-    for (const element of data)
-      if (!(element instanceof Uint8Array)) return `holds a ${typeof element}, expected Uint8Arrays`;
-  }
-  return undefined;
+  if (data.length === count) return undefined;
+  return `has ${data.length} elements now and ${count} by its shape; was its buffer transferred?`;
 }

@@ -1,12 +1,14 @@
 // What users write: the types of inference callables and of what they get and return.
 
+import type { TritonError } from '../errors.js';
 import type { Awaitable } from './awaitable.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
+import type { InferenceResponse } from './inference-response.js';
 import type { ModelConfig } from './model-config.js';
+import type { Parameters } from './parameters.js';
+import type { RequestStreams } from './request-streams.js';
+import type { Steps } from './steps.js';
 import type { Inputs, OutputList, OutputRecord, TensorSpecs } from './tensor-spec.js';
-
-/** Parameters of a request or response. Integers beyond 2^53 are bigints. */
-export type Parameters = Readonly<Record<string, string | boolean | number | bigint>>;
 
 /** One request, as a callable sees it. */
 export interface InferenceRequest<I extends TensorSpecs = TensorSpecs> {
@@ -41,8 +43,6 @@ export interface InferenceContext<I extends TensorSpecs = TensorSpecs> {
 /** What a callable returns for one request: outputs by name, or in declaration order. */
 export type OutputsLike<O extends TensorSpecs> = OutputRecord<O> | OutputList<O>;
 
-type Steps<T> = AsyncIterable<T> | Iterable<T>;
-
 /** The raw form: a list of requests in, as many results out, in the same order. */
 export type InferFunc<
   I extends TensorSpecs = TensorSpecs,
@@ -52,8 +52,15 @@ export type InferFunc<
   requests: readonly InferenceRequest<I>[],
   context: InferenceContext<I>,
 ) => Decoupled extends true
-  ? Steps<readonly (OutputsLike<O> | undefined)[]>
-  : Awaitable<readonly (OutputsLike<O> | InferenceRequest<I>)[]>;
+  ? Steps<readonly (Result<I, O> | undefined)[]> | RequestStreams
+  : Awaitable<readonly Result<I, O>[]>;
+
+/**
+ * What a raw callable gives for one request: its outputs, with parameters as an InferenceResponse; the request
+ * itself, which stands for its inputs by position; or the error that this request alone fails with.
+ */
+export type Result<I extends TensorSpecs, O extends TensorSpecs> =
+  OutputsLike<O> | InferenceResponse<OutputsLike<O>> | InferenceRequest<I> | TritonError;
 
 /** The form under `batch` and `sample`: tensors by name in, outputs back. */
 export type TensorFunc<
@@ -94,7 +101,7 @@ export interface ModelSpec<
   readonly inputs: I;
   readonly outputs: O;
   readonly config?: ModelConfig<Decoupled>;
-  /** Refuse outputs that do not have exactly the declared names, dtypes and shapes. Default false: see `docs/callables.md`. */
+  /** Refuse outputs that do not have exactly the declared names, dtypes and shapes. Default false: see `docs/quick-start.md`. */
   readonly strict?: boolean;
 }
 

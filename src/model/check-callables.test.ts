@@ -15,7 +15,7 @@ const raw = () => [];
 
 describe('markDecorated', () => {
   it('leaves a mark that nobody sees by accident', () => {
-    const callable = markDecorated(() => [], 'batch');
+    const callable = markDecorated(() => [], 'batch', raw);
     expect(decoratorOf(callable)).toBe('batch');
     expect(Object.keys(callable)).toEqual([]);
     expect(decoratorOf(raw)).toBeUndefined();
@@ -63,33 +63,34 @@ describe('checkCallables', () => {
     );
   });
 
-  it.each<['batch' | 'sample', ModelConfig, string | undefined]>([
-    ['batch', {}, undefined],
-    ['batch', { maxBatchSize: 1 }, undefined],
-    [
-      'batch',
-      { batching: false },
-      "inferFunc of model 'm' is decorated with batch, but the model has batching: false; use sample or a raw callable",
-    ],
-    ['sample', { batching: false }, undefined],
-    ['sample', { maxBatchSize: 1 }, undefined],
+  it.each<['batch' | 'sample', ModelConfig]>([
+    ['batch', {}],
+    ['batch', { maxBatchSize: 1 }],
+    ['sample', { batching: false }],
+    ['sample', { maxBatchSize: 1 }],
+  ])('lets %s serve a model with config %j', (decorator, config) => {
+    const decorated = markDecorated(() => [], decorator, raw);
+    const callables = [raw, decorated, { infer: decorated }];
+    expect(checkCallables(callables, 'm', configured(config))).toBe(callables);
+  });
+
+  it.each<['batch' | 'sample', ModelConfig, string]>([
+    ['batch', { batching: false }, 'batch, but the model has batching: false; use sample or a raw callable'],
     [
       'sample',
       { maxBatchSize: 2 },
-      "inferFunc of model 'm' is decorated with sample, but batches have up to 2 rows; use batch, or set batching: false or maxBatchSize: 1",
+      'sample, but batches have up to 2 rows; use batch, or set batching: false or maxBatchSize: 1',
     ],
-    [
-      'sample',
-      {},
-      "inferFunc of model 'm' is decorated with sample, but batches have up to 4 rows; use batch, or set batching: false or maxBatchSize: 1",
-    ],
-  ])('with %s and %j', (decorator, config, message) => {
-    const decorated = markDecorated(() => [], decorator);
-    const expected = message === undefined ? [] : [expect.objectContaining({ code: 'INVALID_ARG', message })];
+    ['sample', {}, 'sample, but batches have up to 4 rows; use batch, or set batching: false or maxBatchSize: 1'],
+  ])('refuses %s for a model with config %j', (decorator, config, problem) => {
+    const decorated = markDecorated(() => [], decorator, raw);
     for (const inferFunc of [decorated, [raw, decorated], { infer: decorated }]) {
-      const check = () => checkCallables(inferFunc, 'm', configured(config));
-      if (expected[0] === undefined) expect(check).not.toThrow();
-      else expect(check).toThrow(expected[0]);
+      expect(() => checkCallables(inferFunc, 'm', configured(config))).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_ARG',
+          message: `inferFunc of model 'm' is decorated with ${problem}`,
+        }),
+      );
     }
   });
 });

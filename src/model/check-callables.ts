@@ -3,7 +3,7 @@
 import { TritonError } from '../errors.js';
 import type { Callable, ModelObject } from './callable.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
-import { decoratorOf } from './decorated.js';
+import { decoratorOf, innermost } from './decorated.js';
 
 /**
  * The callables as a list, one per instance. With a configuration it also refuses decorators that cannot work
@@ -38,8 +38,15 @@ function isCallable(value: unknown): boolean {
   );
 }
 
-function checkDecorator(callable: unknown, { maxBatchSize }: CompleteModelConfig, what: string): void {
-  const decorator = decoratorOf(typeof callable === 'function' ? callable : (callable as ModelObject).infer);
+function checkDecorator(callable: unknown, { maxBatchSize, decoupled }: CompleteModelConfig, what: string): void {
+  const infer = typeof callable === 'function' ? callable : (callable as ModelObject).infer;
+  const decorator = decoratorOf(infer);
+  if (!decoupled && (isGeneratorFunction(innermost(infer)) || decorator === 'stream')) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `${what} is a generator, but the model answers each request once; set config.decoupled: true for any number of answers`,
+    );
+  }
   if (decorator === 'batch' && maxBatchSize === 0) {
     throw new TritonError(
       'INVALID_ARG',
@@ -52,4 +59,10 @@ function checkDecorator(callable: unknown, { maxBatchSize }: CompleteModelConfig
       `${what} is decorated with sample, but batches have up to ${maxBatchSize} rows; use batch, or set batching: false or maxBatchSize: 1`,
     );
   }
+}
+
+function isGeneratorFunction(value: unknown): boolean {
+  if (typeof value !== 'function') return false;
+  const tag = Object.prototype.toString.call(value);
+  return tag === '[object GeneratorFunction]' || tag === '[object AsyncGeneratorFunction]';
 }

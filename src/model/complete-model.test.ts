@@ -199,12 +199,7 @@ describe('completeModelConfig', () => {
     },
   );
 
-  it('refuses decoupled models, which are to come', () => {
-    expect(() => complete({ config: { decoupled: true } })).toThrow(
-      expect.objectContaining({
-        code: 'UNSUPPORTED',
-        message: "config.decoupled of model 'Linear' is not supported by this version of TSTriton",
-      }),
-    );
+  it('keeps decoupled', () => {
+    expect(complete({ config: { decoupled: true } }).decoupled).toBe(true);
   });
 });

@@ -33,9 +33,6 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
   }
   checkMembers(config, CONFIG_MEMBERS, `config of ${where}`);
   const decoupled = expectBoolean(config.decoupled ?? false, `config.decoupled of ${where}`);
-  if (decoupled) {
-    throw new TritonError('UNSUPPORTED', `config.decoupled of ${where} is not supported by this version of TSTriton`);
-  }
   const batching = expectBoolean(config.batching ?? true, `config.batching of ${where}`);
   const maxBatchSize = expectInteger(config.maxBatchSize ?? 4, 1, MAX_INT32, `config.maxBatchSize of ${where}`);
   // Checked even where batching: false leaves it without effect.
@@ -48,7 +45,8 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
     maxBatchSize: batching ? maxBatchSize : 0,
     dynamicBatching: batching ? batcher : undefined,
     instanceCount,
-    concurrency: expectInteger(config.concurrency ?? 1, 1, MAX_INT32, `config.concurrency of ${where}`),
+    // The streams of a decoupled model overlap, as Triton's do.
+    concurrency: expectInteger(config.concurrency ?? (decoupled ? MAX_INT32 : 1), 1, MAX_INT32, `config.concurrency of ${where}`),
     decoupled,
     strict: expectBoolean(spec.strict ?? false, `strict of ${where}`),
   };

@@ -2,15 +2,32 @@
 
 const DECORATOR = Symbol.for('tstriton.decorator');
 
-export type DecoratorName = 'batch' | 'sample';
+export type DecoratorName = 'batch' | 'sample' | 'stream';
 
-/** Marks `callable` as made by a decorator; returns it. */
-export function markDecorated<F extends object>(callable: F, decorator: DecoratorName): F {
-  Object.defineProperty(callable, DECORATOR, { value: decorator });
+interface Mark {
+  readonly decorator: DecoratorName;
+  /** The function that was decorated. */
+  readonly inner: unknown;
+}
+
+/** Marks `callable` as made from `inner` by a decorator; returns it. */
+export function markDecorated<F extends object>(callable: F, decorator: DecoratorName, inner: unknown): F {
+  Object.defineProperty(callable, DECORATOR, { value: { decorator, inner } satisfies Mark });
   return callable;
 }
 
 /** The decorator that made the callable, if one did. */
 export function decoratorOf(callable: unknown): DecoratorName | undefined {
-  return (callable as { readonly [DECORATOR]?: DecoratorName })[DECORATOR];
+  return markOf(callable)?.decorator;
+}
+
+/** The function that the user wrote, under all decorators. */
+export function innermost(callable: unknown): unknown {
+  let inner = callable;
+  for (let mark = markOf(inner); mark !== undefined; mark = markOf(inner)) inner = mark.inner;
+  return inner;
+}
+
+function markOf(callable: unknown): Mark | undefined {
+  return (callable as { readonly [DECORATOR]?: Mark } | undefined)?.[DECORATOR];
 }

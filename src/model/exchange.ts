@@ -2,7 +2,7 @@
 // schedules. Tensors are raw wire bytes here; they become typed values only where a callable runs.
 
 import type { Datatype } from '../tensor/dtype.js';
-import type { Parameters } from './callable.js';
+import type { Parameters } from './parameters.js';
 
 /** A named tensor in wire form: little-endian elements, BYTES elements with 32-bit length prefixes. */
 export interface InferTensor {

@@ -1,8 +1,9 @@
 // The request object that callables get. A callable may return it in place of its outputs, so it is known by
 // a brand; its AbortSignal is made only when somebody asks for it.
 
-import { Tensor } from '../tensor/tensor.js';
-import type { InferenceRequest, Parameters } from './callable.js';
+import type { Tensor } from '../tensor/tensor.js';
+import type { InferenceRequest } from './callable.js';
+import type { Parameters } from './parameters.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
 
 const BRAND = Symbol.for('tstriton.InferenceRequest');

@@ -33,10 +33,10 @@ function resolveOne(value: unknown, dtype: Dtype, shape: readonly number[], rows
   return resolveOutputs({ a: value }, model([[dtype, shape]], options), rows)[0];
 }
 
-function broken(message: string | RegExp) {
+function broken(message: unknown) {
   return expect.objectContaining({
     code: 'INTERNAL',
-    message: typeof message === 'string' ? message : expect.stringMatching(message),
+    message,
   });
 }
 
@@ -124,7 +124,7 @@ describe('a result', () => {
   it('cannot be a request: the host knows those by their brand, and their inputs', () => {
     const request = new HostedRequest({ x: row }, 1, '', undefined);
     expect(() => resolveOutputs(request, two, 1)).toThrow(
-      broken(/^model 'm' returned an output 'inputs' that is not declared/),
+      broken(expect.stringMatching(/^model 'm' returned an output 'inputs' that is not declared/)),
     );
   });
 });
@@ -143,7 +143,7 @@ describe('an output that is a tensor', () => {
       ),
     );
     expect(() => resolveOne(Tensor.from('float32', 5), 'float32', [], 1)).toThrow(
-      broken(/has shape \[\], expected 1 row in/),
+      broken(expect.stringMatching(/has shape \[\], expected 1 row in/)),
     );
   });
 
@@ -267,6 +267,10 @@ describe('an output that is a tensor', () => {
     expect(() => resolveOne(numbers, 'bytes', [1], 2)).toThrow(
       broken("output 'a' of model 'm' has element 1 that is a number, expected a Uint8Array"),
     );
+    const lists = new Tensor('bytes', [['a']] as unknown as Uint8Array[], [1, 1]);
+    expect(() => resolveOne(lists, 'bytes', [1])).toThrow(
+      broken("output 'a' of model 'm' has element 0 that is a list, expected a Uint8Array"),
+    );
     const nothing = new Tensor('string', [undefined] as unknown as string[], [1, 1]);
     expect(() => resolveOne(nothing, 'string', [1])).toThrow(
       broken("output 'a' of model 'm' has element 0 that is undefined, expected a string"),
@@ -296,6 +300,12 @@ describe('an output that is a typed array', () => {
     [[], 1, []],
   ])('fills the declared shape %j without a batch axis with its %i elements', (shape, length, expected) => {
     expect(resolveOne(new Float32Array(length), 'float32', shape, 1, { batching: false })!.shape).toEqual(expected);
+  });
+
+  it('is refused when it does not fill the declared shape without a batch axis', () => {
+    expect(() => resolveOne(new Float32Array(2), 'float32', [3], 1, { batching: false })).toThrow(
+      broken("output 'a' of model 'm' has 2 elements, which do not fill the shape [3]"),
+    );
   });
 
   it.each<[readonly number[], number, number, string]>([

@@ -71,9 +71,8 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function hintFor(result: unknown): string {
   if (isPromiseLike(result)) return '; await it, or use Promise.all for a list of promises';
-  if (typeof result === 'object' && result !== null && 'next' in result)
-    return '; only decoupled models may return generators';
-  return '';
+  const isGenerator = typeof result === 'object' && result !== null && 'next' in result;
+  return isGenerator ? '; only decoupled models may return generators' : '';
 }
 
 function describe(value: unknown): string {

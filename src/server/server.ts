@@ -39,7 +39,7 @@ export class Server {
   constructor(options: ServerOptions) {
     this.#options = options;
     this.#sink = openLogSink(options.logFile);
-    const logger = new ServerLogger(this.#sink, options.logVerbose);
+    const logger = new ServerLogger(this.#sink, { verboseLevel: options.logVerbose });
     this.#engine = new InferenceServer({ name: options.id, version: VERSION, logger });
   }
 

@@ -42,7 +42,7 @@ export class ThreadServer implements ServerHandle {
       );
     }
     this.#sink = openLogSink(options.logFile);
-    this.#logger = new ServerLogger(this.#sink, options.logVerbose);
+    this.#logger = new ServerLogger(this.#sink, { verboseLevel: options.logVerbose });
     // Flags of this process such as --import or --inspect are not meant for the thread.
     this.#worker = new Worker(entry, { workerData: options, execArgv: [], name: 'tstriton-server' });
     this.#worker.on('message', (reply: ControlReply) => this.#answered(reply));

@@ -48,7 +48,7 @@ describe('parseDtype', () => {
   it.each(TABLE)('knows %s by its three spellings', (dtype, datatype, _, __, constructor) => {
     expect(parseDtype(dtype)).toBe(dtype);
     expect(parseDtype(datatype)).toBe(dtype);
-    if (constructor !== undefined) expect(parseDtype(constructor)).toBe(dtype);
+    expect(parseDtype(constructor ?? dtype)).toBe(dtype);
   });
 
   it('knows string, which only numpy-like names can ask for', () => {

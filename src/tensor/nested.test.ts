@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import type { DataOf, Dtype } from './dtype.js';
 import { convertElements, flattenNested, nest, type Nested } from './nested.js';
 
-function refusal(message: string | RegExp) {
+function refusal(message: unknown) {
   return expect.objectContaining({
     code: 'INVALID_ARG',
-    message: typeof message === 'string' ? message : expect.stringMatching(message),
+    message,
   });
 }
 
@@ -154,7 +154,9 @@ describe('convertElements', () => {
     const last = 2 ** 128 * (1 - 2 ** -25) - 2 ** 75;
     expect([...convertElements('float32', [last])]).toEqual([Math.fround(last)]);
     expect(Math.fround(last)).toBeLessThan(Infinity);
-    expect(() => convertElements('float32', [2 ** 128 * (1 - 2 ** -25)])).toThrow(refusal(/magnitude below/));
+    expect(() => convertElements('float32', [2 ** 128 * (1 - 2 ** -25)])).toThrow(
+      refusal(expect.stringMatching(/magnitude below/)),
+    );
   });
 });
 

@@ -119,8 +119,12 @@ describe('scanBytesElements', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         const scan = scanBytesElements(bytes);
-        if (scan.kind === 'elements') expect(decodeRaw('bytes', bytes)).toHaveLength(scan.count);
-        else expect(scan.available).toBeLessThan(scan.kind === 'incomplete length' ? 4 : scan.expected);
+        const whole = scan.kind === 'elements' ? decodeRaw('bytes', bytes) : [];
+        const missing = scan.kind === 'incomplete element' ? scan.expected : 4;
+        const count = scan.kind === 'elements' ? scan.count : 0;
+        const available = scan.kind === 'elements' ? 0 : scan.available;
+        expect(whole).toHaveLength(count);
+        expect(available).toBeLessThan(missing);
       }),
     );
   });

@@ -12,11 +12,11 @@ function blank(dtype: Dtype, length: number): DataOf[Dtype] {
   return dtype === 'string' ? Array<string>(length).fill('') : Array<Uint8Array>(length).fill(new Uint8Array(0));
 }
 
-function invalid(message: string | RegExp) {
+function invalid(message: unknown) {
   return expect.objectContaining({
     name: 'TritonError',
     code: 'INVALID_ARG',
-    message: typeof message === 'string' ? message : expect.stringMatching(message),
+    message,
   });
 }
 
@@ -131,13 +131,17 @@ describe('Tensor.from', () => {
 
   it('takes another shape of as many elements', () => {
     expect(Tensor.from('uint8', [1, 2, 3, 4], [2, 2])).toEqual(new Tensor('uint8', Uint8Array.of(1, 2, 3, 4), [2, 2]));
-    expect(() => Tensor.from('uint8', [1, 2, 3], [2, 2])).toThrow(invalid(/Expected 4, got 3$/));
+    expect(() => Tensor.from('uint8', [1, 2, 3], [2, 2])).toThrow(invalid(expect.stringMatching(/Expected 4, got 3$/)));
   });
 
   it('refuses ragged nesting and values that do not fit', () => {
-    expect(() => Tensor.from('float32', [[1], [2, 3]])).toThrow(invalid(/^nested arrays must be rectangular/));
-    expect(() => Tensor.from('uint8', [1, 256])).toThrow(invalid(/^element 1 does not fit uint8/));
-    expect(() => Tensor.from('int32', ['1'])).toThrow(invalid(/^element 0 does not fit int32/));
+    expect(() => Tensor.from('float32', [[1], [2, 3]])).toThrow(
+      invalid(expect.stringMatching(/^nested arrays must be rectangular/)),
+    );
+    expect(() => Tensor.from('uint8', [1, 256])).toThrow(
+      invalid(expect.stringMatching(/^element 1 does not fit uint8/)),
+    );
+    expect(() => Tensor.from('int32', ['1'])).toThrow(invalid(expect.stringMatching(/^element 0 does not fit int32/)));
   });
 
   it('copies typed arrays', () => {
@@ -229,7 +233,9 @@ describe('stack', () => {
 
   it('refuses what does not stack', () => {
     expect(() => Tensor.stack([])).toThrow(invalid('cannot stack an empty list of tensors'));
-    expect(() => Tensor.stack([counting(2), counting(3)])).toThrow(invalid(/^cannot concatenate float32 \[1,3\]/));
+    expect(() => Tensor.stack([counting(2), counting(3)])).toThrow(
+      invalid(expect.stringMatching(/^cannot concatenate float32 \[1,3\]/)),
+    );
   });
 });
 
@@ -335,7 +341,7 @@ describe('reshape', () => {
     const other = tensor.reshape([6]);
     expect(other.shape).toEqual([6]);
     expect(other.data).toBe(tensor.data);
-    expect(() => tensor.reshape([5])).toThrow(invalid(/Expected 5, got 6$/));
+    expect(() => tensor.reshape([5])).toThrow(invalid(expect.stringMatching(/Expected 5, got 6$/)));
   });
 });
 

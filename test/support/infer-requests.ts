@@ -48,6 +48,10 @@ export class RecordingSink implements ResponseSink {
     this.#end();
   }
 
+  complete(): void {
+    this.#end();
+  }
+
   fail(error: TritonError): void {
     this.error = error;
     this.#end();

@@ -41,7 +41,7 @@ export class ManualExecution implements Execution {
   /** Answers all; the requests whose ids are in `failing` with an error. */
   finish(failing = ''): void {
     const failure = { kind: 'error', error: new TritonError('INTERNAL', 'asked to fail') } as const;
-    const answer = { kind: 'outputs', outputs: [] } as const;
+    const answer = { kind: 'outputs', outputs: [], parameters: undefined } as const;
     this.done(
       this.batch.map(({ id }) => (failing.includes(id) && id !== '' ? failure : answer)),
       TIMES,
@@ -117,8 +117,9 @@ export class SchedulerHarness {
           ended: (over) => this.ended.push(over.id),
         },
         sink: sink ?? {
-          respond: (response) => this.answers.push(`${response.id} ok`),
-          fail: ({ code, message }) => this.answers.push(`${id} ${code}${message && ` ${message}`}`),
+          respond: (response) => void this.answers.push(`${response.id} ok`),
+          complete: () => void this.answers.push(`${id} complete`),
+          fail: ({ code, message }) => void this.answers.push(`${id} ${code}${message && ` ${message}`}`),
         },
         now: performance.now(),
       },

@@ -2,7 +2,7 @@
 // across a message port. The engine never knows which.
 
 import type { TritonError } from '../../errors.js';
-import type { Parameters } from '../../model/callable.js';
+import type { Parameters } from '../../model/parameters.js';
 import type { InferTensor } from '../../model/exchange.js';
 
 /** What an execution needs of one request. */

@@ -196,7 +196,7 @@ describe('BatchScheduler and instances that misbehave', () => {
     const instance: ModelInstance = {
       execute: (batch, done) => {
         done(
-          batch.map(() => ({ kind: 'outputs', outputs: [] })),
+          batch.map(() => ({ kind: 'outputs', outputs: [], parameters: undefined })),
           TIMES,
         );
         throw new Error('afterwards');
@@ -213,7 +213,7 @@ describe('BatchScheduler and instances that misbehave', () => {
     const harness = start({}, [instance]);
     harness.sendAll('ab');
     pass();
-    instance.last.done([{ kind: 'outputs', outputs: [] }], TIMES);
+    instance.last.done([{ kind: 'outputs', outputs: [], parameters: undefined }], TIMES);
     expect(harness.answers).toEqual(['a ok', expect.stringContaining('b INTERNAL this is a bug in TSTriton')]);
   });
 
@@ -226,6 +226,7 @@ describe('BatchScheduler and instances that misbehave', () => {
         respond: () => {
           throw new Error('cannot encode');
         },
+        complete: () => undefined,
         fail: ({ message }) => {
           broken.push(message);
           throw new Error('cannot even fail');

@@ -3,7 +3,7 @@
 // of: an execution's result, a refusal, a timeout, a cancellation, `stop`.
 
 import { TritonError } from '../../errors.js';
-import type { Parameters } from '../../model/callable.js';
+import type { Parameters } from '../../model/parameters.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { InferTensor } from '../../model/exchange.js';
 import type {

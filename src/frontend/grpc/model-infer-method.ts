@@ -39,6 +39,10 @@ class AnswerSink implements ResponseSink {
     this.#answer.succeed(frame);
   }
 
+  complete(): void {
+    this.#answer.fail(new TritonError('INTERNAL', 'this is a bug in TSTriton: an ordinary model ended without an answer'));
+  }
+
   fail(error: TritonError): void {
     this.#answer.fail(error);
   }

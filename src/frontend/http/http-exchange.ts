@@ -34,19 +34,18 @@ export class HttpExchange {
 
   /** Health and readiness answer with the status alone. */
   answerEmpty(status: number): void {
-    this.#head(status, ['Content-Type', 'text/plain', 'Content-Length', '0']);
-    this.response.end();
+    if (this.#head(status, ['Content-Type', 'text/plain', 'Content-Length', '0'])) this.response.end();
   }
 
   /** `headers` are further ones, a flat list of names and values. */
   answerBody(status: number, contentType: string, body: Buffer, headers: readonly string[] = []): void {
-    this.#head(status, ['Content-Type', contentType, 'Content-Length', String(body.length), ...headers]);
-    this.response.end(body);
+    const all = ['Content-Type', contentType, 'Content-Length', String(body.length), ...headers];
+    if (this.#head(status, all)) this.response.end(body);
   }
 
   /** A 200 whose body is the parts one after the other. `headers` tells type and length. */
   answerParts(headers: string[], parts: readonly Uint8Array[], contentLength: number): void {
-    this.#head(200, headers);
+    if (!this.#head(200, headers)) return;
     const { response } = this;
     if (parts.length === 1) {
       response.end(parts[0]);
@@ -58,9 +57,12 @@ export class HttpExchange {
     }
   }
 
-  #head(status: number, headers: string[]): void {
+  /** False when nobody is there to read the answer. */
+  #head(status: number, headers: string[]): boolean {
     this.answered = true;
     this.connection.beforeAnswer(this, headers);
+    if (this.response.destroyed) return false;
     this.response.writeHead(status, headers);
+    return true;
   }
 }

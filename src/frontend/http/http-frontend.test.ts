@@ -69,7 +69,9 @@ class FakeCore {
   }
 
   statistics(name: string) {
-    return [new InferenceStatistics().report(name || 'm', '1')];
+    const statistics = new InferenceStatistics();
+    if (name !== '') statistics.recordExecution(2, { computeInput: 1, computeInfer: 2, computeOutput: 3 });
+    return [statistics.report(name || 'm', '1')];
   }
 
   infer(request: ModelInferRequest, sink: ResponseSink) {
@@ -98,7 +100,8 @@ class FakeCore {
 
 function respond({ request, sink }: Waiting): void {
   const outputs = request.inputs.map((input) => ({ ...input, name: 'y' }));
-  sink.respond({ modelName: request.modelName, modelVersion: '1', id: request.id, parameters: undefined, outputs });
+  const response = { modelName: request.modelName, modelVersion: '1', id: request.id, parameters: undefined, outputs };
+  void sink.respond(response, true);
 }
 
 interface Started {
@@ -259,6 +262,10 @@ describe('endpoints', () => {
         `"success":${zero},"fail":${zero},"queue":${zero},"compute_input":${zero},"compute_infer":${zero},"compute_output":${zero},` +
         `"cache_hit":${zero},"cache_miss":${zero}},"response_stats":{},"batch_stats":[],"memory_usage":[]}]}`,
     );
+    const one = (ns: number) => ({ count: 1, ns });
+    expect(JSON.parse((await client.send(get('/v2/models/m/stats')).answer()).body).model_stats[0].batch_stats).toEqual(
+      [{ batch_size: 2, compute_input: one(1e6), compute_infer: one(2e6), compute_output: one(3e6) }],
+    );
   });
 
   it.each([
@@ -388,6 +395,13 @@ describe('inference', () => {
     await core.arrived(1);
     core.waiting[0]!.sink.fail(new TritonError('UNAVAILABLE', 'Exceeds maximum queue size'));
     expect(await client.answer()).toMatchObject({ status: 503, body: '{"error":"Exceeds maximum queue size"}' });
+    client.send(infer('slow'));
+    await core.arrived(2);
+    core.waiting[1]!.sink.complete();
+    expect(await client.answer()).toMatchObject({
+      status: 500,
+      body: '{"error":"expected a single response, got 0"}',
+    });
   });
 
   it.each([
@@ -499,12 +513,14 @@ describe('the connection', () => {
   it('cancels what is under way when the client hangs up', async () => {
     const { core, connect: connectTo } = await start();
     const client = await connectTo();
-    client.send(infer('slow'));
-    await core.arrived(1);
+    client.send(Buffer.concat([infer('slow'), infer('slow')]));
+    await core.arrived(2);
     await client.close();
     await core.cancelled();
-    // The core ends the sink of a cancelled request too.
+    expect(core.waiting.map(({ cancelled }) => cancelled)).toEqual([true, true]);
+    // The core ends the sink of a cancelled request too, one way or the other.
     core.waiting[0]!.sink.fail(new TritonError('CANCELLED', ''));
+    respond(core.waiting[1]!);
     expect((await (await connectTo()).send(get('/v2')).answer()).status).toBe(200);
   });
 

@@ -117,13 +117,14 @@ export class HttpListener implements Frontend {
   #refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined || error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy(error);
+      socket.destroy();
       return;
     }
     const { newest } = connection;
     const [status, reason] = REFUSALS[error.code ?? ''] ?? REFUSALS.malformed!;
     const body = JSON.stringify({
-      error: reason === 'Bad Request' ? `malformed HTTP request: ${error.message}` : reason,
+      error:
+        reason === 'Bad Request' ? `malformed HTTP request: ${error.message.replace('Parse Error: ', '')}` : reason,
     });
     if (newest === undefined || newest.response.writableFinished) {
       const head = `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`;

@@ -116,6 +116,11 @@ class HttpResponseSink implements ResponseSink {
     this.#exchange.answerParts(headers, parts, contentLength);
   }
 
+  /** Only decoupled models end without an answer, and those were refused. */
+  complete(): void {
+    this.fail(new TritonError('INTERNAL', 'expected a single response, got 0'));
+  }
+
   fail(error: TritonError): void {
     this.#end();
     this.#exchange.answerError(error);

@@ -2,7 +2,7 @@
 // than Triton may answer with typed contents, which are converted.
 
 import { TritonError } from '../../errors.js';
-import type { Parameters } from '../../model/callable.js';
+import type { Parameters } from '../../model/parameters.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
 import { isDatatype } from '../../tensor/dtype.js';
 import { readParameter, setParameter, type ParameterMap } from './infer-parameters.js';

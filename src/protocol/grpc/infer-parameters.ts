@@ -2,7 +2,7 @@
 // value kept, because the rules for parameters depend on it.
 
 import { TritonError } from '../../errors.js';
-import type { Parameters } from '../../model/callable.js';
+import type { Parameters } from '../../model/parameters.js';
 import { FIXED64, LENGTH_DELIMITED, VARINT, type WireReader } from './wire-reader.js';
 import { LENGTH_BOUND, stringBound, VARINT_BOUND, type WireWriter } from './wire-writer.js';
 

@@ -2,7 +2,7 @@
 // (its gRPC infer handler: SetInferenceRequestMetadata, ParseSharedMemoryParams, ParseClassificationParams).
 
 import { TritonError } from '../../errors.js';
-import type { Parameters } from '../../model/callable.js';
+import type { Parameters } from '../../model/parameters.js';
 import { setParameter, type ParameterMap, type ParameterValue } from './infer-parameters.js';
 
 /** The parameters of a request, those with a meaning of their own apart from those for the model. */

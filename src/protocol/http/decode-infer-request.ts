@@ -4,7 +4,7 @@
 // What can only be judged with the model's configuration is left to the core.
 
 import { TritonError } from '../../errors.js';
-import type { Parameters } from '../../model/callable.js';
+import type { Parameters } from '../../model/parameters.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
 import { DATATYPE_BYTE_SIZE, type Datatype } from '../../tensor/dtype.js';

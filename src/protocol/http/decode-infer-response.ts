@@ -2,7 +2,7 @@
 // the outputs that have a `binary_data_size`. Outputs in JSON form are understood too.
 
 import { TritonError } from '../../errors.js';
-import type { Parameters } from '../../model/callable.js';
+import type { Parameters } from '../../model/parameters.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
 import { isDatatype } from '../../tensor/dtype.js';
 import { elementCount } from '../../tensor/shape.js';

@@ -2,7 +2,7 @@
 // binary tensor data extension). All outputs are asked for in the same form.
 
 import { TritonError } from '../../errors.js';
-import type { Parameters } from '../../model/callable.js';
+import type { Parameters } from '../../model/parameters.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
 import { JsonWriter } from '../json/json-writer.js';
 

@@ -1,0 +1,55 @@
+// Which categories of endpoints want a header, and whether a request has it. One table per protocol, made once.
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+export const CATEGORIES = [
+  'health',
+  'metadata',
+  'inference',
+  'shared-memory',
+  'model-config',
+  'model-repository',
+  'statistics',
+  'trace',
+  'logging',
+] as const;
+
+export type Category = (typeof CATEGORIES)[number];
+
+/** A group of categories with the header and the value that a request for them must have. */
+export interface Restriction {
+  readonly categories: readonly Category[];
+  readonly key: string;
+  readonly value: string;
+}
+
+interface Guard {
+  readonly header: string;
+  readonly key: string;
+  readonly digest: Buffer;
+}
+
+export class RestrictedFeatures {
+  readonly #guards = new Map<Category, Guard>();
+
+  /** `headerPrefix` is what the protocol puts before the keys in headers. Each category is in one restriction at most. */
+  constructor(restrictions: readonly Restriction[], headerPrefix = '') {
+    for (const { categories, key, value } of restrictions) {
+      const guard = { key: headerPrefix + key, header: (headerPrefix + key).toLowerCase(), digest: digest(value) };
+      for (const category of categories) this.#guards.set(category, guard);
+    }
+  }
+
+  /** The header that a request for this category lacks or has with another value; undefined when it may pass. */
+  missing(category: Category, header: (lowerCaseName: string) => string | undefined): string | undefined {
+    const guard = this.#guards.get(category);
+    if (guard === undefined) return undefined;
+    const value = header(guard.header);
+    // Digests are of one length and tell nothing of the value, so that comparing takes the same time for every guess.
+    return value !== undefined && timingSafeEqual(digest(value), guard.digest) ? undefined : guard.key;
+  }
+}
+
+function digest(value: string): Buffer {
+  return createHash('sha256').update(value).digest();
+}

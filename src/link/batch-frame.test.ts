@@ -1,0 +1,226 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { wireTensor } from '../../test/support/infer-requests.js';
+import { executionRequest } from '../../test/support/instances.js';
+import type { ExecutionRequest } from '../core/instance/model-instance.js';
+import { completeModelConfig } from '../model/complete-model.js';
+import type { InferTensor } from '../model/exchange.js';
+import type { HostedRequest } from '../model/inference-request.js';
+import { concatRows } from '../tensor/concat-rows.js';
+import { DTYPES, type DataOf, type Dtype } from '../tensor/dtype.js';
+import { Tensor } from '../tensor/tensor.js';
+import { decodeBatch, encodeBatch } from './batch-frame.js';
+
+const FLOATS = completeModelConfig(
+  {
+    modelName: 'm',
+    inputs: { a: { dtype: 'float32', shape: [-1] }, b: { dtype: 'float64', shape: [-1] } },
+    outputs: {},
+  },
+  1,
+);
+
+function float32s(name: string, ...values: number[]): InferTensor {
+  return wireTensor(name, 'float32', Float32Array.from(values), [1, values.length]);
+}
+
+function float64s(name: string, ...values: number[]): InferTensor {
+  return wireTensor(name, 'float64', Float64Array.from(values), [1, values.length]);
+}
+
+function roundTrip(batch: readonly ExecutionRequest[], config = FLOATS): HostedRequest[] {
+  const { buffers, extras } = encodeBatch(batch, config);
+  return decodeBatch(buffers, extras, config);
+}
+
+/** A request whose inputs are views of one body, as a frontend reads it: so many bytes of other things come first. */
+function requestInBody(values: number, before: number): ExecutionRequest {
+  const body = new ArrayBuffer(before + values * 12);
+  const a = {
+    name: 'a',
+    datatype: 'FP32',
+    shape: [1, values],
+    bytes: new Uint8Array(body, before, values * 4),
+  } as const;
+  const b = {
+    name: 'b',
+    datatype: 'FP64',
+    shape: [1, values],
+    bytes: new Uint8Array(body, before + values * 4, values * 8),
+  } as const;
+  a.bytes.set(new Uint8Array(Float32Array.from({ length: values }, (_, i) => i).buffer));
+  b.bytes.set(new Uint8Array(Float64Array.from({ length: values }, (_, i) => -i).buffer));
+  return executionRequest([a, b], { body });
+}
+
+const DTYPE_NAMES = Object.keys(DTYPES) as Dtype[];
+
+function dataOf(dtype: Dtype, length: number): fc.Arbitrary<DataOf[Dtype]> {
+  if (dtype === 'string') return fc.array(fc.string({ unit: 'grapheme' }), { minLength: length, maxLength: length });
+  if (dtype === 'bytes') return fc.array(fc.uint8Array({ maxLength: 9 }), { minLength: length, maxLength: length });
+  const { array, byteSize } = DTYPES[dtype];
+  const size = length * byteSize;
+  return fc
+    .uint8Array({ minLength: size, maxLength: size })
+    .map((bytes) => new (array as Uint8ArrayConstructor)(bytes.slice().buffer) as DataOf[Dtype]);
+}
+
+/** A model and a batch for it: any datatypes, shapes, rows, and optional inputs that some requests leave out. */
+const modelAndBatch = fc
+  .array(fc.record({ dtype: fc.constantFrom(...DTYPE_NAMES), rank: fc.nat({ max: 2 }) }), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  .chain((inputs) => {
+    const tensor = (index: number, rows: number) =>
+      fc.array(fc.nat({ max: 3 }), { minLength: inputs[index]!.rank, maxLength: inputs[index]!.rank }).chain((dims) => {
+        const shape = [rows, ...dims];
+        const { dtype } = inputs[index]!;
+        return dataOf(
+          dtype,
+          shape.reduce((count, dim) => count * dim, 1),
+        ).map((data) => new Tensor(dtype, data as never, shape));
+      });
+    const request = fc
+      .integer({ min: 1, max: 3 })
+      .chain((rows) =>
+        fc.tuple(fc.constant(rows), ...inputs.map((_, index) => fc.option(tensor(index, rows), { nil: undefined }))),
+      );
+    return fc.tuple(fc.constant(inputs), fc.array(request, { minLength: 1, maxLength: 5 }));
+  });
+
+describe('encodeBatch and decodeBatch', () => {
+  it('bring every tensor of every datatype across as it was', () => {
+    fc.assert(
+      fc.property(modelAndBatch, ([inputs, requests]) => {
+        const specs = inputs.map(({ dtype, rank }) => ({
+          dtype,
+          shape: new Array<number>(rank).fill(-1),
+          optional: true,
+        }));
+        const config = completeModelConfig({ modelName: 'm', inputs: specs, outputs: {} }, 1);
+        const batch = requests.map(([rows, ...tensors]) =>
+          executionRequest(
+            tensors.map(
+              (tensor, index) => tensor && wireTensor(`INPUT_${index + 1}`, tensor.dtype, tensor.data, tensor.shape),
+            ),
+            { rows },
+          ),
+        );
+        const crossed = roundTrip(batch, config).map((request) => [
+          request.rows,
+          ...specs.map((_, index) => request.inputs[`INPUT_${index + 1}`]),
+        ]);
+        // Bits, not numbers: NaNs have many.
+        const bits = (value: unknown) =>
+          value instanceof Tensor && ArrayBuffer.isView(value.data)
+            ? [
+                value.dtype,
+                value.shape,
+                Buffer.from(value.data.buffer, value.data.byteOffset, value.data.byteLength).toString('hex'),
+              ]
+            : value;
+        expect(crossed.map((request) => request.map(bits))).toEqual(requests.map((request) => request.map(bits)));
+      }),
+    );
+  });
+
+  it('lays the rows of one input one after the other, so that joining them copies nothing', () => {
+    const requests = roundTrip([
+      executionRequest([float32s('a', 1, 2), float64s('b', 3)]),
+      executionRequest([float32s('a', 4, 5), float64s('b', 6)]),
+    ]);
+    const [first, second] = requests.map(({ inputs }) => inputs['a'] as Tensor<'float32'>);
+    const joined = concatRows([first!, second!]);
+    expect(joined.data).toEqual(Float32Array.of(1, 2, 4, 5));
+    expect(joined.data.buffer).toBe(first!.data.buffer);
+  });
+
+  it('gives every tensor a place where its type may begin, whatever comes before', () => {
+    const config = completeModelConfig(
+      {
+        modelName: 'm',
+        inputs: { text: { dtype: 'bytes', shape: [1] }, x: { dtype: 'float64', shape: [1] } },
+        outputs: {},
+      },
+      1,
+    );
+    const text = wireTensor('text', 'bytes', [Uint8Array.of(1, 2, 3)], [1, 1]);
+    const requests = roundTrip(
+      [executionRequest([text, float64s('x', 0.5)]), executionRequest([text, float64s('x', 0.25)])],
+      config,
+    );
+    const [first, second] = requests.map(({ inputs }) => (inputs['x'] as Tensor<'float64'>).data);
+    expect([first![0], second![0], first!.byteOffset % 8]).toEqual([0.5, 0.25, 0]);
+    expect(second!.buffer).toBe(first!.buffer);
+  });
+
+  it('copies small requests, so that the memory they came in may be shared', () => {
+    const pooled = Buffer.from('................');
+    const a: InferTensor = { name: 'a', datatype: 'FP32', shape: [1, 1], bytes: pooled.subarray(1, 5) };
+    const b: InferTensor = { name: 'b', datatype: 'FP64', shape: [1, 1], bytes: pooled.subarray(5, 13) };
+    const [request] = roundTrip([executionRequest([a, b])]);
+    const data = request!.inputs['a']!.data as Float32Array;
+    const before = data[0];
+    pooled.fill(0);
+    expect(data[0]).toBe(before);
+    expect(data.buffer).not.toBe(pooled.buffer);
+  });
+
+  it('copies a large request whose inputs do not all lie in its body', () => {
+    const large = wireTensor('a', 'float32', new Float32Array(50_000), [1, 50_000]);
+    const { buffers } = encodeBatch(
+      [executionRequest([large, float64s('b', 1)], { body: large.bytes.buffer as ArrayBuffer })],
+      FLOATS,
+    );
+    expect(buffers).toHaveLength(1);
+  });
+
+  it('copies a small part of a large body', () => {
+    const { buffers } = encodeBatch([requestInBody(10, 100_000)], FLOATS);
+    expect(buffers).toHaveLength(1);
+  });
+
+  it.each([
+    ['aligned', 8],
+    ['misaligned', 13],
+  ])('hands a large body over whole, %s', (_, before) => {
+    const small = executionRequest([float32s('a', 1), float64s('b', 2)]);
+    const large = requestInBody(20_000, before);
+    const { buffers, extras } = encodeBatch([small, large, small], FLOATS);
+    expect(buffers).toHaveLength(2);
+    expect(buffers[1]).toBe(large.body);
+    expect(buffers[0]!.byteLength).toBeLessThan(1000);
+    const requests = decodeBatch(buffers, extras, FLOATS);
+    const { a, b } = requests[1]!.inputs as Record<string, Tensor>;
+    expect([a!.shape, a!.data[19_999], b!.data[19_999]]).toEqual([[1, 20_000], 19_999, -19_999]);
+    expect([requests[0]!.inputs['a']!.data[0], requests[2]!.inputs['b']!.data[0]]).toEqual([1, 2]);
+  });
+
+  it('sends ids, parameters and requested outputs along only where there are any', () => {
+    const plain = executionRequest([float32s('a', 1), float64s('b', 2)]);
+    expect(encodeBatch([plain, plain], FLOATS).extras).toBeUndefined();
+    const batch = [plain, { ...plain, id: '7', parameters: { top_k: 3 } }, { ...plain, requestedOutputs: ['y'] }];
+    expect(encodeBatch(batch, FLOATS).extras).toEqual({
+      ids: ['', '7', ''],
+      parameters: [undefined, { top_k: 3 }, undefined],
+      requestedOutputs: [[], [], ['y']],
+    });
+    expect(roundTrip(batch).map(({ id, parameters }) => [id, parameters])).toEqual([
+      ['', {}],
+      ['7', { top_k: 3 }],
+      ['', {}],
+    ]);
+  });
+
+  it('bring a model without inputs across', () => {
+    const config = completeModelConfig({ modelName: 'm', inputs: {}, outputs: {} }, 1);
+    expect(
+      roundTrip([executionRequest([]), executionRequest([])], config).map(({ inputs, rows }) => [inputs, rows]),
+    ).toEqual([
+      [{}, 1],
+      [{}, 1],
+    ]);
+  });
+});

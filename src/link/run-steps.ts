@@ -1,0 +1,113 @@
+// Runs what the callable of a decoupled model returned: one series of steps for the whole batch, each with a
+// place per request, or one stream per request. Waits for slow readers, stops for those who are gone, and ends
+// every request exactly once.
+
+import { TritonError } from '../errors.js';
+import type { HostedRequest } from '../model/inference-request.js';
+import { RequestStreams } from '../model/request-streams.js';
+import { expectSteps, type Steps } from '../model/steps.js';
+import { expectResults, type HostStream, type ResolvedResult } from './callable-host.js';
+
+export interface StepsRun {
+  readonly requests: readonly HostedRequest[];
+  readonly stream: HostStream;
+  /** What a step's value for a request means. */
+  readonly resolve: (result: unknown, index: number) => ResolvedResult;
+  /** The model's name, for messages. */
+  readonly model: string;
+}
+
+/** For how long a synchronous generator may keep the event loop, in milliseconds. */
+const LONGEST_TURN = 1;
+
+/** Rejects, with no request left open but those that the rejection is to fail, when the callable failed as a whole. */
+export async function runSteps(result: unknown, run: StepsRun): Promise<void> {
+  const { requests, stream } = run;
+  if (RequestStreams.is(result)) {
+    await Promise.all(result.streams.map((start, index) => runOwnStream(start, index, run)));
+    return;
+  }
+  const open = new Set(requests.keys());
+  const steps = expectSteps(result, { name: run.model });
+  await eachStep(steps, (step) => {
+    const list = expectResults(step, requests.length, run.model);
+    const slow: Promise<void>[] = [];
+    for (const index of open) {
+      if (requests[index]!.aborted) {
+        open.delete(index);
+        stream.end(index);
+        continue;
+      }
+      if (list[index] === undefined) continue;
+      const outcome = answer(run, index, list[index]);
+      if (outcome === 'failed') open.delete(index);
+      else if (outcome !== undefined) slow.push(outcome);
+    }
+    return { goOn: open.size > 0, slow };
+  });
+  for (const index of open) stream.end(index);
+}
+
+/** One request's own stream: its failure is nobody else's. */
+async function runOwnStream(start: () => unknown, index: number, run: StepsRun): Promise<void> {
+  const request = run.requests[index]!;
+  let failed = false;
+  try {
+    const steps = expectSteps(await start(), { name: run.model });
+    await eachStep(steps, (step) => {
+      if (request.aborted) return { goOn: false, slow: [] };
+      const outcome = answer(run, index, step);
+      failed = outcome === 'failed';
+      return { goOn: !failed, slow: outcome instanceof Promise ? [outcome] : [] };
+    });
+    if (!failed) run.stream.end(index);
+  } catch (error) {
+    run.stream.end(index, TritonError.from(error));
+  }
+}
+
+/** Gives a request what a step has for it. */
+function answer(run: StepsRun, index: number, value: unknown): Promise<void> | undefined | 'failed' {
+  const { outcome, parameters } = run.resolve(value, index);
+  if (TritonError.is(outcome)) {
+    run.stream.end(index, outcome);
+    return 'failed';
+  }
+  return run.stream.respond(index, outcome, parameters) ?? undefined;
+}
+
+interface AfterStep {
+  readonly goOn: boolean;
+  /** Readers to wait for before the next step. */
+  readonly slow: readonly Promise<void>[];
+}
+
+/** Takes steps until they end or `take` wants no more; the generator's `finally` runs in either case. */
+async function eachStep(steps: Steps<unknown>, take: (step: unknown) => AfterStep): Promise<void> {
+  const isAsync = Symbol.asyncIterator in steps;
+  const iterator = isAsync ? steps[Symbol.asyncIterator]() : steps[Symbol.iterator]();
+  let turn = performance.now();
+  let finished = false;
+  try {
+    for (;;) {
+      const next = isAsync ? await iterator.next() : (iterator.next() as IteratorResult<unknown>);
+      if (next.done === true) {
+        finished = true;
+        return;
+      }
+      const { goOn, slow } = take(next.value);
+      if (slow.length > 0) await Promise.all(slow);
+      if (!goOn) return;
+      // A generator that never waits must not keep the event loop from everything else.
+      if (performance.now() - turn > LONGEST_TURN) {
+        await new Promise((resolve) => setImmediate(resolve));
+        turn = performance.now();
+      }
+    }
+  } catch (error) {
+    // What `next` threw has ended the generator; what `take` threw has not.
+    throw TritonError.from(error);
+  } finally {
+    if (!finished) await Promise.resolve(iterator.return?.(undefined)).catch(() => undefined);
+  }
+}

@@ -1,0 +1,237 @@
+// Decoupled models: what a callable yields reaches the engine, through either kind of instance.
+import { MessageChannel } from 'node:worker_threads';
+
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { batch } from '../callables/batch.js';
+import { sample } from '../callables/sample.js';
+import { stream } from '../callables/stream.js';
+import type { ExecutionRequest, ModelInstance } from '../core/instance/model-instance.js';
+import { TritonError } from '../errors.js';
+import type { Callable } from '../model/callable.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { completeModelConfig } from '../model/complete-model.js';
+import type { InferTensor } from '../model/exchange.js';
+import { InferenceResponse } from '../model/inference-response.js';
+import type { Parameters } from '../model/parameters.js';
+import { Tensor } from '../tensor/tensor.js';
+import { InlineInstance } from './inline-instance.js';
+import { PortHost } from './port-host.js';
+import { PortInstance } from './port-instance.js';
+
+const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
+
+const CONFIG = completeModelConfig(
+  {
+    modelName: 'Count',
+    inputs: { n: { dtype: 'int32', shape: [1] } },
+    outputs: { i: { dtype: 'int32', shape: [1] } },
+    config: { decoupled: true },
+  },
+  1,
+);
+
+const closers: (() => void)[] = [];
+afterEach(() => closers.splice(0).forEach((close) => close()));
+
+const KINDS: Readonly<Record<string, (config: CompleteModelConfig, callable: Callable<never, never, never>) => ModelInstance>> = {
+  'in this thread': (config, callable) => new InlineInstance(config, callable as Callable, LOGGER),
+  'across a port': (config, callable) => {
+    const { port1, port2 } = new MessageChannel();
+    const host = new PortHost(port1, config, callable as Callable, LOGGER);
+    const instance = new PortInstance(config, port2);
+    closers.push(() => (host.close(), instance.close()));
+    return instance;
+  },
+};
+
+function request(n: number): ExecutionRequest {
+  const bytes = new Uint8Array(Int32Array.of(n).buffer);
+  const input: InferTensor = { name: 'n', datatype: 'INT32', shape: [1, 1], bytes };
+  return { id: '', parameters: undefined, inputs: [input], rows: 1, body: undefined, requestedOutputs: [] };
+}
+
+interface Seen {
+  readonly answers: number[][];
+  readonly ends: (string | undefined)[];
+  readonly parameters: (Parameters | undefined)[];
+}
+
+/** Runs a batch of one request per number to its end. `respond` may make the callable wait. */
+function run(instance: ModelInstance, numbers: readonly number[], respond?: (index: number) => Promise<void> | void) {
+  const answers: number[][] = numbers.map(() => []);
+  const ends: (string | undefined)[] = numbers.map(() => 'open');
+  const parameters: (Parameters | undefined)[] = [];
+  let cancel!: (index: number) => void;
+  const done = new Promise<Seen>((resolve) => {
+    const execution = instance.execute(
+      numbers.map(request),
+      (results) => {
+        results.forEach((result, index) => {
+          if (result.kind === 'error' && ends[index] === 'open') ends[index] = result.error.message;
+        });
+        resolve({ answers, ends, parameters });
+      },
+      {
+        respond: (index, outputs, given) => {
+          const { bytes } = outputs[0]!;
+          answers[index]!.push(new DataView(bytes.buffer, bytes.byteOffset).getInt32(0, true));
+          parameters.push(given);
+          return respond?.(index);
+        },
+        end: (index, error) => {
+          expect(ends[index]).toBe('open');
+          ends[index] = error?.message;
+        },
+      },
+    );
+    cancel = (index) => execution.cancel(index);
+  });
+  return { done, cancel };
+}
+
+describe.each(Object.keys(KINDS))('a decoupled model %s', (kind) => {
+  const make = (callable: unknown) => KINDS[kind]!(CONFIG, callable as Callable<never, never, never>);
+
+  it('gives each request its own stream with its own end', async () => {
+    const instance = make(
+      stream(async function* ({ n }: { n: Tensor<'int32'> }) {
+        for (let i = 0; i < n.data[0]!; i++) yield { i: [[i]] };
+      } as never),
+    );
+    expect(await run(instance, [3, 0, 1]).done).toMatchObject({ answers: [[0, 1, 2], [], [0]], ends: [undefined, undefined, undefined] });
+  });
+
+  it('runs a synchronous generator too, and thousands of answers', async () => {
+    const instance = make(
+      stream(function* ({ n }: { n: Tensor<'int32'> }) {
+        for (let i = 0; i < n.data[0]!; i++) yield [[[i]]];
+      } as never),
+    );
+    const { answers } = await run(instance, [5000]).done;
+    expect(answers[0]).toEqual(Array.from({ length: 5000 }, (_, i) => i));
+  });
+
+  it('hands the rows of a batched step back to their requests', async () => {
+    const instance = make(
+      batch(async function* ({ n }: { n: Tensor<'int32'> }) {
+        yield { i: n };
+        yield { i: n.map((value) => value * 10) };
+      } as never),
+    );
+    expect(await run(instance, [1, 2]).done).toMatchObject({ answers: [[1, 10], [2, 20]], ends: [undefined, undefined] });
+  });
+
+  it('takes undefined for no answer, an error for the end of one request, and response parameters', async () => {
+    const instance = make(function* () {
+      yield [{ i: [[1]] }, undefined];
+      yield [undefined, new TritonError('INVALID_ARG', 'no more')];
+      yield [new InferenceResponse({ i: [[2]] }, { parameters: { last: true } }), { i: [[9]] }];
+    });
+    expect(await run(instance, [0, 0]).done).toEqual({
+      answers: [[1, 2], []],
+      ends: [undefined, 'no more'],
+      parameters: [undefined, { last: true }],
+    });
+  });
+
+  it('fails only the request whose stream threw', async () => {
+    const instance = make(
+      stream(async function* ({ n }: { n: Tensor<'int32'> }) {
+        yield { i: n };
+        if (n.data[0] === 2) throw new Error('two is too many');
+      } as never),
+    );
+    expect(await run(instance, [1, 2]).done).toMatchObject({ answers: [[1], [2]], ends: [undefined, 'two is too many'] });
+  });
+
+  it('fails every open request when the whole batch threw', async () => {
+    const instance = make(function* () {
+      yield [{ i: [[1]] }, { i: [[2]] }];
+      throw new Error('out of tokens');
+    });
+    expect(await run(instance, [1, 2]).done).toMatchObject({ answers: [[1], [2]], ends: ['out of tokens', 'out of tokens'] });
+  });
+
+  it.each([
+    ['a list', () => []],
+    ['undefined', () => undefined],
+  ])('says so when the callable returned %s', async (got, callable) => {
+    const message = `model 'Count' is decoupled and must return an iterable, as a generator does, got ${got}`;
+    expect((await run(make(callable), [1]).done).ends).toEqual([message]);
+  });
+
+  it('lets a buffer be used again between answers', async () => {
+    const instance = make(
+      stream(async function* ({ n }: { n: Tensor<'int32'> }) {
+        const reused = new Tensor('int32', Int32Array.of(0), [1, 1]);
+        for (let i = 0; i < n.data[0]!; i++) {
+          reused.data[0] = i;
+          yield { i: reused };
+        }
+      } as never),
+    );
+    expect((await run(instance, [4]).done).answers).toEqual([[0, 1, 2, 3]]);
+  });
+
+  it('stops the generator of a slow reader, and goes on when it reads', async () => {
+    let yielded = 0;
+    const instance = make(
+      stream(async function* ({ n }: { n: Tensor<'int32'> }) {
+        for (let i = 0; i < n.data[0]!; i++) {
+          yielded++;
+          yield { i: [[i]] };
+        }
+      } as never),
+    );
+    const reads: (() => void)[] = [];
+    const { done } = run(instance, [2000], () => new Promise<void>((resolve) => reads.push(resolve)));
+    await expect.poll(() => yielded).toBeGreaterThan(0);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    const waitingAt = yielded;
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(yielded).toBe(waitingAt);
+    expect(yielded).toBeLessThan(600);
+    let over = false;
+    void done.then(() => (over = true));
+    while (!over) {
+      reads.splice(0).forEach((read) => read());
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(yielded).toBe(2000);
+  });
+
+  it('ends a generator whose client is gone, and lets it clean up', async () => {
+    let cleaned = false;
+    let aborted = false;
+    const instance = make(
+      stream(async function* (_inputs: unknown, { signal }: { signal: AbortSignal }) {
+        try {
+          for (let i = 0; ; i++) {
+            yield { i: [[i]] };
+            await new Promise((resolve) => setImmediate(resolve));
+            aborted = signal.aborted;
+          }
+        } finally {
+          cleaned = true;
+        }
+      } as never),
+    );
+    const { done, cancel } = run(instance, [1]);
+    await new Promise((resolve) => setImmediate(resolve));
+    cancel(0);
+    await done;
+    expect({ cleaned, aborted }).toEqual({ cleaned: true, aborted: true });
+  });
+
+  it('works under sample', async () => {
+    const instance = KINDS[kind]!(
+      { ...CONFIG, maxBatchSize: 1 },
+      sample(function* ({ n }: { n: Tensor<'int32'> }) {
+        yield { i: n };
+        yield { i: [7] };
+      } as never) as never,
+    );
+    expect((await run(instance, [5]).done).answers).toEqual([[5, 7]]);
+  });
+});

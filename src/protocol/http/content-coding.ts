@@ -1,0 +1,123 @@
+// Compression of bodies, gzip and deflate (zlib's format) both ways: requests as Triton takes them, answers negotiated
+// as RFC 9110 (section 12.5.3) says. Nothing inflates to more than its limit.
+
+import { deflate, deflateSync, gzip, gzipSync, unzip, type Unzip } from 'node:zlib';
+
+import { TritonError } from '../../errors.js';
+
+export type ContentCoding = 'identity' | 'gzip' | 'deflate';
+
+/** What a refused Content-Encoding is told that would be understood. */
+export const REQUEST_CODINGS = 'gzip, deflate';
+
+/** The coding of a request's body. Throws UNSUPPORTED for any but ours, spelt exactly, as Triton does. */
+export function requestCoding(contentEncoding: string | undefined): ContentCoding {
+  if (contentEncoding === undefined || contentEncoding === 'identity') return 'identity';
+  if (contentEncoding === 'gzip' || contentEncoding === 'deflate') return contentEncoding;
+  throw new TritonError('UNSUPPORTED', 'Unsupported compression type');
+}
+
+/** The largest compressed body that may inflate to `maxInflatedSize`: data that does not shrink grows a little. */
+export function maxCompressedSize(maxInflatedSize: number): number {
+  return maxInflatedSize + Math.ceil(maxInflatedSize / 1000) + 1024;
+}
+
+/**
+ * Inflates a body of either coding; which one is seen from its first bytes, as in Triton. Rejects with INVALID_ARG
+ * when it is larger than `maxSize` inflated (as soon as that shows), or when anything of it is corrupt, missing or
+ * left over.
+ */
+export function inflateBody(body: Buffer, maxSize: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    if (body.length === 0) {
+      reject(new TritonError('INVALID_ARG', 'nothing to be decompressed'));
+      return;
+    }
+    const chunkSize = Math.max(1024, Math.min(256 * 1024, body.length * 4, maxSize));
+    // Declared without `info`, with which the result has two members.
+    const done = (error: NodeJS.ErrnoException | null, result: unknown) => {
+      if (error !== null) {
+        reject(inflateFailure(error, maxSize));
+        return;
+      }
+      const { buffer, engine } = result as { readonly buffer: Buffer; readonly engine: Unzip };
+      if (engine.bytesWritten === body.length) resolve(buffer);
+      else reject(corrupt(`${body.length - engine.bytesWritten} bytes follow the compressed data`));
+    };
+    unzip(body, { info: true, maxOutputLength: Math.max(1, maxSize), chunkSize }, done);
+  });
+}
+
+function inflateFailure(error: NodeJS.ErrnoException, maxSize: number): TritonError {
+  if (error.code !== 'ERR_BUFFER_TOO_LARGE') return corrupt(error.message, error);
+  return new TritonError(
+    'INVALID_ARG',
+    `Decompressed data size exceeds the maximum allowed value of ${maxSize} bytes. Use --http-max-input-size to increase the limit.`,
+  );
+}
+
+function corrupt(reason: string, cause?: unknown): TritonError {
+  return new TritonError('INVALID_ARG', `failed to decompress the request body: ${reason}`, { cause });
+}
+
+/**
+ * The coding for an answer: of those that the client weights highest the first, with preference for the plain form
+ * where `*` names it. What is malformed counts for nothing, and the plain form is taken where nothing else fits.
+ */
+export function answerCoding(acceptEncoding: string | undefined): ContentCoding {
+  if (acceptEncoding === undefined || acceptEncoding === '') return 'identity';
+  const weights = new Map<string, number>();
+  for (const element of acceptEncoding.split(',')) {
+    const [name = '', parameter] = element.split(';', 2).map((part) => part.trim().toLowerCase());
+    const weight = parameter === undefined ? 1 : weightOf(parameter);
+    const coding = name === 'x-gzip' ? 'gzip' : name;
+    if (weight !== undefined && !weights.has(coding)) weights.set(coding, weight);
+  }
+  let chosen: ContentCoding = 'identity';
+  let best = 0;
+  for (const [name, weight] of weights) {
+    if (weight <= best) continue;
+    const coding = name === '*' ? CODINGS.find((candidate) => !weights.has(candidate)) : codingCalled(name);
+    if (coding === undefined) continue;
+    chosen = coding;
+    best = weight;
+  }
+  return chosen;
+}
+
+/** In our order of preference where the client leaves it to us. */
+const CODINGS: readonly ContentCoding[] = ['identity', 'gzip', 'deflate'];
+
+function codingCalled(name: string): ContentCoding | undefined {
+  return CODINGS.find((coding) => coding === name);
+}
+
+// More digits than RFC 9110 allows and weights over 1 are taken for what they mean.
+function weightOf(parameter: string): number | undefined {
+  const digits = /^q\s*=\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)$/.exec(parameter)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** Larger bodies are compressed in another thread, for the sake of the other requests. */
+const LARGEST_INLINE = 8 * 1024;
+
+/** Calls back with the parts as one compressed body, at once when they are small; undefined when memory is short. */
+export function compressBody(
+  parts: readonly Uint8Array[],
+  coding: Exclude<ContentCoding, 'identity'>,
+  done: (body: Buffer | undefined) => void,
+): void {
+  let compressed: Buffer | undefined;
+  try {
+    const body = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+    if (body.byteLength > LARGEST_INLINE) {
+      const compress = coding === 'gzip' ? gzip : deflate;
+      compress(body, (error, result) => done(error === null ? result : undefined));
+      return;
+    }
+    compressed = coding === 'gzip' ? gzipSync(body) : deflateSync(body);
+  } catch {
+    compressed = undefined;
+  }
+  done(compressed);
+}

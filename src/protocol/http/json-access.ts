@@ -1,0 +1,42 @@
+// Values of the JSON that management endpoints take, as the types that the protocol wants. The texts are those of
+// Triton's JSON library, which does not say which member it is about.
+
+import { TritonError } from '../../errors.js';
+import { jsonElements, parseJson } from '../json/json-parser.js';
+import { JsonArray, JsonObject, type JsonInteger, type JsonValue } from '../json/json-value.js';
+import { isUnsigned } from './json-members.js';
+
+/** Throws INVALID_ARG with rapidjson's text; an empty body is malformed too. */
+export function parseBody(body: Buffer): JsonValue {
+  return parseJson(body, 0, body.length);
+}
+
+export function asString(value: JsonValue): string {
+  if (typeof value === 'string') return value;
+  throw wrongType('non-string as string');
+}
+
+export function asBoolean(value: JsonValue): boolean {
+  if (typeof value === 'boolean') return value;
+  throw wrongType('non-boolean as boolean');
+}
+
+export function asUnsigned(value: JsonValue): JsonInteger {
+  if (isUnsigned(value)) return value;
+  throw wrongType('non-unsigned-integer as unsigned-integer');
+}
+
+export function asStrings(value: JsonValue): readonly string[] {
+  if (!(value instanceof JsonArray)) throw wrongType('non-array as array');
+  return jsonElements(value).map(asString);
+}
+
+/** Names and values of an object's members. */
+export function membersOf(value: JsonValue): readonly (readonly [name: string, value: JsonValue])[] {
+  if (!(value instanceof JsonObject)) throw new TritonError('INVALID_ARG', 'attempt to get members for non-object');
+  return value.keys.map((key, index) => [key, value.values[index]!] as const);
+}
+
+function wrongType(what: string): TritonError {
+  return new TritonError('INVALID_ARG', `attempt to access JSON ${what}`);
+}

@@ -1,0 +1,16 @@
+// Trace levels by their names, the same over both protocols.
+
+import { TritonError } from '../errors.js';
+import { TRACE_LEVELS, type TraceLevel } from '../model/trace-settings.js';
+
+/** Throws INVALID_ARG when OFF is one of several. Names that are no level mean nothing, as in Triton. */
+export function parseTraceLevels(names: readonly string[]): readonly TraceLevel[] {
+  if (names.length > 1 && names.includes('OFF'))
+    throw new TritonError('INVALID_ARG', "Expect only one trace level 'OFF' is specified");
+  const levels = TRACE_LEVELS.filter((level) => names.includes(level));
+  return levels.length === 0 ? ['OFF'] : levels;
+}
+
+export function traceFileIsFixed(): TritonError {
+  return new TritonError('UNSUPPORTED', 'trace file location can not be updated through network protocol');
+}

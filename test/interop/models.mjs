@@ -1,0 +1,192 @@
+// The models that the real clients ask. Each shows one thing: a datatype, a kind of answer, a kind of failure.
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { batch, InferenceResponse, sample, stream, Tensor, TritonError } from 'tstriton';
+
+const DATATYPES = /** @type {const} */ ([
+  ...['BOOL', 'INT8', 'INT16', 'INT32', 'INT64', 'UINT8', 'UINT16', 'UINT32', 'UINT64'],
+  ...['FP16', 'BF16', 'FP32', 'FP64', 'BYTES'],
+]);
+
+/** @param {import('tstriton').Triton} triton */
+export function bindModels(triton) {
+  for (const datatype of DATATYPES) bindIdentity(triton, datatype);
+  bindAddSub(triton);
+  bindShapes(triton);
+  bindStrings(triton);
+  bindScores(triton);
+  bindParameters(triton);
+  bindFailures(triton);
+  bindDecoupled(triton);
+}
+
+/**
+ * @param {import('tstriton').Triton} triton
+ * @param {(typeof DATATYPES)[number]} datatype
+ */
+function bindIdentity(triton, datatype) {
+  triton.bind({
+    modelName: `Identity${datatype}`,
+    inferFunc: (requests) => requests,
+    inputs: { x: { dtype: datatype, shape: [-1] } },
+    outputs: { y: { dtype: datatype, shape: [-1] } },
+    config: { maxBatchSize: 8 },
+  });
+}
+
+/** @param {import('tstriton').Triton} triton */
+export function bindAddSub(triton, modelVersion = 1, modelName = 'AddSub') {
+  triton.bind({
+    modelName,
+    modelVersion,
+    inferFunc: batch(({ a, b }) => ({
+      add: new Tensor(
+        'float32',
+        a.data.map((value, i) => value + (b.data[i] ?? 0)),
+        a.shape,
+      ),
+      sub: new Tensor(
+        'float32',
+        a.data.map((value, i) => value - (b.data[i] ?? 0)),
+        a.shape,
+      ),
+    })),
+    inputs: { a: { dtype: 'float32', shape: [-1] }, b: { dtype: 'float32', shape: [-1] } },
+    outputs: { add: { dtype: 'float32', shape: [-1] }, sub: { dtype: 'float32', shape: [-1] } },
+    config: { maxBatchSize: 16 },
+    strict: true,
+  });
+}
+
+/** @param {import('tstriton').Triton} triton */
+function bindShapes(triton) {
+  triton.bind({
+    modelName: 'Unbatched',
+    inferFunc: sample(({ x }) => ({ y: x })),
+    inputs: { x: { dtype: 'float32', shape: [-1, -1] } },
+    outputs: { y: { dtype: 'float32', shape: [-1, -1] } },
+    config: { batching: false },
+  });
+  triton.bind({
+    modelName: 'Scale', // the factor is optional
+    inferFunc: (requests) =>
+      requests.map(({ inputs: { x, factor } }) => ({ y: x.map((value) => value * (factor?.data[0] ?? 2)) })),
+    inputs: { x: { dtype: 'float32', shape: [-1] }, factor: { dtype: 'float32', shape: [1], optional: true } },
+    outputs: { y: { dtype: 'float32', shape: [-1] } },
+  });
+  for (const modelVersion of [1, 3]) {
+    triton.bind({
+      modelName: 'Versions',
+      modelVersion,
+      inferFunc: (requests) => requests.map(() => ({ version: [[modelVersion]] })),
+      inputs: { x: { dtype: 'int32', shape: [1] } },
+      outputs: { version: { dtype: 'int32', shape: [1] } },
+    });
+  }
+}
+
+/** @param {import('tstriton').Triton} triton */
+function bindStrings(triton) {
+  triton.bind({
+    modelName: 'Upper',
+    inferFunc: batch(({ text }) => ({ upper: text.rows().map((row) => [row.strings()[0]?.toUpperCase() ?? '']) })),
+    inputs: { text: { dtype: 'string', shape: [1] } },
+    outputs: { upper: { dtype: 'string', shape: [1] } },
+    config: { maxBatchSize: 16 },
+  });
+}
+
+/** @param {import('tstriton').Triton} triton */
+function bindScores(triton) {
+  triton.bind({
+    modelName: 'Scores',
+    inferFunc: (requests) => requests,
+    inputs: { x: { dtype: 'float32', shape: [4] } },
+    outputs: { scores: { dtype: 'float32', shape: [4], labels: ['ant', 'bee', 'cat', 'dog'] } },
+  });
+}
+
+/** @param {import('tstriton').Triton} triton */
+function bindParameters(triton) {
+  triton.bind({
+    modelName: 'Parameters', // answers with the parameters it got, as text and as parameters of the response
+    inferFunc: (requests) =>
+      requests.map(({ id, parameters }) => {
+        const text = JSON.stringify(
+          Object.fromEntries(Object.entries(parameters).toSorted(([a], [b]) => (a < b ? -1 : 1))),
+          (_, value) => (typeof value === 'bigint' ? Number(value) : value),
+        );
+        return new InferenceResponse(
+          { text: [[text]] },
+          { parameters: { seen_id: id, count: Object.keys(parameters).length, whole: true, half: 0.5 } },
+        );
+      }),
+    inputs: { x: { dtype: 'int32', shape: [1] } },
+    outputs: { text: { dtype: 'string', shape: [1] } },
+  });
+}
+
+/** @param {import('tstriton').Triton} triton */
+function bindFailures(triton) {
+  triton.bind({
+    modelName: 'Fails',
+    inferFunc: (requests) =>
+      requests.map(({ inputs: { how } }) => {
+        const text = how.strings()[0];
+        if (text === 'throw') throw new Error('the callable failed');
+        if (text === 'refuse') throw new TritonError('INVALID_ARG', 'the callable refuses');
+        return { y: [[text ?? '']] };
+      }),
+    inputs: { how: { dtype: 'string', shape: [1] } },
+    outputs: { y: { dtype: 'string', shape: [1] } },
+    config: { batcher: null },
+  });
+  triton.bind({
+    modelName: 'Slow', // answers after so many milliseconds
+    inferFunc: async (requests, { signal }) => {
+      await delay(Math.max(...requests.map(({ inputs }) => inputs.milliseconds.data[0] ?? 0)), undefined, { signal });
+      return requests;
+    },
+    inputs: { milliseconds: { dtype: 'int32', shape: [1] } },
+    outputs: { waited: { dtype: 'int32', shape: [1] } },
+    config: { concurrency: 8, batcher: null },
+  });
+}
+
+/** @param {import('tstriton').Triton} triton */
+function bindDecoupled(triton) {
+  triton.bind({
+    modelName: 'Count', // counts from 0 to n - 1, one response each
+    inferFunc: stream(function* ({ n }) {
+      for (let i = 0; i < (n.data[0] ?? 0); i++) yield { i: [[i]] };
+    }),
+    inputs: { n: { dtype: 'int32', shape: [1] } },
+    outputs: { i: { dtype: 'int32', shape: [1] } },
+    config: { decoupled: true },
+  });
+  triton.bind({
+    modelName: 'CountAndFail', // as many responses, then an error
+    inferFunc: stream(async function* ({ n }) {
+      for (let i = 0; i < (n.data[0] ?? 0); i++) {
+        await delay(1);
+        yield { i: [[i]] };
+      }
+      throw new TritonError('UNAVAILABLE', 'counted enough');
+    }),
+    inputs: { n: { dtype: 'int32', shape: [1] } },
+    outputs: { i: { dtype: 'int32', shape: [1] } },
+    config: { decoupled: true },
+  });
+  triton.bind({
+    modelName: 'Forever', // a response each 5 ms until the client is gone
+    inferFunc: stream(async function* (_, { signal }) {
+      for (let i = 0; !signal.aborted; i++) {
+        yield { i: [[i]] };
+        await delay(5);
+      }
+    }),
+    inputs: { n: { dtype: 'int32', shape: [1] } },
+    outputs: { i: { dtype: 'int32', shape: [1] } },
+    config: { decoupled: true, concurrency: 4 },
+  });
+}

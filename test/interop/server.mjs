@@ -1,0 +1,64 @@
+// Starts the servers that the real clients ask, prints their ports as one line of JSON, and serves until SIGTERM.
+//
+//   node test/interop/server.mjs <folder with ca.pem, server.pem, server.key>
+import { join } from 'node:path';
+
+import { Triton } from 'tstriton';
+
+import { bindAddSub, bindModels } from './models.mjs';
+
+const certificates = process.argv[2];
+if (certificates === undefined) throw new Error('expected the folder of the certificates as the argument');
+
+const anyPort = { httpPort: 0, grpcPort: 0, metricsPort: 0 };
+const grpcOnly = {
+  ...anyPort,
+  allowHttp: false,
+  allowMetrics: false,
+  grpcServerCert: join(certificates, 'server.pem'),
+  grpcServerKey: join(certificates, 'server.key'),
+};
+
+const servers = {
+  // Everything allowed, for whatever is not about permissions.
+  open: new Triton({
+    ...anyPort,
+    restrictedEndpoints: [],
+    allowClientShm: true,
+    httpHeaderForwardPattern: '^interop-',
+    grpcHeaderForwardPattern: '^interop-',
+    corsAllowOrigin: '*',
+  }),
+  // The defaults with a token, and one API behind a header of its own.
+  guarded: new Triton({
+    ...anyPort,
+    accessToken: 'interop-token',
+    httpRestrictedApi: ['statistics:interop-key=secret'],
+    grpcRestrictedProtocol: ['statistics:interop-key=secret'],
+  }),
+  // Models that clients load and unload.
+  managed: new Triton({ ...anyPort, restrictedEndpoints: [], modelControlMode: 'explicit', loadModel: ['AddSub'] }),
+  secure: new Triton({ ...grpcOnly, grpcUseSsl: true }),
+  mutual: new Triton({ ...grpcOnly, grpcUseSslMutual: true, grpcRootCert: join(certificates, 'ca.pem') }),
+};
+
+bindModels(servers.open);
+bindAddSub(servers.guarded);
+bindAddSub(servers.managed);
+bindAddSub(servers.managed, 1, 'Spare');
+bindAddSub(servers.secure);
+bindAddSub(servers.mutual);
+
+const triton = Object.values(servers);
+const stopped = new Promise((resolve) => {
+  process.once('SIGTERM', resolve);
+  process.once('SIGINT', resolve);
+});
+await Promise.all(triton.map((server) => server.run()));
+const ports = Object.entries(servers).map(([name, { httpPort, grpcPort, metricsPort }]) => [
+  name,
+  { http: httpPort, grpc: grpcPort, metrics: metricsPort },
+]);
+process.stdout.write(`${JSON.stringify(Object.fromEntries(ports))}\n`);
+await stopped;
+await Promise.all(triton.map((server) => server.stop()));
