@@ -22,8 +22,24 @@ export { stream } from './callables/stream.js';
 export { InferenceResponse, type InferenceResponseOptions } from './model/inference-response.js';
 export type { Parameters } from './model/parameters.js';
 export type { CompleteModelConfig, CompleteTensorSpec } from './model/complete-model-config.js';
-export { DeviceKind, TimeoutAction, type DynamicBatcher, type ModelConfig, type QueuePolicy } from './model/model-config.js';
-export type { InputValues, Inputs, OutputList, OutputRecord, Outputs, PlainArray, TensorLike, TensorSpec, TensorSpecs } from './model/tensor-spec.js';
+export {
+  DeviceKind,
+  TimeoutAction,
+  type DynamicBatcher,
+  type ModelConfig,
+  type QueuePolicy,
+} from './model/model-config.js';
+export type {
+  InputValues,
+  Inputs,
+  OutputList,
+  OutputRecord,
+  Outputs,
+  PlainArray,
+  TensorLike,
+  TensorSpec,
+  TensorSpecs,
+} from './model/tensor-spec.js';
 export type { DataOf, Datatype, Dtype, DtypeLike, ToDtype } from './tensor/dtype.js';
 export type { Nested } from './tensor/nested.js';
 export { Tensor } from './tensor/tensor.js';

@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { ServerLogger } from './logger.js';
+import { ServerLogger, type LogSettings } from './logger.js';
 
-function recorded(verboseLevel?: number) {
+function recorded(settings: Partial<LogSettings> = {}) {
   const lines: string[] = [];
-  return { lines, log: new ServerLogger({ write: (line) => void lines.push(line) }, verboseLevel) };
+  return { lines, log: new ServerLogger({ write: (line) => void lines.push(line) }, settings) };
 }
 
 describe('ServerLogger', () => {
@@ -26,7 +26,7 @@ describe('ServerLogger', () => {
   });
 
   it('writes verbose lines up to its level only, none by default', () => {
-    const { lines, log } = recorded(2);
+    const { lines, log } = recorded({ verboseLevel: 2 });
     for (const level of [1, 2, 3]) log.verbose(level, `level ${level}`);
     expect(lines.map((line) => line.slice(line.indexOf(']') + 2))).toEqual(['level 1\n', 'level 2\n']);
     expect(lines[0]).toMatch(/^I/);
@@ -48,5 +48,33 @@ describe('ServerLogger', () => {
     const { lines, log } = recorded();
     log.info('größer – 大 \\n');
     expect(lines[0]).toContain('größer – 大 \\n\n');
+  });
+
+  it('writes only what is switched on, from one line to the next', () => {
+    const { lines, log } = recorded({ warning: false });
+    const all = () => {
+      lines.length = 0;
+      log.error('failed');
+      log.warn('slow');
+      log.info('started');
+      log.verbose(1, 'detail');
+      return lines.map((line) => line[0] + line.slice(line.indexOf(']') + 1, -1));
+    };
+    expect(all()).toEqual(['E failed', 'I started']);
+    log.configure({ info: false, warning: true });
+    expect(all()).toEqual(['E failed', 'W slow']);
+    log.configure({ error: false, warning: false, verboseLevel: 1 });
+    expect(all()).toEqual(['I detail']);
+  });
+
+  it('writes times of ISO 8601 in UTC when asked to', () => {
+    vi.useFakeTimers({ now: Date.UTC(2024, 10, 5, 8, 3, 9, 7) });
+    try {
+      const { lines, log } = recorded({ format: 'ISO8601' });
+      log.warn('slow');
+      expect(lines).toEqual([`2024-11-05T08:03:09Z W ${process.pid}] slow\n`]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });

@@ -46,6 +46,10 @@ export class ServerLogger {
     return this.#settings;
   }
 
+  get verboseLevel(): number {
+    return this.#settings.verboseLevel;
+  }
+
   /** Changes what is mentioned. */
   configure(settings: Partial<LogSettings>): void {
     this.#settings = { ...this.#settings, ...settings };

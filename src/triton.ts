@@ -45,7 +45,9 @@ export class Triton {
   #serving = false;
   #loads = 0;
   /** Ends `serve()`: by stop, or by the death of the server. */
-  #ended: { readonly promise: Promise<void>; readonly resolve: () => void; readonly reject: (error: TritonError) => void } | undefined;
+  #ended:
+    | { readonly promise: Promise<void>; readonly resolve: () => void; readonly reject: (error: TritonError) => void }
+    | undefined;
 
   /**
    * Options come from `config`, then from `TSTRITON_CONFIG_*` and `PYTRITON_TRITON_CONFIG_*` variables, then from
@@ -70,11 +72,14 @@ export class Triton {
     checkCallables(callables, model.modelName, config);
     const key = `${config.name}/${config.version}`;
     if (this.#bindings.has(key)) {
-      throw new TritonError('ALREADY_EXISTS', `Cannot add model with the same name twice: '${config.name}' version ${config.version} is bound`);
+      throw new TritonError(
+        'ALREADY_EXISTS',
+        `Cannot add model with the same name twice: '${config.name}' version ${config.version} is bound`,
+      );
     }
     const binding: Binding = { config, callables, loading: undefined };
     this.#bindings.set(key, binding);
-    if (this.#server !== undefined && this.#stopping === undefined) this.#load(binding, this.#server);
+    if (this.#server !== undefined && this.#stopping === undefined) void this.#load(binding, this.#server);
     return this;
   }
 
@@ -122,11 +127,15 @@ export class Triton {
    * is not bound, UNAVAILABLE when the server does not run, or with the reason why the model did not load.
    */
   async ready(modelName?: string): Promise<void> {
-    const wanted = [...this.#bindings.values()].filter(({ config }) => modelName === undefined || config.name === modelName);
-    if (modelName !== undefined && wanted.length === 0) throw new TritonError('NOT_FOUND', `model '${modelName}' is not bound`);
-    if (this.#running === undefined || this.#stopping !== undefined) throw new TritonError('UNAVAILABLE', 'the server does not run; call run() first');
+    const wanted = [...this.#bindings.values()].filter(
+      ({ config }) => modelName === undefined || config.name === modelName,
+    );
+    if (modelName !== undefined && wanted.length === 0)
+      throw new TritonError('NOT_FOUND', `model '${modelName}' is not bound`);
+    if (this.#running === undefined || this.#stopping !== undefined)
+      throw new TritonError('UNAVAILABLE', 'the server does not run; call run() first');
     await this.#running;
-    await Promise.all(wanted.map(({ loading }) => loading));
+    for (const { loading } of wanted) await loading;
   }
 
   /** True while the server runs and every model is ready. */
@@ -177,6 +186,7 @@ export class Triton {
 
   async #stop(): Promise<void> {
     const running = this.#running;
+    this.#serving = false;
     // A run that failed has cleaned up after itself.
     await running?.catch(() => undefined);
     const ended = this.#ended;
@@ -220,8 +230,12 @@ export class Triton {
 function serverOptions(config: CompleteTritonConfig): ServerOptions {
   return {
     id: config.id,
-    http: config.allowHttp ? { address: config.httpAddress, port: config.httpPort, maxInputSize: config.httpMaxInputSize } : undefined,
-    grpc: config.allowGrpc ? { address: config.grpcAddress, port: config.grpcPort, maxMessageSize: config.grpcMaxMessageSize } : undefined,
+    http: config.allowHttp
+      ? { address: config.httpAddress, port: config.httpPort, maxInputSize: config.httpMaxInputSize }
+      : undefined,
+    grpc: config.allowGrpc
+      ? { address: config.grpcAddress, port: config.grpcPort, maxMessageSize: config.grpcMaxMessageSize }
+      : undefined,
     metrics: config.allowMetrics ? { address: config.metricsAddress, port: config.metricsPort } : undefined,
     logFile: config.logFile,
     logVerbose: config.logVerbose,

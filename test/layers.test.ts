@@ -23,7 +23,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   frontend: FRONTEND,
   'frontend/http': ['frontend', ...FRONTEND],
   'frontend/grpc': ['frontend', ...FRONTEND],
-  'frontend/metrics': ['frontend', ...FRONTEND],
+  // Metrics are served over the same HTTP listener.
+  'frontend/metrics': ['frontend', 'frontend/http', ...FRONTEND],
   server: ['frontend', 'frontend/http', 'frontend/grpc', 'frontend/metrics', 'link', ...FRONTEND],
   client: ['protocol', ...PLAIN_DATA],
   onnx: ['link', ...PLAIN_DATA],

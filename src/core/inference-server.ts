@@ -1,39 +1,75 @@
 // The engine: what every frontend calls. It knows models, requests and their states, and no protocol.
 
 import { TritonError } from '../errors.js';
+import { ServerLogger } from '../logger.js';
 import type { Logger } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest } from '../model/exchange.js';
+import type { TraceSettings, TraceUpdate } from '../model/trace-settings.js';
+import { LogSettingsStore } from './log-settings.js';
+import { ModelControl, type ModelControlMode } from './model-control.js';
 import { ModelRepository } from './model-repository.js';
 import { parseModelVersion } from './model-version.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
 import { serverStopping } from './server-stopping.js';
+import { SharedMemoryRegistry } from './shared-memory/shared-memory-registry.js';
 import type { InferenceStatistics, ModelStatistics } from './statistics.js';
+import { TraceSettingsStore } from './trace-settings.js';
 
 export interface InferenceServerOptions {
   /** What server metadata reports as the server's name. */
   readonly name: string;
   readonly version: string;
   readonly logger: Logger;
+  /** Whether a model that is not ready keeps the server from being ready. Default true. */
+  readonly strictReadiness?: boolean;
+  /** Whether clients may load and unload models. Default `none`. */
+  readonly modelControlMode?: ModelControlMode;
+  /** What the logging extension reads and changes. Default: the settings of a log that nobody reads. */
+  readonly logSettings?: LogSettingsStore;
+  /** The shared memory that clients register. Default: they may not. */
+  readonly sharedMemory?: SharedMemoryRegistry;
 }
 
-/** Extensions of the protocol that are served, as server metadata names them. */
-const EXTENSIONS = ['schedule_policy', 'model_configuration', 'binary_tensor_data', 'parameters', 'statistics'];
+/** Extensions of the protocol that are always served, as server metadata names them. */
+const EXTENSIONS = [
+  'model_repository',
+  'model_repository(unload_dependents)',
+  'schedule_policy',
+  'model_configuration',
+  'system_shared_memory',
+  'binary_tensor_data',
+  'parameters',
+  'statistics',
+  'trace',
+  'logging',
+];
 
 const NOTHING_TO_CANCEL: InflightRequest = { cancel: () => undefined };
 
 export class InferenceServer {
   readonly name: string;
   readonly version: string;
-  readonly extensions: readonly string[] = EXTENSIONS;
+  readonly extensions: readonly string[];
   readonly repository = new ModelRepository();
+  readonly models: ModelControl;
   readonly logger: Logger;
+  readonly logSettings: LogSettingsStore;
+  readonly sharedMemory: SharedMemoryRegistry;
+  readonly #traceSettings = new TraceSettingsStore();
+  readonly #strictReadiness: boolean;
   #state: 'starting' | 'ready' | 'exiting' = 'starting';
 
-  constructor({ name, version, logger }: InferenceServerOptions) {
+  constructor(options: InferenceServerOptions) {
+    const { name, version, logger, strictReadiness = true, modelControlMode: mode = 'none' } = options;
     this.name = name;
     this.version = version;
     this.logger = logger;
+    this.#strictReadiness = strictReadiness;
+    this.models = new ModelControl(this.repository, { mode, logger });
+    this.logSettings = options.logSettings ?? unreadLog();
+    this.sharedMemory = options.sharedMemory ?? new SharedMemoryRegistry({ allowed: false });
+    this.extensions = EXTENSIONS.filter((name) => name !== 'system_shared_memory' || this.sharedMemory.allowed);
   }
 
   /** Everything was bound that was to be bound before serving. */
@@ -49,9 +85,9 @@ export class InferenceServer {
     return this.#state === 'exiting';
   }
 
-  /** True when the server has started, does not stop, and every model is ready. */
+  /** True when the server has started, does not stop, and every model is ready, unless that does not matter. */
   isReady(): boolean {
-    return this.#state === 'ready' && this.repository.allReady;
+    return this.#state === 'ready' && (!this.#strictReadiness || this.repository.allReady);
   }
 
   /** Version '' asks for any. Unknown names and versions are not ready. Throws INVALID_ARG for a malformed version. */
@@ -111,6 +147,23 @@ export class InferenceServer {
       }));
   }
 
+  /** The trace settings that count for a model; of the server when the name is ''. Throws INVALID_ARG for models that are not ready. */
+  traceSettings(model: string): TraceSettings {
+    this.#checkTraced(model);
+    return this.#traceSettings.get(model);
+  }
+
+  /** Changes trace settings and tells the result. Throws INVALID_ARG. */
+  updateTraceSettings(model: string, update: TraceUpdate): TraceSettings {
+    this.#checkTraced(model);
+    return this.#traceSettings.update(model, update);
+  }
+
+  #checkTraced(model: string): void {
+    if (model !== '' && this.repository.readyVersions(model).length === 0)
+      throw new TritonError('INVALID_ARG', `Request for unknown model : ${model}`);
+  }
+
   /** Runs a request. Never throws: whatever is wrong goes to the sink, possibly before this returns. */
   infer(request: ModelInferRequest, sink: ResponseSink): InflightRequest {
     try {
@@ -134,4 +187,8 @@ export class InferenceServer {
     this.#state = 'exiting';
     for (const { model } of this.repository.entries()) model.stop(new TritonError('UNAVAILABLE', 'Server exiting'));
   }
+}
+
+function unreadLog(): LogSettingsStore {
+  return new LogSettingsStore(new ServerLogger({ write: () => undefined }), '', () => undefined);
 }

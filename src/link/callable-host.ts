@@ -8,27 +8,10 @@ import { inputsInOrder, isInferenceRequest, type HostedRequest } from '../model/
 import { InferenceResponse } from '../model/inference-response.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
 import type { Parameters } from '../model/parameters.js';
-import { resolveOutputs, type ResolvedOutputs } from '../model/resolve-outputs.js';
+import { resolveOutputs } from '../model/resolve-outputs.js';
 import { HostContext } from './host-context.js';
+import { expectResults, type HostDone, type HostResult, type HostStream, type ResolvedResult } from './host-results.js';
 import { runSteps } from './run-steps.js';
-
-/** What became of one request: its outputs, or why it failed. */
-export type HostResult = ResolvedOutputs | TritonError;
-
-/** Told once, and must not throw; `inferMs` is what the callable itself took. */
-export type HostDone = (
-  results: readonly HostResult[],
-  inferMs: number,
-  parameters?: readonly (Parameters | undefined)[],
-) => void;
-
-/** Where the answers of a decoupled model's callable go as they come. */
-export interface HostStream {
-  /** An answer to request `index`, copied before this returns. A promise: its reader is slow. */
-  respond(index: number, outputs: ResolvedOutputs, parameters: Parameters | undefined): void | Promise<void>;
-  /** Request `index` has had all its answers, or failed. */
-  end(index: number, error?: TritonError): void;
-}
 
 /** A batch that the callable is working on. */
 export interface HostExecution {
@@ -68,7 +51,7 @@ export class CallableHost {
       done(this.#failAll(error, requests), inferMs);
     };
     if (stream !== undefined) {
-      void this.#stream(requests, context, stream).then((results) => done(results, performance.now() - startedAt));
+      void this.#runStream(requests, context, { stream, done, startedAt });
       return cancellation(requests, context);
     }
     let result: unknown;
@@ -89,16 +72,22 @@ export class CallableHost {
     return cancellation(requests, context);
   }
 
-  /** Runs a decoupled model's callable to the end of all its requests; nothing is left to say in the results. */
-  async #stream(requests: readonly HostedRequest[], context: HostContext, stream: HostStream): Promise<HostResult[]> {
+  /** Runs a decoupled model's callable to the end of all its requests. */
+  async #runStream(
+    requests: readonly HostedRequest[],
+    context: HostContext,
+    { stream, done, startedAt }: StreamRun,
+  ): Promise<void> {
     const resolve = (result: unknown, index: number) => this.#resolveOne(result, requests[index]!);
+    // The answers have gone; nothing is left to say in the results.
+    let results: readonly HostResult[] = requests.map(() => []);
     try {
       const result: unknown = await this.#infer(requests, context);
       await runSteps(result, { requests, stream, resolve, model: this.#config.name });
-      return requests.map(() => []);
     } catch (error) {
-      return this.#failAll(error, requests);
+      results = this.#failAll(error, requests);
     }
+    done(results, performance.now() - startedAt);
   }
 
   #failAll(thrown: unknown, requests: readonly HostedRequest[]): HostResult[] {
@@ -127,7 +116,9 @@ export class CallableHost {
   #resolveOne(result: unknown, request: HostedRequest): ResolvedResult {
     if (TritonError.is(result)) return { outcome: result, parameters: undefined };
     try {
-      const parameters = InferenceResponse.is(result) ? checkParameters(result.parameters, this.#config.name) : undefined;
+      const parameters = InferenceResponse.is(result)
+        ? checkParameters(result.parameters, this.#config.name)
+        : undefined;
       const given = InferenceResponse.is(result) ? result.outputs : result;
       const outputs = isInferenceRequest(given) ? this.#asOutputs(given) : given;
       return { outcome: resolveOutputs(outputs, this.#config, request.rows), parameters };
@@ -152,15 +143,15 @@ export class CallableHost {
 
 const NOTHING_TO_CANCEL: HostExecution = { cancel: () => undefined, cancelAll: () => undefined };
 
+interface StreamRun {
+  readonly stream: HostStream;
+  readonly done: HostDone;
+  readonly startedAt: number;
+}
+
 interface Resolved {
   readonly results: readonly HostResult[];
   readonly parameters: readonly (Parameters | undefined)[] | undefined;
-}
-
-/** What a result of the callable's means, and the parameters that came with it. */
-export interface ResolvedResult {
-  readonly outcome: HostResult;
-  readonly parameters: Parameters | undefined;
 }
 
 function cancellation(requests: readonly HostedRequest[], context: HostContext): HostExecution {
@@ -174,19 +165,6 @@ function cancellation(requests: readonly HostedRequest[], context: HostContext):
       context.abortWhenAllGone();
     },
   };
-}
-
-/** A callable's list of results. Throws INTERNAL when it is none, or of another length. */
-export function expectResults(result: unknown, count: number, model: string): readonly unknown[] {
-  if (!Array.isArray(result)) {
-    const got = result === null || typeof result !== 'object' ? String(result) : 'an object';
-    throw new TritonError('INTERNAL', `model '${model}' must return a list with one result per request, got ${got}`);
-  }
-  if (result.length !== count) {
-    const message = `model '${model}' returned ${result.length} results for ${count} requests, expected one result per request`;
-    throw new TritonError('INTERNAL', message);
-  }
-  return result;
 }
 
 function checkParameters(parameters: Parameters | undefined, model: string): Parameters | undefined {

@@ -16,7 +16,8 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
 import type { Parameters } from '../model/parameters.js';
 import { decodeBatch, encodeBatch } from './batch-frame.js';
-import { CallableHost, type HostResult, type HostStream } from './callable-host.js';
+import { CallableHost } from './callable-host.js';
+import type { HostResult, HostStream } from './host-results.js';
 import type { RequestExtras } from './messages.js';
 import { ResultFrame, type FramedTensor } from './result-frame.js';
 

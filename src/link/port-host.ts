@@ -8,7 +8,8 @@ import type { Callable, Logger } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import { decodeBatch } from './batch-frame.js';
-import { CallableHost, type HostExecution, type HostResult } from './callable-host.js';
+import { CallableHost, type HostExecution } from './callable-host.js';
+import type { HostResult } from './host-results.js';
 import {
   ACKNOWLEDGE,
   CANCEL,

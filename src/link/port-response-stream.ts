@@ -7,7 +7,7 @@ import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { Parameters } from '../model/parameters.js';
 import type { ResolvedOutputs } from '../model/resolve-outputs.js';
-import type { HostStream } from './callable-host.js';
+import type { HostStream } from './host-results.js';
 import { RESPONSES, sendError, type RequestExtras, type ResponsesMessage, type SentError } from './messages.js';
 import { ResultFrame } from './result-frame.js';
 
@@ -105,7 +105,14 @@ export class PortResponseStream implements HostStream {
     this.#immediate = undefined;
     if (this.#layout.length === 0) return;
     const buffer = this.#buffer.buffer as ArrayBuffer;
-    const message: ResponsesMessage = [RESPONSES, this.#options.id, buffer, this.#layout, this.#errors, this.#parameters];
+    const message: ResponsesMessage = [
+      RESPONSES,
+      this.#options.id,
+      buffer,
+      this.#layout,
+      this.#errors,
+      this.#parameters,
+    ];
     this.#options.port.postMessage(message, [buffer]);
     this.#buffer = Buffer.alloc(0);
     this.#used = 0;

@@ -7,7 +7,7 @@ import { rawByteLength, writeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
 import type { Tensor } from '../tensor/tensor.js';
 import { alignTo8 } from './align.js';
-import type { HostResult } from './callable-host.js';
+import type { HostResult } from './host-results.js';
 
 /** Where a tensor lies in the frame. */
 export interface FramedTensor {

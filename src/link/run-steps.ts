@@ -6,7 +6,7 @@ import { TritonError } from '../errors.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import { RequestStreams } from '../model/request-streams.js';
 import { expectSteps, type Steps } from '../model/steps.js';
-import { expectResults, type HostStream, type ResolvedResult } from './callable-host.js';
+import { expectResults, type HostStream, type ResolvedResult } from './host-results.js';
 
 export interface StepsRun {
   readonly requests: readonly HostedRequest[];

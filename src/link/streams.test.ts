@@ -34,11 +34,13 @@ const CONFIG = completeModelConfig(
 const closers: (() => void)[] = [];
 afterEach(() => closers.splice(0).forEach((close) => close()));
 
-const KINDS: Readonly<Record<string, (config: CompleteModelConfig, callable: Callable<never, never, never>) => ModelInstance>> = {
-  'in this thread': (config, callable) => new InlineInstance(config, callable as Callable, LOGGER),
+const KINDS: Readonly<
+  Record<string, (config: CompleteModelConfig, callable: Callable<never, never, never>) => ModelInstance>
+> = {
+  'in this thread': (config, callable) => new InlineInstance(config, callable as unknown as Callable, LOGGER),
   'across a port': (config, callable) => {
     const { port1, port2 } = new MessageChannel();
-    const host = new PortHost(port1, config, callable as Callable, LOGGER);
+    const host = new PortHost(port1, config, callable as unknown as Callable, LOGGER);
     const instance = new PortInstance(config, port2);
     closers.push(() => (host.close(), instance.close()));
     return instance;
@@ -99,7 +101,10 @@ describe.each(Object.keys(KINDS))('a decoupled model %s', (kind) => {
         for (let i = 0; i < n.data[0]!; i++) yield { i: [[i]] };
       } as never),
     );
-    expect(await run(instance, [3, 0, 1]).done).toMatchObject({ answers: [[0, 1, 2], [], [0]], ends: [undefined, undefined, undefined] });
+    expect(await run(instance, [3, 0, 1]).done).toMatchObject({
+      answers: [[0, 1, 2], [], [0]],
+      ends: [undefined, undefined, undefined],
+    });
   });
 
   it('runs a synchronous generator too, and thousands of answers', async () => {
@@ -119,7 +124,13 @@ describe.each(Object.keys(KINDS))('a decoupled model %s', (kind) => {
         yield { i: n.map((value) => value * 10) };
       } as never),
     );
-    expect(await run(instance, [1, 2]).done).toMatchObject({ answers: [[1, 10], [2, 20]], ends: [undefined, undefined] });
+    expect(await run(instance, [1, 2]).done).toMatchObject({
+      answers: [
+        [1, 10],
+        [2, 20],
+      ],
+      ends: [undefined, undefined],
+    });
   });
 
   it('takes undefined for no answer, an error for the end of one request, and response parameters', async () => {
@@ -142,7 +153,10 @@ describe.each(Object.keys(KINDS))('a decoupled model %s', (kind) => {
         if (n.data[0] === 2) throw new Error('two is too many');
       } as never),
     );
-    expect(await run(instance, [1, 2]).done).toMatchObject({ answers: [[1], [2]], ends: [undefined, 'two is too many'] });
+    expect(await run(instance, [1, 2]).done).toMatchObject({
+      answers: [[1], [2]],
+      ends: [undefined, 'two is too many'],
+    });
   });
 
   it('fails every open request when the whole batch threw', async () => {
@@ -150,7 +164,10 @@ describe.each(Object.keys(KINDS))('a decoupled model %s', (kind) => {
       yield [{ i: [[1]] }, { i: [[2]] }];
       throw new Error('out of tokens');
     });
-    expect(await run(instance, [1, 2]).done).toMatchObject({ answers: [[1], [2]], ends: ['out of tokens', 'out of tokens'] });
+    expect(await run(instance, [1, 2]).done).toMatchObject({
+      answers: [[1], [2]],
+      ends: ['out of tokens', 'out of tokens'],
+    });
   });
 
   it.each([

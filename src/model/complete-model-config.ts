@@ -11,6 +11,8 @@ export interface CompleteTensorSpec {
   /** Without the batch axis; -1 stands for any size. */
   readonly shape: readonly number[];
   readonly optional: boolean;
+  /** Of outputs: names of the values by their index. */
+  readonly labels?: readonly string[];
 }
 
 export interface CompleteModelConfig {

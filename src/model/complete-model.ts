@@ -46,7 +46,12 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
     dynamicBatching: batching ? batcher : undefined,
     instanceCount,
     // The streams of a decoupled model overlap, as Triton's do.
-    concurrency: expectInteger(config.concurrency ?? (decoupled ? MAX_INT32 : 1), 1, MAX_INT32, `config.concurrency of ${where}`),
+    concurrency: expectInteger(
+      config.concurrency ?? (decoupled ? MAX_INT32 : 1),
+      1,
+      MAX_INT32,
+      `config.concurrency of ${where}`,
+    ),
     decoupled,
     strict: expectBoolean(spec.strict ?? false, `strict of ${where}`),
   };

@@ -113,6 +113,28 @@ describe('a declaration', () => {
     ]);
   });
 
+  it('of an output may have labels, which it does not share', () => {
+    const labels = ['cat', '', 'dog'];
+    const [spec] = complete({ x: { ...FLOAT, labels } }, 'output');
+    labels[0] = 'cow';
+    expect(spec!.labels).toEqual(['cat', '', 'dog']);
+    expect(complete({ x: FLOAT }, 'output')[0]).not.toHaveProperty('labels');
+  });
+
+  it.each([
+    ['input', { ...FLOAT, labels: [] }, "only outputs have labels, but input 'x' of model 'm' has some"],
+    ['output', { ...FLOAT, labels: 'cat' }, "labels of output 'x' of model 'm' must be a list of strings, got string"],
+    ['output', { ...FLOAT, labels: ['cat', 1] }, "labels of output 'x' of model 'm' must be strings, got number"],
+    ['output', { ...FLOAT, labels: [undefined] }, "labels of output 'x' of model 'm' must be strings, got undefined"],
+    [
+      'output',
+      { dtype: 'bool', shape: [1], labels: ['no'] },
+      "labels of output 'x' of model 'm' are for classification, which bool has none of",
+    ],
+  ] as const)('of an %s is refused with labels %o', (kind, spec, message) => {
+    expect(() => complete({ x: spec }, kind)).toThrow(invalid(message));
+  });
+
   it('does not keep the shape that was given', () => {
     const shape = [1, 2];
     const [spec] = complete([{ dtype: 'bool', shape }]);

@@ -1,12 +1,15 @@
 // Declarations of inputs and outputs in either form, checked and in declaration order.
 
 import { TritonError } from '../errors.js';
-import { DTYPES, parseDtype } from '../tensor/dtype.js';
+import { DTYPES, parseDtype, type Dtype } from '../tensor/dtype.js';
 import { checkMembers, expectBoolean } from './check.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
 import type { TensorSpec, TensorSpecs } from './tensor-spec.js';
 
-const MEMBERS = ['name', 'dtype', 'shape', 'optional'];
+/** Values of these have no order to classify by. */
+const UNCLASSIFIED: readonly Dtype[] = ['bool', 'bytes', 'string', 'float16', 'bfloat16'];
+
+const MEMBERS = ['name', 'dtype', 'shape', 'optional', 'labels'];
 
 /** `where` names the model in messages. Throws INVALID_ARG. */
 export function completeTensorSpecs(specs: TensorSpecs, kind: 'input' | 'output', where: string): CompleteTensorSpec[] {
@@ -83,5 +86,22 @@ function completeTensorSpec(
       );
     }
   }
-  return { name, dtype, datatype: DTYPES[dtype].datatype, shape: [...spec.shape], optional };
+  const complete = { name, dtype, datatype: DTYPES[dtype].datatype, shape: [...spec.shape], optional };
+  if (spec.labels === undefined) return complete;
+  if (kind === 'input') throw new TritonError('INVALID_ARG', `only outputs have labels, but ${what} has some`);
+  return { ...complete, labels: completeLabels(spec.labels, dtype, what) };
+}
+
+function completeLabels(labels: unknown, dtype: Dtype, what: string): string[] {
+  if (!Array.isArray(labels)) {
+    throw new TritonError('INVALID_ARG', `labels of ${what} must be a list of strings, got ${typeof labels}`);
+  }
+  const other = labels.find((label) => typeof label !== 'string') as unknown;
+  if (other !== undefined || labels.includes(undefined)) {
+    throw new TritonError('INVALID_ARG', `labels of ${what} must be strings, got ${typeof other}`);
+  }
+  if (UNCLASSIFIED.includes(dtype)) {
+    throw new TritonError('INVALID_ARG', `labels of ${what} are for classification, which ${dtype} has none of`);
+  }
+  return [...(labels as readonly string[])];
 }

@@ -12,10 +12,7 @@ describe('isPromiseLike', () => {
     expect(isPromiseLike(new Thenable())).toBe(true);
   });
 
-  it.each([[null], [undefined], [{}], ['then'], [[]], [() => 0]])(
-    'is false for %o',
-    (value) => {
-      expect(isPromiseLike(value)).toBe(false);
-    },
-  );
+  it.each([[null], [undefined], [{}], ['then'], [[]], [() => 0]])('is false for %o', (value) => {
+    expect(isPromiseLike(value)).toBe(false);
+  });
 });

@@ -14,6 +14,8 @@ export interface TensorSpec {
   readonly shape: readonly number[];
   /** Inputs only: a request may leave it out. Default false. */
   readonly optional?: boolean;
+  /** Outputs only: names of the values by their index, for the classification extension. */
+  readonly labels?: readonly string[];
 }
 
 /** A declaration of all inputs or outputs, in positional order. */

@@ -2,6 +2,7 @@
 // `<value>:<index>` or `<value>:<index>:<label>` (Triton's classification.cc).
 
 import { TritonError } from '../errors.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
 import { DATATYPE_BYTE_SIZE, dtypeOf } from '../tensor/dtype.js';
 import { decodeRaw, encodeRaw } from '../tensor/raw.js';
@@ -14,6 +15,20 @@ export interface ClassificationOptions {
   readonly labels?: readonly string[] | undefined;
   /** Whether the first axis counts rows, each of which is classified by itself. */
   readonly batching: boolean;
+}
+
+/** The outputs of a model's response, those classified that `classes` has a positive number for. */
+export function classifyOutputs(
+  outputs: readonly InferTensor[],
+  classes: ReadonlyMap<string, number | bigint>,
+  config: CompleteModelConfig,
+): readonly InferTensor[] {
+  return outputs.map((output) => {
+    const wanted = classes.get(output.name) ?? 0;
+    if (wanted <= 0) return output;
+    const labels = config.outputs.find(({ name }) => name === output.name)?.labels;
+    return classify(output, { classes: wanted, labels, batching: config.maxBatchSize > 0 });
+  });
 }
 
 type Values = { readonly [index: number]: number | bigint; readonly length: number };

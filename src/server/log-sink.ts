@@ -17,7 +17,9 @@ export function openLogSink(file: string | undefined): ClosableLogSink {
   try {
     descriptor = openSync(file, 'a');
   } catch (error) {
-    throw new TritonError('INVALID_ARG', `cannot open the log file ${file}: ${TritonError.from(error).message}`, { cause: error });
+    throw new TritonError('INVALID_ARG', `cannot open the log file ${file}: ${TritonError.from(error).message}`, {
+      cause: error,
+    });
   }
   let open = true;
   return {

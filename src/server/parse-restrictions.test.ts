@@ -35,7 +35,11 @@ describe('the access token', () => {
   });
 
   it('guards nothing when no endpoint is listed', () => {
-    expect(parse({ accessToken: 't', restrictedEndpoints: [] })).toEqual({ http: [], grpc: [], accessToken: undefined });
+    expect(parse({ accessToken: 't', restrictedEndpoints: [] })).toEqual({
+      http: [],
+      grpc: [],
+      accessToken: undefined,
+    });
   });
 
   it('leaves an API to the rule that it has of its own', () => {
@@ -56,15 +60,51 @@ describe('rules for restricted APIs', () => {
   });
 
   it.each<[string, Partial<RestrictionOptions>, string]>([
-    ['without a key', { httpRestrictedApi: ['trace'] }, "httpRestrictedApi must be like 'api,api:key=value', got 'trace'"],
-    ['without a value', { grpcRestrictedProtocol: ['trace:key='] }, "grpcRestrictedProtocol must be like 'api,api:key=value', got 'trace:key='"],
-    ['with a key that no header has', { httpRestrictedApi: ['trace:a key=1'] }, "httpRestrictedApi needs a key that can be the name of a header, got 'a key'"],
-    ['with a value that no header has', { httpRestrictedApi: ['trace:key=a\nb'] }, "the value of 'key' in httpRestrictedApi must be a non-empty string of visible ASCII characters, got other characters"],
-    ['for an unknown API', { httpRestrictedApi: ['tracing:key=1'] }, "httpRestrictedApi names an unknown API 'tracing', expected some of health, metadata"],
-    ['for one API twice', { httpRestrictedApi: ['trace:a=1', 'logging,trace:b=2'] }, "httpRestrictedApi names 'trace' twice, expected each in one group only"],
-    ['for an API that the token is to guard', { restrictedEndpoints: ['trace'], grpcRestrictedProtocol: ['trace:a=1'] }, "'trace' is in restrictedEndpoints and in grpcRestrictedProtocol, expected each in one group only"],
-    ['for an unknown endpoint', { restrictedEndpoints: ['shared_memory'] }, "restrictedEndpoints names an unknown API 'shared_memory', expected some of health"],
-    ['with an empty token', { accessToken: '' }, "accessToken must be a non-empty string of visible ASCII characters, got ''"],
+    [
+      'without a key',
+      { httpRestrictedApi: ['trace'] },
+      "httpRestrictedApi must be like 'api,api:key=value', got 'trace'",
+    ],
+    [
+      'without a value',
+      { grpcRestrictedProtocol: ['trace:key='] },
+      "grpcRestrictedProtocol must be like 'api,api:key=value', got 'trace:key='",
+    ],
+    [
+      'with a key that no header has',
+      { httpRestrictedApi: ['trace:a key=1'] },
+      "httpRestrictedApi needs a key that can be the name of a header, got 'a key'",
+    ],
+    [
+      'with a value that no header has',
+      { httpRestrictedApi: ['trace:key=a\nb'] },
+      "the value of 'key' in httpRestrictedApi must be a non-empty string of visible ASCII characters, got other characters",
+    ],
+    [
+      'for an unknown API',
+      { httpRestrictedApi: ['tracing:key=1'] },
+      "httpRestrictedApi names an unknown API 'tracing', expected some of health, metadata",
+    ],
+    [
+      'for one API twice',
+      { httpRestrictedApi: ['trace:a=1', 'logging,trace:b=2'] },
+      "httpRestrictedApi names 'trace' twice, expected each in one group only",
+    ],
+    [
+      'for an API that the token is to guard',
+      { restrictedEndpoints: ['trace'], grpcRestrictedProtocol: ['trace:a=1'] },
+      "'trace' is in restrictedEndpoints and in grpcRestrictedProtocol, expected each in one group only",
+    ],
+    [
+      'for an unknown endpoint',
+      { restrictedEndpoints: ['shared_memory'] },
+      "restrictedEndpoints names an unknown API 'shared_memory', expected some of health",
+    ],
+    [
+      'with an empty token',
+      { accessToken: '' },
+      "accessToken must be a non-empty string of visible ASCII characters, got ''",
+    ],
   ])('are refused %s', (_, options, message) => {
     expect(() => parse(options)).toThrow(message);
   });

@@ -107,7 +107,9 @@ export class ThreadServer implements ServerHandle {
 
   #died(cause: unknown): void {
     if (this.#over) return;
-    const error = new TritonError('UNAVAILABLE', `the server's thread ended: ${TritonError.from(cause).message}`, { cause });
+    const error = new TritonError('UNAVAILABLE', `the server's thread ended: ${TritonError.from(cause).message}`, {
+      cause,
+    });
     this.#failWaiting(error);
     this.#onDeath(error);
   }

@@ -34,7 +34,10 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
         await using model = new ModelClient(client % 2 === 0 ? server.http : server.grpc, vector);
         for (let question = 0; question < 10; question++) {
           // Three lengths, so that requests of different shapes meet in the queue.
-          const x = Float32Array.from({ length: 1 + ((client + question) % 3) }, (__, i) => client * 1000 + question * 10 + i);
+          const x = Float32Array.from(
+            { length: 1 + ((client + question) % 3) },
+            (__, i) => client * 1000 + question * 10 + i,
+          );
           const { y } = await model.inferSample({ x });
           expect(y.data).toEqual(x.map((value) => value + 1));
         }
@@ -97,9 +100,12 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
         outputs: [{ dtype: dtype as Dtype, shape: [2] }],
       }),
     );
-    await using server = await startServer((triton) => models.forEach((model) => triton.bind({ ...model, inferFunc: (requests) => requests })), {
-      serverThread,
-    });
+    await using server = await startServer(
+      (triton) => models.forEach((model) => triton.bind({ ...model, inferFunc: (requests) => requests })),
+      {
+        serverThread,
+      },
+    );
     for (const [index, tensor] of Object.values(values).entries()) {
       await using client = new ModelClient(server[wire], models[index]!);
       const { OUTPUT_1 } = await client.inferSample([tensor]);
@@ -110,23 +116,44 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
   });
 
   it('handles 5 MB tensors in and out over both protocols', async () => {
-    await using server = await startServer((triton) => void triton.bind({ ...vector, inferFunc: batch(({ x }) => ({ y: x })) }), { serverThread });
+    await using server = await startServer(
+      (triton) => void triton.bind({ ...vector, inferFunc: batch(({ x }) => ({ y: x })) }),
+      { serverThread },
+    );
     const x = Float32Array.from({ length: 1_250_000 }, (_, i) => i);
     for (const wire of WIRES) {
       await using client = new ModelClient(server[wire], vector);
       const { y } = await client.inferSample({ x });
-      expect(Buffer.compare(Buffer.from(y.data.buffer, y.data.byteOffset, y.data.byteLength), Buffer.from(x.buffer))).toBe(0);
+      expect(
+        Buffer.compare(Buffer.from(y.data.buffer, y.data.byteOffset, y.data.byteLength), Buffer.from(x.buffer)),
+      ).toBe(0);
     }
   });
 
   it.each(WIRES)('answers what a callable throws with its message and never its stack, over %s', async (wire) => {
     await using server = await startServer(
       (triton) => {
-        triton.bind({ ...vector, modelName: 'Throws', inferFunc: () => { throw new Error('division by zero'); } });
-        triton.bind({ ...vector, modelName: 'Refuses', inferFunc: batch(() => { throw new TritonError('INVALID_ARG', 'x must be positive'); }) });
+        triton.bind({
+          ...vector,
+          modelName: 'Throws',
+          inferFunc: () => {
+            throw new Error('division by zero');
+          },
+        });
+        triton.bind({
+          ...vector,
+          modelName: 'Refuses',
+          inferFunc: batch(() => {
+            throw new TritonError('INVALID_ARG', 'x must be positive');
+          }),
+        });
         triton.bind({ ...vector, modelName: 'Rejects', inferFunc: () => Promise.reject('a string') });
         triton.bind({ ...vector, modelName: 'Silent', inferFunc: () => undefined as never });
-        triton.bind({ ...vector, modelName: 'Short', inferFunc: batch(() => ({ y: new Tensor('float32', new Float32Array(6), [3, 2]) })) });
+        triton.bind({
+          ...vector,
+          modelName: 'Short',
+          inferFunc: batch(() => ({ y: new Tensor('float32', new Float32Array(6), [3, 2]) })),
+        });
         triton.bind({ ...vector, modelName: 'Fine', inferFunc: (requests) => requests });
       },
       { serverThread },
@@ -138,10 +165,14 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
     await expect(ask('Throws')).rejects.toMatchObject({ code: 'INTERNAL', message: 'division by zero' });
     await expect(ask('Refuses')).rejects.toMatchObject({ code: 'INVALID_ARG', message: 'x must be positive' });
     await expect(ask('Rejects')).rejects.toMatchObject({ code: 'INTERNAL', message: 'a string' });
-    await expect(ask('Silent')).rejects.toMatchObject({ code: 'INTERNAL', message: "model 'Silent' must return a list with one result per request, got undefined" });
+    await expect(ask('Silent')).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: "model 'Silent' must return a list with one result per request, got undefined",
+    });
     await expect(ask('Short')).rejects.toMatchObject({
       code: 'INTERNAL',
-      message: "output 'y' of model 'Short' has shape [3,2], expected 1 row in the first dimension, one per row of the input",
+      message:
+        "output 'y' of model 'Short' has shape [3,2], expected 1 row in the first dimension, one per row of the input",
     });
     expect((await ask('Fine')).y.data).toEqual(Float32Array.of(1));
   });
@@ -152,7 +183,8 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
         void triton.bind({
           ...vector,
           outputs: { seen: { dtype: 'string', shape: [1] } },
-          inferFunc: (requests) => requests.map(({ parameters, id }) => ({ seen: [[`${id} ${JSON.stringify(parameters)}`]] })),
+          inferFunc: (requests) =>
+            requests.map(({ parameters, id }) => ({ seen: [[`${id} ${JSON.stringify(parameters)}`]] })),
         }),
       { serverThread },
     );
@@ -203,10 +235,12 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
       },
       { serverThread },
     );
-    for (let i = 0; i < 10; i++) await inferJson(server.http, 'Vector', [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }]);
+    for (let i = 0; i < 10; i++)
+      await inferJson(server.http, 'Vector', [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }]);
     expect(counts).toEqual([5, 5]);
     // Each of the two waits for the other: one at a time would never end.
-    const ask = () => inferJson(server.http, 'Overlapping', [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }]);
+    const ask = () =>
+      inferJson(server.http, 'Overlapping', [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }]);
     expect((await Promise.all([ask(), ask()])).map(({ status }) => status)).toEqual([200, 200]);
   });
 
@@ -222,7 +256,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
         }),
       { serverThread },
     );
-    const answer = await inferJson(server.http, 'Sum', [{ name: 'm', datatype: 'INT32', shape: [2, 2], data: [1, 2, 3, 4] }]);
+    const answer = await inferJson(server.http, 'Sum', [
+      { name: 'm', datatype: 'INT32', shape: [2, 2], data: [1, 2, 3, 4] },
+    ]);
     expect(answer.outputs[0]).toMatchObject({ shape: [1], data: [10] });
   });
 });

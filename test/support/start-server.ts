@@ -42,8 +42,20 @@ interface JsonTensor {
 }
 
 /** Sends an inference request in JSON. */
-export async function inferJson(http: string, model: string, inputs: readonly JsonTensor[], more: Readonly<Record<string, unknown>> = {}) {
-  const response = await fetch(`${http}/v2/models/${model}/infer`, { method: 'POST', body: JSON.stringify({ inputs, ...more }) });
-  const body = (await response.json()) as { readonly outputs: readonly JsonTensor[]; readonly error?: string; readonly id?: string };
+export async function inferJson(
+  http: string,
+  model: string,
+  inputs: readonly JsonTensor[],
+  more: Readonly<Record<string, unknown>> = {},
+) {
+  const response = await fetch(`${http}/v2/models/${model}/infer`, {
+    method: 'POST',
+    body: JSON.stringify({ inputs, ...more }),
+  });
+  const body = (await response.json()) as {
+    readonly outputs: readonly JsonTensor[];
+    readonly error?: string;
+    readonly id?: string;
+  };
   return { status: response.status, ...body };
 }

@@ -49,7 +49,9 @@ describe.each(BACKENDS)('a region through %s', (_, map) => {
     expect(Buffer.from(input.read())).toEqual(Buffer.from(floats(2, 3)));
     const output = regions.use({ region: 'second', offset: 8, byteSize: 16 });
     output.write(floats(7));
-    expect(object.read().subarray(PAGE, PAGE + 16)).toEqual(Buffer.concat([Buffer.alloc(8), floats(7), Buffer.alloc(4)]));
+    expect(object.read().subarray(PAGE, PAGE + 16)).toEqual(
+      Buffer.concat([Buffer.alloc(8), floats(7), Buffer.alloc(4)]),
+    );
     input.release();
     output.release();
   });
@@ -77,7 +79,8 @@ describe.each(BACKENDS)('a region through %s', (_, map) => {
     regions.register({ name: 'r', key: object.key, offset: 0, byteSize: 2 * PAGE });
     const range = regions.use({ region: 'r', offset: PAGE, byteSize: 4 });
     object.resize(PAGE);
-    const shrunk = 'INVALID_ARG a shared memory object is smaller than when it was registered, expected its owner to keep its size';
+    const shrunk =
+      'INVALID_ARG a shared memory object is smaller than when it was registered, expected its owner to keep its size';
     expect(refusal(() => range.read())).toBe(shrunk);
     expect(refusal(() => range.copy())).toBe(shrunk);
     expect(refusal(() => range.write(floats(2)))).toBe(shrunk);
@@ -146,14 +149,23 @@ describe('registering', () => {
     );
   });
 
-  it.each(['/no_such_object', '', '/', '//', '.', '..', '/..', '../../etc/hostname', '/a/../b', 'a\0b', 'x'.repeat(300)])(
-    'refuses the key %j',
-    (key) => {
-      expect(refusal(() => registry().register({ name: 'r', key, offset: 0, byteSize: 8 }))).toBe(
-        `INTERNAL Unable to open shared memory region: '${key}'`,
-      );
-    },
-  );
+  it.each([
+    '/no_such_object',
+    '',
+    '/',
+    '//',
+    '.',
+    '..',
+    '/..',
+    '../../etc/hostname',
+    '/a/../b',
+    'a\0b',
+    'x'.repeat(300),
+  ])('refuses the key %j', (key) => {
+    expect(refusal(() => registry().register({ name: 'r', key, offset: 0, byteSize: 8 }))).toBe(
+      `INTERNAL Unable to open shared memory region: '${key}'`,
+    );
+  });
 
   it('refuses an object that is a link to a file elsewhere', () => {
     const file = join(tmpdir(), `tstriton-test-${process.pid}`);
@@ -191,7 +203,11 @@ describe('the use of a region', () => {
     ['an offset at the end', { offset: 64, byteSize: 8 }, "INVALID_ARG Invalid offset for shared memory region: 'r'"],
     ['a negative offset', { offset: -4, byteSize: 8 }, "INVALID_ARG Invalid offset for shared memory region: 'r'"],
     ['too many bytes', { byteSize: 65 }, "INVALID_ARG Invalid offset + byte size for shared memory region: 'r'"],
-    ['an end outside', { offset: 60, byteSize: 8 }, "INVALID_ARG Invalid offset + byte size for shared memory region: 'r'"],
+    [
+      'an end outside',
+      { offset: 60, byteSize: 8 },
+      "INVALID_ARG Invalid offset + byte size for shared memory region: 'r'",
+    ],
     ['no bytes', { byteSize: 0 }, "INVALID_ARG Invalid offset + byte size for shared memory region: 'r'"],
     ['a negative size', { byteSize: -16 }, "INVALID_ARG Invalid offset + byte size for shared memory region: 'r'"],
     [

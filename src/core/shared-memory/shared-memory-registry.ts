@@ -30,12 +30,13 @@ interface Region extends SystemSharedMemoryRegion {
 }
 
 export class SharedMemoryRegistry {
-  readonly #allowed: boolean;
+  /** Whether clients may register regions. */
+  readonly allowed: boolean;
   readonly #mapRegion: MapRegion | undefined;
   readonly #regions = new Map<string, Region>();
 
   constructor({ allowed, mapRegion }: SharedMemoryRegistryOptions) {
-    this.#allowed = allowed;
+    this.allowed = allowed;
     this.#mapRegion = mapRegion;
   }
 
@@ -106,7 +107,7 @@ export class SharedMemoryRegistry {
   }
 
   #checkAllowed(): void {
-    if (this.#allowed) return;
+    if (this.allowed) return;
     throw new TritonError(
       'UNSUPPORTED',
       "Client shared memory is disabled. Start the server with '--allow-client-shm=true' to enable.",

@@ -2,9 +2,13 @@
 // hangs up, and so that a connection that shall close does so after the last of its answers. Answers leave in the
 // order of their requests, whatever the order in which they are ready.
 
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-import type { HttpExchange } from './http-exchange.js';
+/** A request and its answer, as far as a connection cares. */
+export interface Answered {
+  readonly response: ServerResponse;
+}
 
 /** What is cancelled when the client hangs up. */
 export interface Cancellable {
@@ -14,7 +18,7 @@ export interface Cancellable {
 export class HttpConnection {
   readonly socket: Socket;
   /** The request that came last; its answer is the last on the wire. */
-  newest: HttpExchange | undefined;
+  newest: Answered | undefined;
   readonly #inflight = new Set<Cancellable>();
   #unanswered = 0;
   #closing = false;
@@ -27,7 +31,7 @@ export class HttpConnection {
     });
   }
 
-  opened(exchange: HttpExchange): void {
+  opened(exchange: Answered): void {
     this.newest = exchange;
     this.#unanswered++;
   }
@@ -55,14 +59,14 @@ export class HttpConnection {
   }
 
   /** Called with the headers of an answer before they are written. */
-  beforeAnswer(exchange: HttpExchange, headers: string[]): void {
+  beforeAnswer(exchange: Answered, headers: string[]): void {
     this.#unanswered--;
     if (!this.#closing) return;
     if (exchange === this.newest) headers.push('Connection', 'close');
     else if (this.#unanswered === 0) this.#endAfter(exchange);
   }
 
-  #endAfter(exchange: HttpExchange): void {
+  #endAfter(exchange: Answered): void {
     // By the time a response is closed, those queued behind it are on the socket.
     exchange.response.once('close', () => this.socket.end());
   }

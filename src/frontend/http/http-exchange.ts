@@ -1,5 +1,5 @@
-// One request and its answer on a connection: writes status, headers and body in one go, and says on the right answer
-// that the connection closes.
+// One request and its answer on a connection: writes status, headers and body in one go or as they come, and says on
+// the right answer that the connection closes.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
@@ -15,6 +15,8 @@ export class HttpExchange {
   readonly response: ServerResponse;
   readonly connection: HttpConnection;
   answered = false;
+  /** Headers that the answer has whatever it is, a flat list of names and values. */
+  commonHeaders: readonly string[] = [];
 
   constructor(request: IncomingMessage, response: ServerResponse, connection: HttpConnection) {
     this.request = request;
@@ -37,6 +39,11 @@ export class HttpExchange {
     if (this.#head(status, ['Content-Type', 'text/plain', 'Content-Length', '0'])) this.response.end();
   }
 
+  /** An answer without a body, to which `headers` are all there is. */
+  answerNoContent(headers: readonly string[]): void {
+    if (this.#head(204, [...headers])) this.response.end();
+  }
+
   /** `headers` are further ones, a flat list of names and values. */
   answerBody(status: number, contentType: string, body: Buffer, headers: readonly string[] = []): void {
     const all = ['Content-Type', contentType, 'Content-Length', String(body.length), ...headers];
@@ -57,9 +64,36 @@ export class HttpExchange {
     }
   }
 
+  /** Begins an answer whose body comes in parts, see {@link send} and {@link end}. */
+  begin(status: number, contentType: string): void {
+    this.#head(status, ['Content-Type', contentType]);
+  }
+
+  /** A part of the body. A promise when the reader is slow, until there is room again or the client is gone. */
+  send(part: Uint8Array): void | Promise<void> {
+    const { response, connection } = this;
+    if (response.destroyed || response.write(part)) return undefined;
+    return new Promise((resolve) => {
+      const resume = () => {
+        response.off('drain', resume);
+        connection.socket.off('close', resume);
+        resolve();
+      };
+      response.on('drain', resume);
+      connection.socket.on('close', resume);
+    });
+  }
+
+  end(part?: Uint8Array): void {
+    if (this.response.destroyed) return;
+    if (part === undefined) this.response.end();
+    else this.response.end(part);
+  }
+
   /** False when nobody is there to read the answer. */
   #head(status: number, headers: string[]): boolean {
     this.answered = true;
+    if (this.commonHeaders.length > 0) headers.push(...this.commonHeaders);
     this.connection.beforeAnswer(this, headers);
     if (this.response.destroyed) return false;
     this.response.writeHead(status, headers);

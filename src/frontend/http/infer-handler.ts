@@ -6,109 +6,150 @@ import type { InflightRequest, ResponseSink } from '../../core/response-sink.js'
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
-import type { BinaryOutputs } from '../../protocol/http/binary-outputs.js';
-import { checkJsonSize, decodeInferRequest } from '../../protocol/http/decode-infer-request.js';
-import { encodeInferResponse } from '../../protocol/http/encode-infer-response.js';
+import { classifyOutputs } from '../../protocol/classification.js';
+import type { HeaderForwarding } from '../../protocol/header-forwarding.js';
+import {
+  answerCoding,
+  compressBody,
+  inflateBody,
+  maxCompressedSize,
+  REQUEST_CODINGS,
+  requestCoding,
+} from '../../protocol/http/content-coding.js';
+import {
+  checkJsonSize,
+  decodeInferRequest,
+  type DecodedInferRequest,
+} from '../../protocol/http/decode-infer-request.js';
+import { encodeInferResponse, type EncodedInferResponse } from '../../protocol/http/encode-infer-response.js';
 import { parseHeaderLength } from '../../protocol/http/header-length.js';
+import { headerTexts } from './header-texts.js';
 import type { HttpExchange } from './http-exchange.js';
+import type { PendingWork } from './pending-work.js';
 import { declaredLength, MAX_BODY_BYTES, receiveBody } from './receive-body.js';
 import type { Route } from './routes.js';
 
 export interface InferHandlerOptions {
   readonly server: InferenceServer;
-  /** Largest JSON part of a request in bytes. */
+  /** Largest JSON part of a request in bytes, and largest compressed request once it is inflated. */
   readonly maxInputSize: number;
+  /** Which headers become parameters. */
+  readonly forwarding: HeaderForwarding | undefined;
+  /** Answers that are being compressed. */
+  readonly pending: PendingWork;
 }
 
 /** Throws what is wrong before the body is read; everything later is answered. */
-export function handleInfer(exchange: HttpExchange, route: Route, { server, maxInputSize }: InferHandlerOptions): void {
+export function handleInfer(exchange: HttpExchange, route: Route, options: InferHandlerOptions): void {
+  const { server, maxInputSize } = options;
+  const { headers } = exchange.request;
   const config = server.modelConfig(route.model, route.version);
   if (config.decoupled) {
     throw new TritonError('UNSUPPORTED', "HTTP end point doesn't support models with decoupled transaction policy");
   }
-  const encoding = exchange.request.headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity') {
-    exchange.answerError(new TritonError('UNSUPPORTED', 'Unsupported compression type'), [
-      'Accept-Encoding',
-      'identity',
-    ]);
+  let coding;
+  try {
+    coding = requestCoding(headers['content-encoding']);
+  } catch (error) {
+    exchange.answerError(TritonError.from(error), ['Accept-Encoding', REQUEST_CODINGS]);
     return;
   }
-  const headerLength = headerLengthOf(exchange);
+  const headerLength = headers['inference-header-content-length'] as string | undefined;
+  const refused = (error: TritonError) => {
+    // Reading the rest only to drop it could take forever.
+    exchange.connection.closeWhenAnswered();
+    exchange.answerError(error);
+  };
+  const received = (body: Buffer) => run(exchange, { ...options, config, route, body, headerLength });
+  if (coding !== 'identity') {
+    receiveBody(exchange, maxCompressedSize(maxInputSize), {
+      received: (compressed) => {
+        inflateBody(compressed, maxInputSize).then(received, (error: unknown) => {
+          exchange.answerError(TritonError.from(error));
+        });
+      },
+      refused,
+    });
+    return;
+  }
   const length = declaredLength(exchange);
   if (length !== undefined && length <= MAX_BODY_BYTES)
     checkJsonSize(parseHeaderLength(headerLength, length), maxInputSize);
   // Of a chunked body without binary data everything is JSON.
   const limit = length === undefined && headerLength === undefined ? maxInputSize : MAX_BODY_BYTES;
-  receiveBody(exchange, limit, {
-    received: (body) => run(exchange, { server, config, version: route.version, body, headerLength, maxInputSize }),
-    refused: (error) => {
-      // Reading the rest only to drop it could take forever.
-      exchange.connection.closeWhenAnswered();
-      exchange.answerError(error);
-    },
-  });
+  receiveBody(exchange, limit, { received, refused });
 }
 
-function headerLengthOf({ request }: HttpExchange): string | undefined {
-  return request.headers['inference-header-content-length'] as string | undefined;
-}
-
-interface ReceivedRequest {
-  readonly server: InferenceServer;
+interface ReceivedRequest extends InferHandlerOptions {
   readonly config: CompleteModelConfig;
-  readonly version: string;
+  readonly route: Route;
   readonly body: Buffer;
   readonly headerLength: string | undefined;
-  readonly maxInputSize: number;
 }
 
-function run(
-  exchange: HttpExchange,
-  { server, config, version, body, headerLength, maxInputSize }: ReceivedRequest,
-): void {
+function run(exchange: HttpExchange, received: ReceivedRequest): void {
+  const { server, config, route, body, headerLength, maxInputSize, forwarding, pending } = received;
   try {
-    const { request, binaryOutputs } = decodeInferRequest({
-      config,
-      modelVersion: version,
-      body,
-      headerLength,
-      maxInputSize,
-    });
-    const sink = new HttpResponseSink(exchange, binaryOutputs);
+    const decoded = decodeInferRequest({ config, modelVersion: route.version, body, headerLength, maxInputSize });
+    const parameters = forwarding?.forward(headerTexts(exchange.request.rawHeaders), decoded.request.parameters);
+    const request = forwarding === undefined ? decoded.request : { ...decoded.request, parameters };
+    const sink = new HttpResponseSink(exchange, { config, decoded, pending });
     sink.started(server.infer(request, sink));
   } catch (error) {
     exchange.answerError(TritonError.from(error));
   }
 }
 
+interface AnswerForm {
+  readonly config: CompleteModelConfig;
+  readonly decoded: DecodedInferRequest;
+  readonly pending: PendingWork;
+}
+
 class HttpResponseSink implements ResponseSink {
   readonly #exchange: HttpExchange;
-  readonly #binaryOutputs: BinaryOutputs;
+  readonly #form: AnswerForm;
   #inflight: InflightRequest | undefined;
+  #ended = false;
 
-  constructor(exchange: HttpExchange, binaryOutputs: BinaryOutputs) {
+  constructor(exchange: HttpExchange, form: AnswerForm) {
     this.#exchange = exchange;
-    this.#binaryOutputs = binaryOutputs;
+    this.#form = form;
   }
 
   started(inflight: InflightRequest): void {
-    if (this.#exchange.answered) return;
+    if (this.#ended) return;
     this.#inflight = inflight;
     this.#exchange.connection.started(inflight);
   }
 
   respond(response: ModelInferResponse): void {
     this.#end();
+    const { config, decoded, pending } = this.#form;
     let encoded;
     try {
-      encoded = encodeInferResponse(response, this.#binaryOutputs);
+      const { classes, binaryOutputs } = decoded;
+      const outputs = classes === undefined ? response.outputs : classifyOutputs(response.outputs, classes, config);
+      encoded = encodeInferResponse({ ...response, outputs }, binaryOutputs);
     } catch (error) {
       this.#exchange.answerError(TritonError.from(error));
       return;
     }
-    const { headerLength, parts, contentLength } = encoded;
-    const headers = ['Content-Type', 'application/json', 'Content-Length', String(contentLength)];
+    const coding = answerCoding(this.#exchange.request.headers['accept-encoding']);
+    if (coding === 'identity') {
+      this.#answer(encoded, []);
+      return;
+    }
+    const done = pending.begin();
+    compressBody(encoded.parts, coding, (body) => {
+      if (body === undefined) this.#answer(encoded, []);
+      else this.#answer({ ...encoded, parts: [body], contentLength: body.length }, ['Content-Encoding', coding]);
+      done();
+    });
+  }
+
+  #answer({ headerLength, parts, contentLength }: EncodedInferResponse, further: readonly string[]): void {
+    const headers = ['Content-Type', 'application/json', 'Content-Length', String(contentLength), ...further];
     if (headerLength !== undefined) {
       headers[1] = 'application/octet-stream';
       headers.push('Inference-Header-Content-Length', String(headerLength));
@@ -127,6 +168,7 @@ class HttpResponseSink implements ResponseSink {
   }
 
   #end(): void {
+    this.#ended = true;
     if (this.#inflight !== undefined) this.#exchange.connection.done(this.#inflight);
   }
 }

@@ -7,6 +7,13 @@ import type { HttpExchange } from './http-exchange.js';
 /** Larger bodies are refused whatever they are. */
 export const MAX_BODY_BYTES = 2 ** 31;
 
+/**
+ * Of a chunked body, as many pieces as this are taken whatever their size. More must not be tiny: each costs memory of
+ * its own. Chunks may come in several pieces, but only tiny chunks make many tiny pieces.
+ */
+const MAX_PIECES = 65_536;
+const TINY = 1024;
+
 /** The length that the request declares; undefined for a chunked body. */
 export function declaredLength({ request }: HttpExchange): number | undefined {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
@@ -43,6 +50,7 @@ export function receiveBody(exchange: HttpExchange, limit: number, receiver: Bod
     size += piece.length;
     if (length === undefined) {
       if (size > limit) refuse(tooLarge(`more than ${limit}`, limit));
+      else if (pieces.length >= MAX_PIECES && size < pieces.length * TINY) refuse(tooManyChunks());
       else pieces.push(piece);
     } else if (piece.length === length) {
       whole = piece;
@@ -64,6 +72,13 @@ export function receiveBody(exchange: HttpExchange, limit: number, receiver: Bod
     );
   };
   request.on('data', onData).on('end', onEnd);
+}
+
+function tooManyChunks(): TritonError {
+  return new TritonError(
+    'INVALID_ARG',
+    `Chunked request body exceeds maximum of ${MAX_PIECES} non-empty chunks. Send fewer or larger HTTP chunks.`,
+  );
 }
 
 function tooLarge(size: string, limit: number): TritonError {

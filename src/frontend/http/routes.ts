@@ -11,6 +11,7 @@ export type Endpoint =
   | 'statistics'
   | 'infer'
   | 'generate'
+  | 'generate stream'
   | 'trace'
   | 'logging'
   | 'repository'
@@ -43,7 +44,7 @@ const MODEL_ACTIONS: ReadonlyMap<string, { readonly endpoint: Endpoint; readonly
     ['', { endpoint: 'model metadata', methods: GET }],
     ['infer', { endpoint: 'infer', methods: POST }],
     ['generate', { endpoint: 'generate', methods: POST }],
-    ['generate_stream', { endpoint: 'generate', methods: POST }],
+    ['generate_stream', { endpoint: 'generate stream', methods: POST }],
     ['ready', { endpoint: 'model ready', methods: GET }],
     ['config', { endpoint: 'model config', methods: GET }],
     ['stats', { endpoint: 'statistics', methods: GET }],

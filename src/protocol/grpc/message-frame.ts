@@ -33,21 +33,37 @@ export function frameMessage(message: Uint8Array): Buffer {
   return frame;
 }
 
+/** A message as it came. */
+export interface ReceivedMessage {
+  /** Possibly a view of a chunk. */
+  readonly bytes: Buffer;
+  /** By the encoding of the call. */
+  readonly compressed: boolean;
+}
+
 /** Cuts the bytes of one direction of a call into messages. */
 export class MessageFrameReader {
   readonly #maxMessageSize: number;
   readonly #encoding: string | undefined;
+  readonly #inflates: boolean;
   #failure: FrameFailure | undefined;
   #prefix = Buffer.alloc(MESSAGE_PREFIX_BYTES);
   #prefixFilled = 0;
   #message: Buffer | undefined;
   #length = 0;
   #filled = 0;
+  /** Given and not read yet, from the offset on. */
+  #chunks: Buffer[] = [];
+  #offset = 0;
 
-  /** `encoding` is the call's grpc-encoding header. */
-  constructor(maxMessageSize: number, encoding: string | undefined) {
+  /**
+   * `encoding` is the call's grpc-encoding header. `inflates`: whoever reads takes messages compressed by it; else
+   * they are refused.
+   */
+  constructor(maxMessageSize: number, encoding: string | undefined, inflates = false) {
     this.#maxMessageSize = maxMessageSize;
     this.#encoding = encoding;
+    this.#inflates = inflates;
   }
 
   /** Set once the bytes cannot be accepted; nothing is read after that. */
@@ -57,37 +73,58 @@ export class MessageFrameReader {
 
   /** True between messages: nothing of the next one has arrived. */
   get idle(): boolean {
-    return this.#prefixFilled === 0;
+    return this.#prefixFilled === 0 && this.#chunks.length === 0;
   }
 
-  /** Takes the next bytes and gives the messages that they complete. A message may be a view of `chunk`. */
-  push(chunk: Buffer): Buffer[] {
-    const messages: Buffer[] = [];
-    let offset = 0;
-    while (offset < chunk.length && this.#failure === undefined) {
-      if (this.#prefixFilled < MESSAGE_PREFIX_BYTES) {
-        offset += this.#takePrefix(chunk, offset);
-        if (this.#prefixFilled < MESSAGE_PREFIX_BYTES || !this.#readPrefix()) continue;
+  /** Takes the next bytes, to be read by {@link next}. */
+  add(chunk: Buffer): void {
+    if (chunk.length > 0) this.#chunks.push(chunk);
+  }
+
+  /** The next whole message. */
+  next(): ReceivedMessage | undefined {
+    while (this.#chunks.length > 0 && this.#failure === undefined) {
+      const message = this.#read(this.#chunks[0]!);
+      if (this.#offset === this.#chunks[0]!.length) {
+        this.#chunks.shift();
+        this.#offset = 0;
       }
-      const missing = this.#length - this.#filled;
-      const taken = Math.min(missing, chunk.length - offset);
-      if (this.#message === undefined && taken === missing) {
-        messages.push(chunk.subarray(offset, offset + taken));
-        this.#prefixFilled = 0;
-      } else {
-        this.#append(chunk, offset, taken);
-        if (taken === missing) messages.push(this.#complete());
-      }
-      offset += taken;
+      if (message !== undefined) return { bytes: message, compressed: this.#prefix[0] === 1 && this.#isEncoded() };
     }
+    return undefined;
+  }
+
+  /** Takes the next bytes and gives the messages that they complete. */
+  push(chunk: Buffer): Buffer[] {
+    this.add(chunk);
+    const messages: Buffer[] = [];
+    for (let message = this.next(); message !== undefined; message = this.next()) messages.push(message.bytes);
     return messages;
   }
 
-  #takePrefix(chunk: Buffer, offset: number): number {
-    const taken = Math.min(MESSAGE_PREFIX_BYTES - this.#prefixFilled, chunk.length - offset);
-    chunk.copy(this.#prefix, this.#prefixFilled, offset, offset + taken);
+  /** Reads on from the offset, to the end of the chunk or of a message. */
+  #read(chunk: Buffer): Buffer | undefined {
+    if (this.#prefixFilled < MESSAGE_PREFIX_BYTES) {
+      this.#takePrefix(chunk);
+      if (this.#prefixFilled < MESSAGE_PREFIX_BYTES || !this.#readPrefix()) return undefined;
+    }
+    const offset = this.#offset;
+    const missing = this.#length - this.#filled;
+    const taken = Math.min(missing, chunk.length - offset);
+    this.#offset = offset + taken;
+    if (this.#message === undefined && taken === missing) {
+      this.#prefixFilled = 0;
+      return chunk.subarray(offset, offset + taken);
+    }
+    if (taken > 0) this.#append(chunk, offset, taken);
+    return taken === missing ? this.#complete() : undefined;
+  }
+
+  #takePrefix(chunk: Buffer): void {
+    const taken = Math.min(MESSAGE_PREFIX_BYTES - this.#prefixFilled, chunk.length - this.#offset);
+    chunk.copy(this.#prefix, this.#prefixFilled, this.#offset, this.#offset + taken);
     this.#prefixFilled += taken;
-    return taken;
+    this.#offset += taken;
   }
 
   #readPrefix(): boolean {
@@ -97,14 +134,18 @@ export class MessageFrameReader {
     return this.#failure === undefined;
   }
 
+  #isEncoded(): boolean {
+    return this.#encoding !== undefined && this.#encoding !== 'identity';
+  }
+
   #prefixFailure(flag: number): FrameFailure | undefined {
     if (flag > 1 || (flag === 1 && this.#encoding === undefined)) {
       return { status: GRPC_STATUS.INTERNAL, message: 'Unable to parse request' };
     }
-    if (flag === 1 && this.#encoding !== 'identity') {
+    if (flag === 1 && this.#isEncoded() && !this.#inflates) {
       return {
         status: GRPC_STATUS.UNIMPLEMENTED,
-        message: `messages compressed with '${this.#encoding}' are not supported by this version of TSTriton, expected identity`,
+        message: `messages compressed with '${this.#encoding}' are not understood, expected identity`,
       };
     }
     if (this.#length > this.#maxMessageSize) {

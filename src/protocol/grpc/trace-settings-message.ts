@@ -7,7 +7,11 @@ import { TritonError } from '../../errors.js';
 import type { TraceSettings, TraceUpdate } from '../../model/trace-settings.js';
 import { parseTraceLevels, traceFileIsFixed } from '../trace-levels.js';
 import { parseTraceCount, parseTraceUnsigned } from '../trace-numbers.js';
-import { TraceSettingResponse_SettingValueSchema, type TraceSettingRequest, type TraceSettingResponseSchema } from './generated/grpc_service_pb.js';
+import {
+  TraceSettingResponse_SettingValueSchema,
+  type TraceSettingRequest,
+  type TraceSettingResponseSchema,
+} from './generated/grpc_service_pb.js';
 
 /** Throws INVALID_ARG, and UNSUPPORTED for the trace file. Names that are no settings are passed over, as Triton does. */
 export function decodeTraceUpdate({ settings }: TraceSettingRequest): TraceUpdate {

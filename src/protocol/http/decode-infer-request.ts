@@ -40,6 +40,8 @@ export interface InferBody {
 export interface DecodedInferRequest {
   readonly request: ModelInferRequest;
   readonly binaryOutputs: BinaryOutputs;
+  /** How many classes are wanted of an output; undefined when none is to be classified. */
+  readonly classes: ReadonlyMap<string, JsonInteger> | undefined;
 }
 
 /** Throws INVALID_ARG for what is malformed and UNSUPPORTED for extensions that are not served. Inputs may be views of the body. */
@@ -55,6 +57,7 @@ export function decodeInferRequest({
     return {
       request: decodeRawRequest({ config, modelVersion, body, maxInputSize }),
       binaryOutputs: { byDefault: true, listed: undefined },
+      classes: undefined,
     };
   }
   checkJsonSize(jsonLength, maxInputSize);
@@ -64,7 +67,7 @@ export function decodeInferRequest({
   const { parameters, priority, timeoutMicroseconds, binaryByDefault } = readParameters(member(json, 'parameters'));
   const reader = new InputReader(config.name, body, jsonLength, maxInputSize);
   const inputs = reader.readAll(arrayMember(json, 'inputs'));
-  const listed = readOutputs(json);
+  const { listed, classes } = readOutputs(json);
   return {
     request: {
       modelName: config.name,
@@ -77,6 +80,7 @@ export function decodeInferRequest({
       timeoutMicroseconds,
     },
     binaryOutputs: { byDefault: binaryByDefault, listed },
+    classes,
   };
 }
 
@@ -291,21 +295,31 @@ function sharedMemoryUnsupported(region: string): TritonError {
   );
 }
 
-/** The listed outputs in order, each with whether it is wanted in binary; undefined when none is listed. */
-function readOutputs(json: JsonValue): ReadonlyMap<string, boolean> | undefined {
-  if (member(json, 'outputs') === undefined) return undefined;
-  const list = jsonElements(arrayMember(json, 'outputs'));
-  if (list.length === 0) return undefined;
-  const outputs = new Map<string, boolean>();
-  for (const output of list) {
-    const name = stringMember(output, 'name');
-    const binary = readOutputParameters(member(output, 'parameters') ?? null);
-    if (!outputs.has(name)) outputs.set(name, binary);
-  }
-  return outputs;
+interface RequestedOutputs {
+  /** The listed outputs in order, each with whether it is wanted in binary; undefined when none is listed. */
+  readonly listed: ReadonlyMap<string, boolean> | undefined;
+  readonly classes: ReadonlyMap<string, JsonInteger> | undefined;
 }
 
-function readOutputParameters(parameters: JsonValue): boolean {
+const ALL_OUTPUTS: RequestedOutputs = { listed: undefined, classes: undefined };
+
+function readOutputs(json: JsonValue): RequestedOutputs {
+  if (member(json, 'outputs') === undefined) return ALL_OUTPUTS;
+  const list = jsonElements(arrayMember(json, 'outputs'));
+  if (list.length === 0) return ALL_OUTPUTS;
+  const listed = new Map<string, boolean>();
+  let classes: Map<string, JsonInteger> | undefined;
+  for (const output of list) {
+    const name = stringMember(output, 'name');
+    const asked = readOutputParameters(member(output, 'parameters') ?? null);
+    if (listed.has(name)) continue;
+    listed.set(name, asked.isBinary);
+    if (asked.classes > 0) (classes ??= new Map<string, JsonInteger>()).set(name, asked.classes);
+  }
+  return { listed, classes };
+}
+
+function readOutputParameters(parameters: JsonValue): { readonly isBinary: boolean; readonly classes: JsonInteger } {
   const region = member(parameters, 'shared_memory_region');
   const classification = member(parameters, 'classification');
   const binary = member(parameters, 'binary_data');
@@ -319,8 +333,7 @@ function readOutputParameters(parameters: JsonValue): boolean {
       throw new TritonError('INVALID_ARG', "Output can't set both 'shared_memory_region' and 'binary_data'");
     throw sharedMemoryUnsupported(region as string);
   }
-  if (classes > 0) throw new TritonError('UNSUPPORTED', 'classification is not supported by this version of TSTriton');
-  return isBinary;
+  return { isBinary, classes };
 }
 
 function readClassification(value: JsonValue): JsonInteger {

@@ -29,7 +29,12 @@ function setting<Name extends keyof TraceUpdate>(
 }
 
 /** What JSON.stringify takes. */
-export function traceSettingsJson({ level, rate, count, logFrequency }: TraceSettings): Readonly<Record<string, unknown>> {
+export function traceSettingsJson({
+  level,
+  rate,
+  count,
+  logFrequency,
+}: TraceSettings): Readonly<Record<string, unknown>> {
   return {
     trace_level: level,
     trace_rate: String(rate),

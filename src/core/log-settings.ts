@@ -1,0 +1,34 @@
+// The logging extension: reads and changes what the server's log lets through. The file is fixed when the server starts.
+
+import type { LogSettings, ServerLogger } from '../logger.js';
+
+export class LogSettingsStore {
+  /** Where the log goes; '' for standard error. */
+  readonly file: string;
+  readonly #logger: Pick<ServerLogger, 'settings' | 'configure'>;
+  readonly #onChange: (settings: LogSettings) => void;
+
+  /** `onChange` is told the new settings, for logs in other threads. */
+  constructor(
+    logger: Pick<ServerLogger, 'settings' | 'configure'>,
+    file: string,
+    onChange: (settings: LogSettings) => void,
+  ) {
+    this.#logger = logger;
+    this.file = file;
+    this.#onChange = onChange;
+  }
+
+  get(): LogSettings {
+    return this.#logger.settings;
+  }
+
+  /** Changes what is mentioned, and tells the result. */
+  update(settings: Partial<LogSettings>): LogSettings {
+    if (Object.keys(settings).length > 0) {
+      this.#logger.configure(settings);
+      this.#onChange(this.#logger.settings);
+    }
+    return this.#logger.settings;
+  }
+}

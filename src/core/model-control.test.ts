@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+
+import { inferRequest, RecordingSink, wireTensor } from '../../test/support/infer-requests.js';
+import { ManualInstance } from '../../test/support/scheduler-harness.js';
+import { TritonError } from '../errors.js';
+import { completeModelConfig } from '../model/complete-model.js';
+import { ModelControl, type BoundModel, type ModelControlMode } from './model-control.js';
+import { ModelRepository } from './model-repository.js';
+
+const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
+
+function given(mode: ModelControlMode = 'explicit') {
+  const repository = new ModelRepository();
+  return { repository, control: new ModelControl(repository, { mode, logger: LOGGER }) };
+}
+
+function model(
+  modelName: string,
+  modelVersion = 1,
+  open: BoundModel['open'] = () => [new ManualInstance()],
+): BoundModel {
+  const tensor = { dtype: 'float32', shape: [1] } as const;
+  return {
+    config: completeModelConfig({ modelName, modelVersion, inputs: { x: tensor }, outputs: { y: tensor } }, 1),
+    open,
+  };
+}
+
+/** What was asked before has been done. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('the model repository extension', () => {
+  it('lists models that were never loaded by name alone, and loaded versions with their state', async () => {
+    const { control } = given();
+    control.bind(model('b', 2));
+    control.bind(model('b', 10));
+    control.bind(model('a'));
+    await control.loadVersion('b', 10);
+    await control.loadVersion('b', 2);
+    expect(control.index(false)).toEqual([
+      { name: 'a', version: '', state: '', reason: '' },
+      { name: 'b', version: '2', state: 'READY', reason: '' },
+      { name: 'b', version: '10', state: 'READY', reason: '' },
+    ]);
+    control.unload('b');
+    await turn();
+    expect(control.index(false)[1]).toEqual({ name: 'b', version: '2', state: 'UNAVAILABLE', reason: 'unloaded' });
+    expect(control.index(true)).toEqual([]);
+  });
+
+  it('loads every version, and does not know a model before', async () => {
+    const { repository, control } = given();
+    control.bind(model('m', 1));
+    control.bind(model('m', 3));
+    expect(() => repository.get('m', '')).toThrow("Request for unknown model: 'm' is not found");
+    await control.load('m');
+    expect(repository.readyVersions('m')).toEqual(['1', '3']);
+  });
+
+  it('leaves a loaded model as it is when it is loaded again', async () => {
+    const { repository, control } = given();
+    control.bind(model('m'));
+    await control.load('m');
+    const before = repository.get('m', '');
+    await control.load('m');
+    expect(repository.get('m', '')).toBe(before);
+  });
+
+  it('starts a model anew after it was unloaded', async () => {
+    const { repository, control } = given();
+    control.bind(model('m'));
+    await control.load('m');
+    const before = repository.get('m', '');
+    control.unload('m');
+    await control.load('m');
+    expect(repository.get('m', '')).not.toBe(before);
+    expect(control.index(false)).toEqual([{ name: 'm', version: '1', state: 'READY', reason: '' }]);
+  });
+
+  it('lets the requests of an unloaded model finish, takes no more, and loads again afterwards', async () => {
+    const { repository, control } = given();
+    const instance = new ManualInstance();
+    let closed = 0;
+    control.bind({ ...model('m', 1, () => [instance]), close: () => void closed++ });
+    await control.load('m');
+    const sink = new RecordingSink();
+    const x = wireTensor('x', 'float32', Float32Array.of(1), [1, 1]);
+    repository.get('m', '').infer(inferRequest({ inputs: [x] }), sink);
+    await turn();
+    control.unload('m');
+    expect(() => repository.get('m', '')).toThrow("Request for unknown model: 'm' has no available versions");
+    expect(() => repository.get('m', '1')).toThrow("Request for unknown model: 'm' version 1 is not at ready state");
+    expect(control.index(false)).toEqual([{ name: 'm', version: '1', state: 'UNLOADING', reason: '' }]);
+    const loading = control.load('m');
+    await turn();
+    expect([closed, control.index(false)[0]!.state]).toEqual([0, 'UNLOADING']);
+    instance.last.finish();
+    await loading;
+    expect(sink.outcome).toBe('ok');
+    expect([closed, control.index(false)[0]!.state]).toEqual([1, 'READY']);
+  });
+
+  it('tells why a model could not be loaded, keeps the server from being ready, and tries again when asked', async () => {
+    const { repository, control } = given();
+    let tries = 0;
+    control.bind(
+      model('m', 1, () => {
+        if (tries++ === 0) throw new TritonError('UNAVAILABLE', 'weights are missing');
+        return [new ManualInstance()];
+      }),
+    );
+    await expect(control.load('m')).rejects.toMatchObject({
+      code: 'INVALID_ARG',
+      message: "load failed for model 'm': version 1 is at UNAVAILABLE state: Unavailable: weights are missing;\n",
+    });
+    expect(control.index(false)).toEqual([
+      { name: 'm', version: '1', state: 'UNAVAILABLE', reason: 'Unavailable: weights are missing' },
+    ]);
+    expect(repository.allReady).toBe(false);
+    control.unload('m');
+    await turn();
+    expect(control.index(false)[0]!.reason).toBe('Unavailable: weights are missing');
+    await control.load('m');
+    expect(repository.allReady).toBe(true);
+  });
+
+  it('rejects the load of one version with what its start failed with', async () => {
+    const { control } = given();
+    control.bind(model('m', 1, () => Promise.reject(new Error('no weights'))));
+    await expect(control.loadVersion('m', 1)).rejects.toMatchObject({ code: 'INTERNAL', message: 'no weights' });
+  });
+
+  it('does not know names that are not bound', async () => {
+    const { control } = given();
+    await expect(control.load('nope')).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: "failed to load 'nope', failed to poll from model repository",
+    });
+    control.unload('nope');
+    expect(control.has('nope')).toBe(false);
+  });
+
+  it('unloads a model that is being loaded once it is there', async () => {
+    const { control } = given();
+    let opened!: () => void;
+    const open = () => new Promise<ManualInstance[]>((resolve) => (opened = () => resolve([new ManualInstance()])));
+    control.bind(model('m', 1, open));
+    const loading = control.load('m');
+    await turn();
+    expect(control.index(false)[0]!.state).toBe('LOADING');
+    control.unload('m');
+    opened();
+    await loading;
+    await turn();
+    expect(control.index(false)[0]).toMatchObject({ state: 'UNAVAILABLE', reason: 'unloaded' });
+  });
+
+  it('is closed to clients unless they are to control models', async () => {
+    const { control } = given('none');
+    control.bind(model('m'));
+    const refused = {
+      code: 'UNAVAILABLE',
+      message: 'explicit model load / unload is not allowed if polling is enabled',
+    };
+    await expect(control.load('m')).rejects.toMatchObject(refused);
+    await expect(control.load('nope')).rejects.toMatchObject(refused);
+    expect(() => control.unload('nope')).toThrow(expect.objectContaining(refused));
+  });
+});

@@ -1,0 +1,177 @@
+// The model repository extension: every model that is bound is in the repository, loaded or not. Loading gives a model
+// new statistics and an empty queue; unloading lets its requests finish. What happens to one version happens in turn.
+
+import { TritonError, type ErrorCode } from '../errors.js';
+import type { Logger } from '../model/callable.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { RepositoryModel } from '../model/repository-model.js';
+import type { ModelInstance } from './instance/model-instance.js';
+import type { ModelRepository } from './model-repository.js';
+
+/** Whether clients may load and unload models. */
+export type ModelControlMode = 'none' | 'explicit';
+
+/** A version of a model and where its instances come from. */
+export interface BoundModel {
+  readonly config: CompleteModelConfig;
+  /** Starts the instances, for every load anew. What it rejects with is why the model is not there. */
+  open(): readonly ModelInstance[] | Promise<readonly ModelInstance[]>;
+  /** Ends the instances after the last request of an unloaded model. */
+  close?(): void | Promise<void>;
+}
+
+export interface ModelControlOptions {
+  readonly mode: ModelControlMode;
+  readonly logger: Logger;
+}
+
+interface BoundVersion {
+  readonly model: BoundModel;
+  /** What happens to it now; settles when it is done, and never rejects. */
+  turn: Promise<void>;
+}
+
+const UNLOADED = 'unloaded';
+
+export class ModelControl {
+  readonly #repository: ModelRepository;
+  readonly #mode: ModelControlMode;
+  readonly #logger: Logger;
+  readonly #bound = new Map<string, Map<number, BoundVersion>>();
+
+  constructor(repository: ModelRepository, { mode, logger }: ModelControlOptions) {
+    this.#repository = repository;
+    this.#mode = mode;
+    this.#logger = logger;
+  }
+
+  /** Adds a version to the repository, without loading it. */
+  bind(model: BoundModel): void {
+    const { name, version } = model.config;
+    let versions = this.#bound.get(name);
+    if (versions === undefined) this.#bound.set(name, (versions = new Map()));
+    versions.set(version, { model, turn: versions.get(version)?.turn ?? Promise.resolve() });
+  }
+
+  /** True when a model of that name is bound. */
+  has(name: string): boolean {
+    return this.#bound.has(name);
+  }
+
+  /** Loads a version that is bound, unless it is ready already. Rejects with what its start failed with. */
+  async loadVersion(name: string, version: number): Promise<void> {
+    const bound = this.#bound.get(name)?.get(version);
+    if (bound === undefined) throw notPolled(name);
+    let failure: TritonError | undefined;
+    await this.#next(bound, async () => {
+      failure = await this.#load(bound.model);
+    });
+    if (failure !== undefined) throw failure;
+  }
+
+  /** Loads every version of a model, for a client. Rejects with INTERNAL, INVALID_ARG or UNAVAILABLE in Triton's words. */
+  async load(name: string): Promise<void> {
+    this.#checkMode();
+    const versions = this.#bound.get(name);
+    if (versions === undefined) throw notPolled(name);
+    const failures = await Promise.all(
+      [...versions.keys()].map((version) =>
+        this.loadVersion(name, version).then(
+          () => '',
+          (error: TritonError) => `version ${version} is at UNAVAILABLE state: ${describe(error)};\n`,
+        ),
+      ),
+    );
+    const text = failures.join('');
+    if (text !== '') throw new TritonError('INVALID_ARG', `load failed for model '${name}': ${text}`);
+  }
+
+  /**
+   * Begins to unload every version of a model, for a client: none of them takes requests any more. Names that are
+   * unknown or not loaded are no mistake. Throws UNAVAILABLE when clients may not.
+   */
+  unload(name: string): void {
+    this.#checkMode();
+    for (const bound of this.#bound.get(name)?.values() ?? []) {
+      // At once, so that the client's next request is refused.
+      const entry = this.#repository.find(name, bound.model.config.version);
+      if (entry?.state === 'READY') entry.state = 'UNLOADING';
+      void this.#next(bound, () => this.#unload(bound.model));
+    }
+  }
+
+  /** Every model and its versions by name; only ready ones when asked so. */
+  index(readyOnly: boolean): readonly RepositoryModel[] {
+    return [...this.#bound.keys()].sort().flatMap((name): RepositoryModel[] => {
+      const versions = this.#repository.versions(name);
+      if (versions.length === 0) return readyOnly ? [] : [{ name, version: '', state: '', reason: '' }];
+      return versions
+        .filter(({ state }) => !readyOnly || state === 'READY')
+        .map(({ model, state, reason }) => ({ name, version: String(model.config.version), state, reason }));
+    });
+  }
+
+  #checkMode(): void {
+    if (this.#mode === 'explicit') return;
+    throw new TritonError('UNAVAILABLE', 'explicit model load / unload is not allowed if polling is enabled');
+  }
+
+  /** Does something to a version when what was asked before is done. */
+  #next(bound: BoundVersion, action: () => Promise<void>): Promise<void> {
+    bound.turn = bound.turn.then(action);
+    return bound.turn;
+  }
+
+  async #load({ config, open }: BoundModel): Promise<TritonError | undefined> {
+    const { name, version } = config;
+    if (this.#repository.find(name, version)?.state === 'READY') return undefined;
+    const entry = this.#repository.add(config);
+    try {
+      for (const instance of await open()) entry.model.addInstance(instance);
+    } catch (thrown) {
+      const error = TritonError.from(thrown);
+      entry.state = 'UNAVAILABLE';
+      entry.reason = describe(error);
+      this.#logger.error(`failed to load '${name}' version ${version}: ${entry.reason}`);
+      return error;
+    }
+    entry.state = 'READY';
+    this.#logger.info(`successfully loaded '${name}' version ${version}`);
+    return undefined;
+  }
+
+  async #unload({ config, close }: BoundModel): Promise<void> {
+    const entry = this.#repository.find(config.name, config.version);
+    if (entry === undefined || entry.state === 'UNAVAILABLE') return;
+    entry.state = 'UNLOADING';
+    await entry.model.drain();
+    try {
+      await close?.();
+    } catch (error) {
+      this.#logger.error(`unloading '${config.name}' version ${config.version}: ${TritonError.from(error).message}`);
+    }
+    entry.state = 'UNAVAILABLE';
+    entry.reason = UNLOADED;
+    this.#logger.info(`successfully unloaded '${config.name}' version ${config.version}`);
+  }
+}
+
+function notPolled(name: string): TritonError {
+  return new TritonError('INTERNAL', `failed to load '${name}', failed to poll from model repository`);
+}
+
+/** How Triton names codes where it prints them. */
+const CODE_NAMES = {
+  UNKNOWN: 'Unknown',
+  INTERNAL: 'Internal',
+  NOT_FOUND: 'Not found',
+  INVALID_ARG: 'Invalid argument',
+  UNAVAILABLE: 'Unavailable',
+  UNSUPPORTED: 'Unsupported',
+  ALREADY_EXISTS: 'Already exists',
+  CANCELLED: 'Cancelled',
+} as const satisfies Record<ErrorCode, string>;
+
+function describe({ code, message }: TritonError): string {
+  return `${CODE_NAMES[code]}: ${message}`;
+}

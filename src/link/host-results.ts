@@ -1,0 +1,43 @@
+// What a callable's results are once they are checked, and where they go: shared by what runs ordinary callables
+// and what runs streams.
+
+import { TritonError } from '../errors.js';
+import type { Parameters } from '../model/parameters.js';
+import type { ResolvedOutputs } from '../model/resolve-outputs.js';
+
+/** What became of one request: its outputs, or why it failed. */
+export type HostResult = ResolvedOutputs | TritonError;
+
+/** Told once, and must not throw; `inferMs` is what the callable itself took. */
+export type HostDone = (
+  results: readonly HostResult[],
+  inferMs: number,
+  parameters?: readonly (Parameters | undefined)[],
+) => void;
+
+/** Where the answers of a decoupled model's callable go as they come. */
+export interface HostStream {
+  /** An answer to request `index`, copied before this returns. A promise: its reader is slow. */
+  respond(index: number, outputs: ResolvedOutputs, parameters: Parameters | undefined): void | Promise<void>;
+  /** Request `index` has had all its answers, or failed. */
+  end(index: number, error?: TritonError): void;
+}
+
+/** What a result of the callable's means, and the parameters that came with it. */
+export interface ResolvedResult {
+  readonly outcome: HostResult;
+  readonly parameters: Parameters | undefined;
+}
+
+/** A callable's list of results. Throws INTERNAL when it is none, or of another length. */
+export function expectResults(result: unknown, count: number, model: string): readonly unknown[] {
+  if (!Array.isArray(result)) {
+    const got = result === null || typeof result !== 'object' ? String(result) : 'an object';
+    throw new TritonError('INTERNAL', `model '${model}' must return a list with one result per request, got ${got}`);
+  }
+  if (result.length !== count) {
+    const message = `model '${model}' returned ${result.length} results for ${count} requests, expected one result per request`;
+    throw new TritonError('INTERNAL', message);
+  }
+  return result;
+}

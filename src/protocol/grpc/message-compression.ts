@@ -1,0 +1,144 @@
+// gRPC's compression of single messages, gzip and deflate (zlib's format) both ways. Nothing inflates to more than a
+// message may have; what is large is worked on in another thread, for the sake of the other calls.
+
+import { deflate, deflateSync, gunzip, gunzipSync, gzip, gzipSync, inflate, inflateSync, type Zlib } from 'node:zlib';
+
+import { GRPC_STATUS, type GrpcStatus } from './grpc-status.js';
+import { MESSAGE_PREFIX_BYTES } from './message-frame.js';
+
+export type MessageEncoding = 'gzip' | 'deflate';
+
+/** What may be sent to us, as clients are told. */
+export const ACCEPTED_ENCODINGS = 'identity,deflate,gzip';
+
+/** How hard answers are compressed. */
+export type CompressionLevel = 'none' | 'low' | 'medium' | 'high';
+
+const ZLIB_LEVEL: Readonly<Record<Exclude<CompressionLevel, 'none'>, number>> = { low: 1, medium: 6, high: 9 };
+
+/** Up to this many bytes, plain or compressed, are worked on at once. */
+const LARGEST_INLINE_BYTES = 16 * 1024;
+const LARGEST_INLINE_RESULT = 128 * 1024;
+
+/** Why a compressed message cannot be read. */
+export interface InflateFailure {
+  readonly status: GrpcStatus;
+  readonly message: string;
+}
+
+/** True for values of grpc-encoding that are understood. */
+export function isKnownEncoding(encoding: string | undefined): boolean {
+  return encoding === undefined || encoding === 'identity' || encoding === 'gzip' || encoding === 'deflate';
+}
+
+/** Calls back, at once when the message is small, with the message or with the reason why there is none. */
+export function inflateMessage(
+  compressed: Buffer,
+  encoding: MessageEncoding,
+  maxMessageSize: number,
+  done: (message: Buffer | InflateFailure) => void,
+): void {
+  // No stream of either form is that short; gRPC's own library takes it for an empty message.
+  if (compressed.length === 0) {
+    done(compressed);
+    return;
+  }
+  const options = { info: true, chunkSize: Math.max(1024, Math.min(compressed.length * 4, 256 * 1024)) };
+  if (compressed.length <= LARGEST_INLINE_BYTES) {
+    const limit = Math.min(maxMessageSize, LARGEST_INLINE_RESULT);
+    const run = encoding === 'gzip' ? gunzipSync : inflateSync;
+    try {
+      done(checked(run(compressed, { ...options, maxOutputLength: Math.max(1, limit) }), compressed, encoding));
+      return;
+    } catch (error) {
+      if (!isTooLarge(error) || limit === maxMessageSize) {
+        done(failureOf(error, encoding, maxMessageSize));
+        return;
+      }
+    }
+  }
+  const run = encoding === 'gzip' ? gunzip : inflate;
+  // Declared without `info`, with which the result has two members.
+  run(
+    compressed,
+    { ...options, maxOutputLength: Math.max(1, maxMessageSize) },
+    (error: Error | null, result: unknown) => {
+      done(error === null ? checked(result, compressed, encoding) : failureOf(error, encoding, maxMessageSize));
+    },
+  );
+}
+
+/** Nothing may follow the compressed data. */
+function checked(result: unknown, compressed: Buffer, encoding: MessageEncoding): Buffer | InflateFailure {
+  const { buffer, engine } = result as { readonly buffer: Buffer; readonly engine: Zlib };
+  return engine.bytesWritten === compressed.length ? buffer : corrupt(encoding);
+}
+
+function isTooLarge(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+}
+
+function failureOf(error: unknown, encoding: MessageEncoding, maxMessageSize: number): InflateFailure {
+  if (!isTooLarge(error)) return corrupt(encoding);
+  return {
+    status: GRPC_STATUS.RESOURCE_EXHAUSTED,
+    message: `Received message larger than max after decompression (max ${maxMessageSize})`,
+  };
+}
+
+function corrupt(encoding: MessageEncoding): InflateFailure {
+  return {
+    status: GRPC_STATUS.INTERNAL,
+    message: `Unexpected error decompressing data for algorithm ${encoding}`,
+  };
+}
+
+/** How the answers of one call are compressed. */
+export interface MessageCompression {
+  readonly encoding: MessageEncoding;
+  readonly level: Exclude<CompressionLevel, 'none'>;
+}
+
+/** What a client with this grpc-accept-encoding header gets at this level; undefined for plain answers. */
+export function chooseCompression(
+  level: CompressionLevel,
+  acceptEncoding: string | undefined,
+): MessageCompression | undefined {
+  if (level === 'none' || acceptEncoding === undefined) return undefined;
+  const accepted = acceptEncoding.split(',').map((name) => name.trim());
+  const encoding = (['gzip', 'deflate'] as const).find((name) => accepted.includes(name));
+  return encoding === undefined ? undefined : { encoding, level };
+}
+
+/**
+ * Calls back, at once when it is small, with the frame's message compressed; with the frame as it was where that
+ * makes it no smaller.
+ */
+export function compressFrame(
+  frame: readonly Uint8Array[],
+  { encoding, level }: MessageCompression,
+  done: (frame: readonly Uint8Array[]) => void,
+): void {
+  const whole = frame.length === 1 ? asBuffer(frame[0]!) : Buffer.concat(frame);
+  const message = whole.subarray(MESSAGE_PREFIX_BYTES);
+  const options = { level: ZLIB_LEVEL[level] };
+  const finish = (compressed: Buffer) => done(compressed.length < message.length ? withPrefix(compressed) : [whole]);
+  if (message.length <= LARGEST_INLINE_BYTES) {
+    finish(encoding === 'gzip' ? gzipSync(message, options) : deflateSync(message, options));
+    return;
+  }
+  const run = encoding === 'gzip' ? gzip : deflate;
+  // It fails for want of memory only; plain is always right.
+  run(message, options, (error, compressed) => finish(error === null ? compressed : message));
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function withPrefix(compressed: Buffer): readonly Uint8Array[] {
+  const prefix = Buffer.alloc(MESSAGE_PREFIX_BYTES);
+  prefix[0] = 1;
+  prefix.writeUInt32BE(compressed.length, 1);
+  return [prefix, compressed];
+}
