@@ -87,13 +87,15 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   succeed(answer: Answer): void {
     this.#owner.ended(this);
     try {
-      void this.#sink.respond({ ...answer, id: this.id }, true);
+      const slow = this.#sink.respond({ ...answer, id: this.id }, true);
+      // Nothing waits for the reader of a last answer, nor for one that is gone.
+      if (slow !== undefined) slow.catch(() => undefined);
     } catch (error) {
       this.#refuse(TritonError.from(error));
     }
   }
 
-  /** One of several answers of a decoupled model. A promise: the reader is slow. */
+  /** One of several answers of a decoupled model. A promise: the reader is slow. Throws what the sink throws. */
   respond(answer: Answer): void | Promise<void> {
     if (!this.#decided) return this.#sink.respond({ ...answer, id: this.id }, false);
   }

@@ -11,13 +11,6 @@ const NOT_YET: BindAnswer = { ...REFUSED, refused: 'UNSUPPORTED' };
 
 export const BIND_RULES: readonly BindRule[] = [
   {
-    name: 'decoupled models are not there yet',
-    reason: '`bind` refuses the option as UNSUPPORTED.',
-    until: 6,
-    expects: (_recorded, { bind }) =>
-      bind.config?.['decoupled'] === true && bind.config['response_cache'] !== true ? NOT_YET : undefined,
-  },
-  {
     name: 'the response cache is not there yet',
     reason: '`bind` refuses the option as UNSUPPORTED.',
     until: 5,

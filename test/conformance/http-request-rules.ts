@@ -159,9 +159,9 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
     expects: (recorded, { request }) => {
       if (recorded.end !== 'closed') return undefined;
       if (request.method === 'get')
-        return errorAnswer(400, 'malformed HTTP request: Parse Error: Invalid method encountered');
+        return errorAnswer(400, 'malformed HTTP request: Invalid method encountered');
       if (request.path === 'v2')
-        return errorAnswer(400, 'malformed HTTP request: Parse Error: Unexpected char in url schema');
+        return errorAnswer(400, 'malformed HTTP request: Unexpected char in url schema');
       return request.path === '*' ? errorAnswer(404, 'Not Found') : undefined;
     },
   },
@@ -170,7 +170,7 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
     reason: 'Refused by the parser with 400 before there is a path that could allow it or not (405 in Triton).',
     expects: (_recorded, { request }) =>
       request.method === 'FOO'
-        ? errorAnswer(400, 'malformed HTTP request: Parse Error: Invalid method encountered')
+        ? errorAnswer(400, 'malformed HTTP request: Invalid method encountered')
         : undefined,
   },
 ];

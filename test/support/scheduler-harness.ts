@@ -7,6 +7,7 @@ import type {
   ExecutionDone,
   ExecutionRequest,
   ModelInstance,
+  ResponseStream,
 } from '../../src/core/instance/model-instance.js';
 import type { ResponseSink } from '../../src/core/response-sink.js';
 import { BatchScheduler } from '../../src/core/scheduler/batch-scheduler.js';
@@ -23,11 +24,14 @@ export const TIMES = { computeInput: 1, computeInfer: 2, computeOutput: 3 };
 export class ManualExecution implements Execution {
   readonly batch: readonly ExecutionRequest[];
   readonly done: ExecutionDone;
+  /** Of a decoupled model. */
+  readonly stream: ResponseStream | undefined;
   readonly cancelled: number[] = [];
 
-  constructor(batch: readonly ExecutionRequest[], done: ExecutionDone) {
+  constructor(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream) {
     this.batch = batch;
     this.done = done;
+    this.stream = stream;
   }
 
   get ids(): string {
@@ -66,8 +70,8 @@ export class ManualInstance implements ModelInstance {
     return this.executions.map(({ ids }) => ids);
   }
 
-  execute(batch: readonly ExecutionRequest[], done: ExecutionDone): Execution {
-    const execution = new ManualExecution(batch, done);
+  execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution {
+    const execution = new ManualExecution(batch, done, stream);
     this.executions.push(execution);
     if (this.synchronous) execution.finish();
     return execution;
@@ -117,7 +121,7 @@ export class SchedulerHarness {
           ended: (over) => this.ended.push(over.id),
         },
         sink: sink ?? {
-          respond: (response) => void this.answers.push(`${response.id} ok`),
+          respond: (response, final) => void this.answers.push(`${response.id} ${final ? 'ok' : 'answer'}`),
           complete: () => void this.answers.push(`${id} complete`),
           fail: ({ code, message }) => void this.answers.push(`${id} ${code}${message && ` ${message}`}`),
         },

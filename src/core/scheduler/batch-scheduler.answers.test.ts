@@ -217,6 +217,18 @@ describe('BatchScheduler and instances that misbehave', () => {
     expect(harness.answers).toEqual(['a ok', expect.stringContaining('b INTERNAL this is a bug in TSTriton')]);
   });
 
+  it('does not care for the last answer to a reader who went away', async () => {
+    const instance = new ManualInstance();
+    const harness = start({}, [instance]);
+    const gone = Promise.reject(new Error('socket closed'));
+    harness.send('a', { sink: { respond: () => gone, complete: () => undefined, fail: () => undefined } });
+    pass();
+    instance.last.finish();
+    // A rejection that nobody handles would fail this file.
+    await expect(gone).rejects.toThrow('socket closed');
+    expect(harness.ended).toEqual(['a']);
+  });
+
   it('answers the rest of a batch when one sink throws', () => {
     const instance = new ManualInstance();
     const harness = start({}, [instance]);

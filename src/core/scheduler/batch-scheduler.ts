@@ -241,7 +241,17 @@ export class BatchScheduler {
   /** Hands the answers of a decoupled execution on as they come. */
   #streamTo(run: Run): ResponseStream {
     return {
-      respond: (index, outputs, parameters) => run.batch[index]?.respond(this.#answer(outputs, parameters)),
+      respond: (index, outputs, parameters) => {
+        const request = run.batch[index];
+        if (request === undefined) return;
+        try {
+          return request.respond(this.#answer(outputs, parameters));
+        } catch (error) {
+          // A sink that cannot take an answer loses its request, not the others of the batch.
+          request.abandon();
+          return this.#fail(request, TritonError.from(error), 'OTHER');
+        }
+      },
       end: (index, error) => {
         const request = run.batch[index];
         if (request === undefined) return;

@@ -2,12 +2,15 @@
 // hangs up, and so that a connection that shall close does so after the last of its answers. Answers leave in the
 // order of their requests, whatever the order in which they are ready.
 
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** A request and its answer, as far as a connection cares. */
 export interface Answered {
+  readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly answered: boolean;
+  answerBody(status: number, contentType: string, body: Buffer): void;
 }
 
 /** What is cancelled when the client hangs up. */

@@ -371,8 +371,8 @@ describe('inference', () => {
       'Unable to parse Inference-Header-Content-Length, got: x',
     ],
     [
-      'a compressed body',
-      post('/v2/models/m/infer', '{}', 'Content-Encoding: gzip\r\n'),
+      'a body of an unknown coding',
+      post('/v2/models/m/infer', '{}', 'Content-Encoding: br\r\n'),
       501,
       'Unsupported compression type',
     ],

@@ -3,12 +3,16 @@
 import type { InferenceServer } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
 import type { Logger } from '../../model/callable.js';
+import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import { modelConfigJson } from '../../protocol/model-config-json.js';
 import { modelMetadata } from '../../protocol/model-metadata.js';
 import type { Frontend } from '../frontend.js';
+import { CorsPolicy, isPreflight } from './cors.js';
+import { handleGenerate } from './generate-handler.js';
 import type { HttpExchange } from './http-exchange.js';
 import { HttpListener } from './http-listener.js';
 import { handleInfer } from './infer-handler.js';
+import { PendingWork } from './pending-work.js';
 import { matchRoute, type Endpoint, type Route } from './routes.js';
 import { statisticsJson } from './statistics-json.js';
 
@@ -19,6 +23,10 @@ export interface HttpFrontendOptions {
   readonly logger: Logger;
   /** Largest JSON of an inference request in bytes, and largest tensor given in JSON. Default 64 MiB. */
   readonly maxInputSize?: number;
+  /** Headers whose name matches become parameters of inference requests. Default: none. */
+  readonly headerForwardPattern?: string | undefined;
+  /** Origins whose pages may read answers; `*` stands for all. Default: none. */
+  readonly corsAllowOrigin?: readonly string[];
 }
 
 const DEFAULT_MAX_INPUT_SIZE = 64 * 1024 * 1024;
@@ -27,10 +35,18 @@ export class HttpFrontend implements Frontend {
   readonly #server: InferenceServer;
   readonly #listener: HttpListener;
   readonly #maxInputSize: number;
+  readonly #forwarding: HeaderForwarding | undefined;
+  readonly #cors: CorsPolicy | undefined;
+  readonly #pending = new PendingWork();
 
-  constructor({ server, address, port, logger, maxInputSize = DEFAULT_MAX_INPUT_SIZE }: HttpFrontendOptions) {
+  /** Throws INVALID_ARG for a pattern that is none. */
+  constructor(options: HttpFrontendOptions) {
+    const { server, address, port, logger, headerForwardPattern, corsAllowOrigin = [] } = options;
     this.#server = server;
-    this.#maxInputSize = maxInputSize;
+    this.#maxInputSize = options.maxInputSize ?? DEFAULT_MAX_INPUT_SIZE;
+    if (headerForwardPattern !== undefined)
+      this.#forwarding = new HeaderForwarding(headerForwardPattern, 'httpHeaderForwardPattern');
+    if (corsAllowOrigin.length > 0) this.#cors = new CorsPolicy(corsAllowOrigin);
     this.#listener = new HttpListener({
       name: 'HTTPService',
       address,
@@ -48,15 +64,20 @@ export class HttpFrontend implements Frontend {
     this.#listener.drain();
   }
 
-  close(): Promise<void> {
-    return this.#listener.close();
+  async close(): Promise<void> {
+    await this.#pending.done();
+    await this.#listener.close();
   }
 
   #answer(exchange: HttpExchange): void {
-    const { method, url } = exchange.request;
+    const { method, url, headers } = exchange.request;
     const route = matchRoute(url!);
+    const cors = this.#cors;
+    if (cors !== undefined) exchange.commonHeaders = cors.answerHeaders(headers.origin);
     if (route === undefined) {
       exchange.answerJson(404, { error: 'Not Found' });
+    } else if (cors !== undefined && isPreflight(method, headers)) {
+      exchange.answerNoContent(cors.preflightHeaders(route.methods, headers['access-control-request-headers']));
     } else if (!route.methods.includes(method!)) {
       exchange.answerJson(405, { error: 'Method Not Allowed' }, ['Allow', route.methods.join(', ')]);
     } else {
@@ -69,7 +90,16 @@ export class HttpFrontend implements Frontend {
     const { model, version } = route;
     switch (route.endpoint) {
       case 'infer':
-        handleInfer(exchange, route, { server, maxInputSize: this.#maxInputSize });
+        handleInfer(exchange, route, {
+          server,
+          maxInputSize: this.#maxInputSize,
+          forwarding: this.#forwarding,
+          pending: this.#pending,
+        });
+        return;
+      case 'generate':
+      case 'generate stream':
+        handleGenerate(exchange, route, { server, maxInputSize: this.#maxInputSize });
         return;
       case 'live':
         this.#answerHealth(exchange, server.live);
@@ -95,7 +125,6 @@ export class HttpFrontend implements Frontend {
       case 'statistics':
         exchange.answerJson(200, statisticsJson(server.statistics(model, version)));
         return;
-      case 'generate':
       case 'trace':
       case 'logging':
       case 'repository':
@@ -111,7 +140,6 @@ export class HttpFrontend implements Frontend {
 }
 
 const COMING = {
-  generate: 'the generate extension',
   trace: 'the trace extension',
   logging: 'the logging extension',
   repository: 'the model repository extension',

@@ -34,7 +34,7 @@ describe('a path is found', () => {
     ['/v2/models/m/config', 'model config', 'm', ''],
     ['/v2/models/m/versions/0/stats', 'statistics', 'm', '0'],
     ['/v2/models/m/generate', 'generate', 'm', ''],
-    ['/v2/models/m/versions/1/generate_stream', 'generate', 'm', '1'],
+    ['/v2/models/m/versions/1/generate_stream', 'generate stream', 'm', '1'],
     ['/v2/models/m/trace/setting', 'trace', 'm', ''],
     ['/v2/models/stats/infer', 'infer', 'stats', ''],
     ['/v2/models/ready', 'model metadata', 'ready', ''],

@@ -21,7 +21,7 @@ export function encodeModelInferRequest(request: ModelInferRequest): readonly Ui
   if (parameters !== undefined) bound += parametersBound(parameters);
   for (let i = 0; i < inputs.length; i++) bound += tensorBound(inputs[i]!);
   for (let i = 0; i < outputs.length; i++) bound += LENGTH_BOUND + stringBound(outputs[i]!);
-  writer.begin(bound);
+  writer.begin(bound, 'Request');
   if (modelName !== '') writer.string((1 << 3) | LENGTH_DELIMITED, modelName);
   if (modelVersion !== '') writer.string((2 << 3) | LENGTH_DELIMITED, modelVersion);
   if (id !== '') writer.string((3 << 3) | LENGTH_DELIMITED, id);

@@ -29,6 +29,13 @@ export function rawBound(bytes: Uint8Array): number {
   return LENGTH_BOUND + (bytes.byteLength > INLINE_BYTES ? 0 : bytes.byteLength);
 }
 
+/** Bytes that a varint of up to 32 bits takes. */
+function varintLength(value: number): number {
+  let length = 1;
+  for (let rest = value >>> 7; rest > 0; rest >>>= 7) length++;
+  return length;
+}
+
 const TWO_32 = 2 ** 32;
 const NOTHING = Buffer.alloc(0);
 
@@ -39,13 +46,18 @@ let blockUsed = 0;
 export class WireWriter {
   bytes: Buffer = NOTHING;
   position = 0;
+  #what = 'Response';
   #frameStart = 0;
   #chunkStart = 0;
   #chunks: Uint8Array[] = [];
   #bytesBefore = 0;
 
-  /** Begins a frame whose fields, large tensors apart, take `bound` bytes at most. */
-  begin(bound: number): void {
+  /**
+   * Begins a frame whose fields, large tensors apart, take `bound` bytes at most. `what` is the message's name when
+   * it turns out to be too large.
+   */
+  begin(bound: number, what: 'Request' | 'Response' = 'Response'): void {
+    this.#what = what;
     const room = bound + MESSAGE_PREFIX_BYTES;
     if (room > BLOCK_BYTES / 4) {
       this.bytes = Buffer.allocUnsafeSlow(room);
@@ -65,6 +77,31 @@ export class WireWriter {
     this.position += MESSAGE_PREFIX_BYTES;
   }
 
+  /** Begins a frame whose message is one field, itself a message, whose fields follow. See {@link finishWrapped}. */
+  beginWrapped(bound: number): void {
+    this.begin(bound + LENGTH_BOUND);
+    this.position += LENGTH_BOUND;
+  }
+
+  /** Writes tag and length of the one field in front of it, and completes the frame. `tag` takes one byte. */
+  finishWrapped(tag: number): Uint8Array[] {
+    const end = this.position;
+    const length = this.#bytesBefore + (end - this.#chunkStart) - MESSAGE_PREFIX_BYTES - LENGTH_BOUND;
+    // They take as many bytes as they need; the frame begins so much later.
+    const unused = LENGTH_BOUND - 1 - varintLength(length);
+    this.#frameStart += unused;
+    this.position = this.#frameStart + MESSAGE_PREFIX_BYTES;
+    this.byte(tag);
+    this.uint32(length);
+    this.position = end;
+    if (this.#chunks.length === 0) this.#chunkStart += unused;
+    else {
+      this.#chunks[0] = this.#chunks[0]!.subarray(unused);
+      this.#bytesBefore -= unused;
+    }
+    return this.finish();
+  }
+
   /** Completes the prefix and gives the frame's chunks. Throws INVALID_ARG when the message is too large for gRPC. */
   finish(): Uint8Array[] {
     const { bytes, position } = this;
@@ -72,7 +109,7 @@ export class WireWriter {
     if (length > MAX_MESSAGE_BYTES) {
       throw new TritonError(
         'INVALID_ARG',
-        `Response has byte size ${length} which exceeds gRPC's byte size limit ${MAX_MESSAGE_BYTES}.`,
+        `${this.#what} has byte size ${length} which exceeds gRPC's byte size limit ${MAX_MESSAGE_BYTES}.`,
       );
     }
     bytes[this.#frameStart] = 0;
@@ -171,8 +208,7 @@ export class WireWriter {
       bytes[start - 1] = length;
       return;
     }
-    let extra = 0;
-    for (let rest = length >>> 7; rest > 0; rest >>>= 7) extra++;
+    const extra = varintLength(length) - 1;
     bytes.copyWithin(start + extra, start, this.position);
     this.position = start - 1;
     this.uint32(length);
