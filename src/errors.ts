@@ -67,6 +67,28 @@ function describeThrown(value: unknown): string {
   }
 }
 
+const UNRECOVERABLE = Symbol.for('tstriton.TritonUnrecoverableError');
+
+/**
+ * What a callable throws when no further inference is possible: its requests are answered, then the server shuts
+ * down, so that whatever supervises the process can start it anew. PyTriton's PyTritonUnrecoverableError.
+ *
+ * @example
+ * throw new TritonUnrecoverableError('the device was lost', { cause: error });
+ */
+export class TritonUnrecoverableError extends TritonError {
+  constructor(message: string, options?: TritonErrorOptions) {
+    super('INTERNAL', message, options);
+    this.name = 'TritonUnrecoverableError';
+    Object.defineProperty(this, UNRECOVERABLE, { value: true });
+  }
+
+  /** True for a TritonUnrecoverableError of this or another copy of the package. */
+  static override is(value: unknown): value is TritonUnrecoverableError {
+    return typeof value === 'object' && value !== null && UNRECOVERABLE in value;
+  }
+}
+
 /** Fails one request, never the process: a broken invariant of our own. */
 export function assert(condition: unknown, invariant: string): asserts condition {
   if (!condition) throw new TritonError('INTERNAL', `this is a bug in TSTriton: ${invariant}`);

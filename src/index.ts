@@ -2,7 +2,9 @@
 
 export { batch } from './callables/batch.js';
 export { sample } from './callables/sample.js';
-export { TritonError, type ErrorCode, type TritonErrorOptions } from './errors.js';
+export { instanceGroup, type InstanceGroup, type InstanceGroupOptions, type ThreadResourceLimits } from './model/instance-group.js';
+export type { SetupContext } from './model/setup-context.js';
+export { TritonError, TritonUnrecoverableError, type ErrorCode, type TritonErrorOptions } from './errors.js';
 export {
   defineModel,
   type BoundModel,

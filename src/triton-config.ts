@@ -2,8 +2,12 @@
 // defaults. What is not understood is refused (constructor) or warned about (environment), never ignored.
 
 import { TritonError } from './errors.js';
-import { expectBoolean, expectInteger } from './model/check.js';
+import { LOG_FORMATS, type LogFormat } from './logger.js';
 import { nearest } from './model/nearest.js';
+import { checkHeaderPattern } from './server/check-header-pattern.js';
+import { checkOption, parseOption, type OptionKind } from './server/option-value.js';
+import { parseOrigins } from './server/parse-origins.js';
+import { parseRestrictions, type Restrictions } from './server/parse-restrictions.js';
 
 /** Options of a server. Ports: 0 takes any free one, see `triton.httpPort`. */
 export interface TritonConfig {
@@ -17,6 +21,16 @@ export interface TritonConfig {
   readonly httpPort?: number;
   /** Largest size in bytes of the JSON of a request. Default 67108864. */
   readonly httpMaxInputSize?: number;
+  /**
+   * HTTP headers whose name matches this regular expression somewhere, whatever the case, reach the callable as
+   * parameters. Default: none.
+   */
+  readonly httpHeaderForwardPattern?: string;
+  /**
+   * Origins (`https://example.org`) whose pages may call the server from a browser, or `*` for all. Default: none, as
+   * Triton.
+   */
+  readonly corsAllowOrigin?: string | readonly string[];
   /** Default true. */
   readonly allowGrpc?: boolean;
   /** Default `0.0.0.0`. */
@@ -25,12 +39,56 @@ export interface TritonConfig {
   readonly grpcPort?: number;
   /** Largest size in bytes of a gRPC message. Default 2147483647, as Triton's. */
   readonly grpcMaxMessageSize?: number;
+  /** The same as `httpHeaderForwardPattern` for the metadata of gRPC calls. */
+  readonly grpcHeaderForwardPattern?: string;
   /** Default true. */
   readonly allowMetrics?: boolean;
   /** Default: the HTTP address. */
   readonly metricsAddress?: string;
   /** Default 8002. */
   readonly metricsPort?: number;
+  /**
+   * What clients send to reach the restricted endpoints: over HTTP as `triton-access-token`, over gRPC as
+   * `triton-grpc-protocol-triton-access-token`. Default: a random one, see `triton.accessToken`.
+   */
+  readonly accessToken?: string;
+  /**
+   * The endpoints that want the access token. Default: shared-memory, model-repository, trace, logging; `[]` opens
+   * everything. The others are health, metadata, inference, model-config and statistics.
+   */
+  readonly restrictedEndpoints?: readonly string[];
+  /** Further restrictions of HTTP endpoints, as `api,api:key=value`: requests need a header `key` with that value. */
+  readonly httpRestrictedApi?: string | readonly string[];
+  /** The same for gRPC, where the header is `triton-grpc-protocol-key`. */
+  readonly grpcRestrictedProtocol?: string | readonly string[];
+  /** Whether clients may register shared memory of this machine for inputs and outputs. Default false. */
+  readonly allowClientShm?: boolean;
+  /** Whether a model that is not ready keeps the server from being ready. Default true. */
+  readonly strictReadiness?: boolean;
+  /** `explicit` lets clients load and unload models; then only those of `loadModel` are loaded at first. Default `none`. */
+  readonly modelControlMode?: 'none' | 'explicit';
+  /** Names of the models that are loaded at first, `*` for all. Default none. */
+  readonly loadModel?: string | readonly string[];
+  /** Serves Vertex AI's routes. Default: whether the environment says so (`AIP_MODE=PREDICTION`). */
+  readonly allowVertexAi?: boolean;
+  /** Default: `AIP_HTTP_PORT` of the environment, or 8080. */
+  readonly vertexAiPort?: number;
+  /** The model that predictions of Vertex AI are of. Default: the only one that is loaded. */
+  readonly vertexAiDefaultModel?: string;
+  /** Serves SageMaker's routes. Default false. */
+  readonly allowSagemaker?: boolean;
+  /** Default 8080. */
+  readonly sagemakerPort?: number;
+  /** The ports that endpoints other than SageMaker's may have, as `21000-22000`. */
+  readonly sagemakerSafePortRange?: string;
+  /** Whether lines of this kind are logged. Default true. */
+  readonly logInfo?: boolean;
+  /** Whether lines of this kind are logged. Default true. */
+  readonly logWarning?: boolean;
+  /** Whether lines of this kind are logged. Default true. */
+  readonly logError?: boolean;
+  /** How the time is written. Default `default`. */
+  readonly logFormat?: LogFormat;
   /** Verbose log lines up to this level; 0 (default) writes none. */
   readonly logVerbose?: number;
   /** Appends the log to this file. Default: standard error. */
@@ -43,30 +101,64 @@ export interface TritonConfig {
   readonly serverThread?: boolean;
 }
 
+type WithoutDefault =
+  | 'logFile'
+  | 'vertexAiDefaultModel'
+  | 'sagemakerSafePortRange'
+  | 'httpHeaderForwardPattern'
+  | 'grpcHeaderForwardPattern';
+type Restriction = 'accessToken' | 'restrictedEndpoints' | 'httpRestrictedApi' | 'grpcRestrictedProtocol';
+
+/** Every option with its value; restrictions are apart, as tables. */
 export type CompleteTritonConfig = {
-  readonly [K in Exclude<keyof TritonConfig, 'logFile'>]-?: Exclude<TritonConfig[K], undefined>;
+  readonly [K in Exclude<keyof TritonConfig, WithoutDefault | Restriction | 'loadModel' | 'corsAllowOrigin'>]-?: Exclude<
+    TritonConfig[K],
+    undefined
+  >;
 } & {
-  readonly logFile: string | undefined;
+  readonly [K in WithoutDefault]: TritonConfig[K] | undefined;
+} & {
+  readonly loadModel: readonly string[];
+  readonly corsAllowOrigin: readonly string[];
 };
 
-type Kind = 'boolean' | 'string' | readonly [least: number, most: number];
+const PORT: OptionKind = [0, 65_535];
+const SIZE: OptionKind = [1, 2_147_483_647];
 
-const PORT: Kind = [0, 65_535];
-const SIZE: Kind = [1, 2_147_483_647];
-
-const KINDS: Readonly<Record<keyof TritonConfig, Kind>> = {
+const KINDS: Readonly<Record<keyof TritonConfig, OptionKind>> = {
   id: 'string',
   allowHttp: 'boolean',
   httpAddress: 'string',
   httpPort: PORT,
   httpMaxInputSize: SIZE,
+  httpHeaderForwardPattern: 'string',
+  corsAllowOrigin: { separator: ',' },
   allowGrpc: 'boolean',
   grpcAddress: 'string',
   grpcPort: PORT,
   grpcMaxMessageSize: SIZE,
+  grpcHeaderForwardPattern: 'string',
   allowMetrics: 'boolean',
   metricsAddress: 'string',
   metricsPort: PORT,
+  accessToken: 'string',
+  restrictedEndpoints: { separator: ',' },
+  httpRestrictedApi: { separator: ';' },
+  grpcRestrictedProtocol: { separator: ';' },
+  allowClientShm: 'boolean',
+  strictReadiness: 'boolean',
+  modelControlMode: { choices: ['none', 'explicit'] },
+  loadModel: { separator: ',' },
+  allowVertexAi: 'boolean',
+  vertexAiPort: PORT,
+  vertexAiDefaultModel: 'string',
+  allowSagemaker: 'boolean',
+  sagemakerPort: PORT,
+  sagemakerSafePortRange: 'string',
+  logInfo: 'boolean',
+  logWarning: 'boolean',
+  logError: 'boolean',
+  logFormat: { choices: LOG_FORMATS },
   logVerbose: [0, 2_147_483_647],
   logFile: 'string',
   exitTimeoutSecs: [0, 2_147_483],
@@ -77,11 +169,7 @@ const KINDS: Readonly<Record<keyof TritonConfig, Kind>> = {
 /** Triton's and PyTriton's options that this version does not serve: refused by name. */
 const UNSUPPORTED = [
   'modelRepository',
-  'strictReadiness',
-  'httpHeaderForwardPattern',
   'httpThreadCount',
-  'httpRestrictedApi',
-  'grpcHeaderForwardPattern',
   'grpcInferAllocationPoolSize',
   'grpcUseSsl',
   'grpcUseSslMutual',
@@ -95,35 +183,18 @@ const UNSUPPORTED = [
   'grpcHttp2MaxPingsWithoutData',
   'grpcHttp2MinRecvPingIntervalWithoutData',
   'grpcHttp2MaxPingStrikes',
-  'grpcRestrictedProtocol',
   'allowGpuMetrics',
   'allowCpuMetrics',
   'metricsIntervalMs',
-  'allowSagemaker',
-  'sagemakerPort',
-  'sagemakerSafePortRange',
   'sagemakerThreadCount',
-  'allowVertexAi',
-  'vertexAiPort',
   'vertexAiThreadCount',
-  'vertexAiDefaultModel',
   'metricsConfig',
   'traceConfig',
   'cacheConfig',
   'cacheDirectory',
   'responseCacheByteSize',
   'bufferManagerThreadCount',
-  'accessToken',
-  'restrictedEndpoints',
-  'corsAllowOrigin',
   'maxInflightBytes',
-  'modelControlMode',
-  'loadModel',
-  'allowClientShm',
-  'logInfo',
-  'logWarning',
-  'logError',
-  'logFormat',
 ];
 
 // The later prefix wins.
@@ -131,6 +202,7 @@ const PREFIXES = ['PYTRITON_TRITON_CONFIG_', 'TSTRITON_CONFIG_'];
 
 export interface ReadTritonConfig {
   readonly config: CompleteTritonConfig;
+  readonly restrictions: Restrictions;
   /** For the log: variables that nobody understands. */
   readonly warnings: readonly string[];
 }
@@ -143,32 +215,105 @@ export function readTritonConfig(
   checkGiven(given);
   const { values, warnings } = readEnvironment(environment);
   const merged: TritonConfig = { ...values, ...definedOf(given) };
+  // In its own environment Vertex AI is the only one to call, unless the others are asked for.
+  const prediction = environment['AIP_MODE'] === 'PREDICTION';
   const config: CompleteTritonConfig = {
     id: merged.id ?? 'triton',
-    allowHttp: merged.allowHttp ?? true,
+    allowHttp: merged.allowHttp ?? !prediction,
     httpAddress: merged.httpAddress ?? '0.0.0.0',
     httpPort: merged.httpPort ?? 8000,
     httpMaxInputSize: merged.httpMaxInputSize ?? 67_108_864,
-    allowGrpc: merged.allowGrpc ?? true,
+    httpHeaderForwardPattern: merged.httpHeaderForwardPattern,
+    corsAllowOrigin: parseOrigins(listOf(merged.corsAllowOrigin), 'corsAllowOrigin'),
+    allowGrpc: merged.allowGrpc ?? !prediction,
     grpcAddress: merged.grpcAddress ?? '0.0.0.0',
     grpcPort: merged.grpcPort ?? 8001,
     grpcMaxMessageSize: merged.grpcMaxMessageSize ?? 2_147_483_647,
+    grpcHeaderForwardPattern: merged.grpcHeaderForwardPattern,
     allowMetrics: merged.allowMetrics ?? true,
     metricsAddress: merged.metricsAddress ?? merged.httpAddress ?? '0.0.0.0',
     metricsPort: merged.metricsPort ?? 8002,
+    allowClientShm: merged.allowClientShm ?? false,
+    strictReadiness: merged.strictReadiness ?? true,
+    modelControlMode: merged.modelControlMode ?? 'none',
+    loadModel: listOf(merged.loadModel),
+    allowVertexAi: merged.allowVertexAi ?? prediction,
+    vertexAiPort: merged.vertexAiPort ?? vertexAiPortOf(environment),
+    vertexAiDefaultModel: merged.vertexAiDefaultModel,
+    allowSagemaker: merged.allowSagemaker ?? false,
+    sagemakerPort: merged.sagemakerPort ?? 8080,
+    sagemakerSafePortRange: merged.sagemakerSafePortRange,
+    logInfo: merged.logInfo ?? true,
+    logWarning: merged.logWarning ?? true,
+    logError: merged.logError ?? true,
+    logFormat: merged.logFormat ?? 'default',
     logVerbose: merged.logVerbose ?? 0,
     logFile: merged.logFile,
     exitTimeoutSecs: merged.exitTimeoutSecs ?? 30,
     exitOnError: merged.exitOnError ?? true,
     serverThread: merged.serverThread ?? true,
   };
-  if (!config.allowHttp && !config.allowGrpc) {
+  checkTogether(config);
+  const restrictions = parseRestrictions({
+    accessToken: merged.accessToken,
+    restrictedEndpoints: merged.restrictedEndpoints && listOf(merged.restrictedEndpoints),
+    httpRestrictedApi: listOf(merged.httpRestrictedApi),
+    grpcRestrictedProtocol: listOf(merged.grpcRestrictedProtocol),
+  });
+  return { config, restrictions, warnings };
+}
+
+/** Options that do not go together, and ports out of the range that SageMaker allows. */
+function checkTogether(config: CompleteTritonConfig): void {
+  if (!config.allowHttp && !config.allowGrpc && !config.allowVertexAi && !config.allowSagemaker) {
     throw new TritonError(
       'INVALID_ARG',
       'the HTTP or the gRPC endpoint has to be allowed, got allowHttp: false and allowGrpc: false',
     );
   }
-  return { config, warnings };
+  const { loadModel, modelControlMode } = config;
+  if (loadModel.length > 0 && modelControlMode !== 'explicit') {
+    throw new TritonError('INVALID_ARG', "loadModel needs modelControlMode: 'explicit', got 'none'");
+  }
+  if (loadModel.length > 1 && loadModel.includes('*')) {
+    throw new TritonError('INVALID_ARG', "loadModel must be '*' alone or names of models, got both");
+  }
+  checkHeaderPattern(config.httpHeaderForwardPattern, 'httpHeaderForwardPattern');
+  checkHeaderPattern(config.grpcHeaderForwardPattern, 'grpcHeaderForwardPattern');
+  checkSafePorts(config);
+}
+
+function checkSafePorts(config: CompleteTritonConfig): void {
+  const text = config.sagemakerSafePortRange;
+  if (text === undefined) return;
+  const [, least, most] = /^([0-9]+)-([0-9]+)$/.exec(text) ?? [];
+  if (least === undefined || most === undefined || Number(least) > Number(most)) {
+    throw new TritonError('INVALID_ARG', `sagemakerSafePortRange must be like '21000-22000', got '${text}'`);
+  }
+  const ports = [
+    ['HTTP', config.allowHttp, config.httpPort],
+    ['GRPC', config.allowGrpc, config.grpcPort],
+    ['metrics', config.allowMetrics, config.metricsPort],
+    ['Vertex AI', config.allowVertexAi, config.vertexAiPort],
+  ] as const;
+  for (const [endpoint, allowed, port] of ports) {
+    // Port 0 is any that is free.
+    if (allowed && port !== 0 && (port < Number(least) || port > Number(most))) {
+      throw new TritonError(
+        'INVALID_ARG',
+        `The server cannot listen to ${endpoint} requests at port ${port}, allowed port range is [${least}, ${most}]`,
+      );
+    }
+  }
+}
+
+function vertexAiPortOf(environment: Readonly<Record<string, string | undefined>>): number {
+  const text = environment['AIP_HTTP_PORT'];
+  return text === undefined || text === '' ? 8080 : (parseOption(PORT, text, 'AIP_HTTP_PORT') as number);
+}
+
+function listOf(value: string | readonly string[] | undefined): readonly string[] {
+  return value === undefined ? [] : typeof value === 'string' ? [value] : value;
 }
 
 function definedOf(given: TritonConfig): TritonConfig {
@@ -195,23 +340,12 @@ function checkGiven(given: TritonConfig): void {
         `TritonConfig has an unknown option '${name}'${hint === undefined ? '' : `; did you mean '${hint}'?`}`,
       );
     }
-    if (value !== undefined) checkValue(KINDS[name], value, name);
+    if (value !== undefined) checkOption(KINDS[name], value, name);
   }
 }
 
 function unsupported(what: string): TritonError {
   return new TritonError('UNSUPPORTED', `${what} is not supported by this version of TSTriton`);
-}
-
-function checkValue(kind: Kind, value: unknown, what: string): void {
-  if (kind === 'boolean') expectBoolean(value, what);
-  else if (kind !== 'string') expectInteger(value, kind[0], kind[1], what);
-  else if (typeof value !== 'string' || value === '') {
-    throw new TritonError(
-      'INVALID_ARG',
-      `${what} must be a non-empty string, got ${value === '' ? "''" : typeof value}`,
-    );
-  }
 }
 
 function readEnvironment(environment: Readonly<Record<string, string | undefined>>): {
@@ -226,7 +360,7 @@ function readEnvironment(environment: Readonly<Record<string, string | undefined
       const name = optionOf(variable.slice(prefix.length));
       if (UNSUPPORTED.includes(name) || UNSUPPORTED.includes(name.replace(/[0-9]+$/, ''))) throw unsupported(variable);
       if (isOption(name)) {
-        values[name] = parseValue(KINDS[name], text, variable);
+        values[name] = parseOption(KINDS[name], text, variable);
       } else {
         const hint = nearest(name, Object.keys(KINDS));
         warnings.push(
@@ -246,33 +380,4 @@ function optionOf(suffix: string): string {
 
 function variableOf(option: string): string {
   return option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
-}
-
-const BOOLEANS: Readonly<Record<string, boolean>> = {
-  true: true,
-  on: true,
-  yes: true,
-  1: true,
-  false: false,
-  off: false,
-  no: false,
-  0: false,
-};
-
-function parseValue(kind: Kind, text: string, variable: string): unknown {
-  if (kind === 'string') {
-    checkValue(kind, text, variable);
-    return text;
-  }
-  if (kind === 'boolean') {
-    const key = text.trim().toLowerCase();
-    if (Object.hasOwn(BOOLEANS, key)) return BOOLEANS[key];
-    throw new TritonError(
-      'INVALID_ARG',
-      `${variable} must be true or false (or on, off, yes, no, 1, 0), got ${JSON.stringify(text)}`,
-    );
-  }
-  if (!/^-?[0-9]+$/.test(text.trim()))
-    throw new TritonError('INVALID_ARG', `${variable} must be an integer, got ${JSON.stringify(text)}`);
-  return expectInteger(Number(text.trim()), kind[0], kind[1], variable);
 }

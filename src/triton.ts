@@ -9,6 +9,7 @@ import type { TensorSpecs } from './model/tensor-spec.js';
 import { LocalServer, type ServerHandle } from './server/server-handle.js';
 import type { ServerOptions, ServerPorts } from './server/server.js';
 import { ThreadServer } from './server/thread-server.js';
+import type { Restrictions } from './server/parse-restrictions.js';
 import { readTritonConfig, type CompleteTritonConfig, type TritonConfig } from './triton-config.js';
 
 interface Binding {
@@ -35,6 +36,7 @@ const NO_PORTS: ServerPorts = { http: undefined, grpc: undefined, metrics: undef
  */
 export class Triton {
   readonly #config: CompleteTritonConfig;
+  readonly #restrictions: Restrictions;
   readonly #warnings: readonly string[];
   readonly #bindings = new Map<string, Binding>();
   #server: ServerHandle | undefined;
@@ -56,6 +58,7 @@ export class Triton {
   constructor(config: TritonConfig = {}) {
     const read = readTritonConfig(config, process.env);
     this.#config = read.config;
+    this.#restrictions = read.restrictions;
     this.#warnings = read.warnings;
   }
 
@@ -143,6 +146,14 @@ export class Triton {
     return this.#serving && this.#loads === 0;
   }
 
+  /**
+   * What clients send to reach the restricted endpoints, see `accessToken` of {@link TritonConfig}; undefined when
+   * `restrictedEndpoints` is empty.
+   */
+  get accessToken(): string | undefined {
+    return this.#restrictions.accessToken;
+  }
+
   /** The real HTTP port; undefined while the server does not run or HTTP is off. */
   get httpPort(): number | undefined {
     return this.#ports.http;
@@ -166,8 +177,8 @@ export class Triton {
     this.#ended = deferred();
     try {
       const server = this.#config.serverThread
-        ? new ThreadServer(serverOptions(this.#config), (error) => this.#died(error))
-        : new LocalServer(serverOptions(this.#config));
+        ? new ThreadServer(serverOptions(this.#config, this.#restrictions), (error) => this.#died(error))
+        : new LocalServer(serverOptions(this.#config, this.#restrictions));
       this.#server = server;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
@@ -227,18 +238,38 @@ export class Triton {
   }
 }
 
-function serverOptions(config: CompleteTritonConfig): ServerOptions {
+function serverOptions(config: CompleteTritonConfig, restrictions: Restrictions): ServerOptions {
   return {
     id: config.id,
     http: config.allowHttp
-      ? { address: config.httpAddress, port: config.httpPort, maxInputSize: config.httpMaxInputSize }
+      ? {
+          address: config.httpAddress,
+          port: config.httpPort,
+          maxInputSize: config.httpMaxInputSize,
+          restrictions: restrictions.http,
+        }
       : undefined,
     grpc: config.allowGrpc
-      ? { address: config.grpcAddress, port: config.grpcPort, maxMessageSize: config.grpcMaxMessageSize }
+      ? {
+          address: config.grpcAddress,
+          port: config.grpcPort,
+          maxMessageSize: config.grpcMaxMessageSize,
+          restrictions: restrictions.grpc,
+        }
       : undefined,
     metrics: config.allowMetrics ? { address: config.metricsAddress, port: config.metricsPort } : undefined,
+    strictReadiness: config.strictReadiness,
+    modelControlMode: config.modelControlMode,
+    loadModel: config.loadModel,
+    allowClientShm: config.allowClientShm,
     logFile: config.logFile,
-    logVerbose: config.logVerbose,
+    logSettings: {
+      error: config.logError,
+      warning: config.logWarning,
+      info: config.logInfo,
+      verboseLevel: config.logVerbose,
+      format: config.logFormat,
+    },
     exitTimeoutSecs: config.exitTimeoutSecs,
   };
 }

@@ -1,7 +1,7 @@
 // Runs a user's callable on one batch and checks what it returns. Lives in whatever thread the callable
 // belongs to; used directly by InlineInstance and behind a message port by PortHost.
 
-import { TritonError } from '../errors.js';
+import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { Callable, InferenceContext, InferenceRequest, Logger } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { inputsInOrder, isInferenceRequest, type HostedRequest } from '../model/inference-request.js';
@@ -25,6 +25,8 @@ export class CallableHost {
   readonly #config: CompleteModelConfig;
   readonly #infer: (requests: readonly HostedRequest[], context: InferenceContext) => unknown;
   readonly #logger: Logger;
+  /** Told, after the answers, that no further inference is possible. */
+  onUnrecoverable: ((error: TritonError) => void) | undefined;
 
   constructor(config: CompleteModelConfig, callable: Callable, logger: Logger) {
     this.#config = config;
@@ -79,19 +81,32 @@ export class CallableHost {
     { stream, done, startedAt }: StreamRun,
   ): Promise<void> {
     const resolve = (result: unknown, index: number) => this.#resolveOne(result, requests[index]!);
+    const noticing: HostStream = {
+      respond: (index, outputs, parameters) => stream.respond(index, outputs, parameters),
+      end: (index, error) => {
+        this.#notice(error);
+        stream.end(index, error);
+      },
+    };
     // The answers have gone; nothing is left to say in the results.
     let results: readonly HostResult[] = requests.map(() => []);
     try {
       const result: unknown = await this.#infer(requests, context);
-      await runSteps(result, { requests, stream, resolve, model: this.#config.name });
+      await runSteps(result, { requests, stream: noticing, resolve, model: this.#config.name });
     } catch (error) {
       results = this.#failAll(error, requests);
     }
     done(results, performance.now() - startedAt);
   }
 
+  /** Passes an unrecoverable error on, once the answers of this turn are under way. */
+  #notice(thrown: unknown): void {
+    if (TritonUnrecoverableError.is(thrown)) setImmediate(() => this.onUnrecoverable?.(thrown));
+  }
+
   #failAll(thrown: unknown, requests: readonly HostedRequest[]): HostResult[] {
     const error = TritonError.from(thrown);
+    this.#notice(thrown);
     // The client gets the message; the stack is for whoever runs the server.
     const stack = thrown instanceof Error ? thrown.stack : undefined;
     this.#logger.error(`model '${this.#config.name}' failed: ${stack ?? error.message}`);
@@ -114,7 +129,10 @@ export class CallableHost {
   }
 
   #resolveOne(result: unknown, request: HostedRequest): ResolvedResult {
-    if (TritonError.is(result)) return { outcome: result, parameters: undefined };
+    if (TritonError.is(result)) {
+      this.#notice(result);
+      return { outcome: result, parameters: undefined };
+    }
     try {
       const parameters = InferenceResponse.is(result)
         ? checkParameters(result.parameters, this.#config.name)

@@ -30,6 +30,11 @@ export class InlineInstance implements ModelInstance {
     this.#host = new CallableHost(config, callable, logger);
   }
 
+  /** Told, after the answers, that no further inference is possible. */
+  set onUnrecoverable(listener: (error: TritonError) => void) {
+    this.#host.onUnrecoverable = listener;
+  }
+
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution {
     const startedAt = performance.now();
     const { buffers, extras } = encodeBatch(batch, this.#config);

@@ -53,6 +53,11 @@ export class PortHost {
     port.on('close', () => this.#cancelAll());
   }
 
+  /** Told, after the answers, that no further inference is possible. */
+  set onUnrecoverable(listener: (error: TritonError) => void) {
+    this.#host.onUnrecoverable = listener;
+  }
+
   close(): void {
     this.#port.close();
   }

@@ -4,6 +4,7 @@
 import type { MessagePort } from 'node:worker_threads';
 
 import type { ErrorCode } from '../errors.js';
+import type { LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ServerPorts } from './server.js';
 
@@ -21,7 +22,17 @@ export interface ControlRequest {
 
 /** Its answer: `start` answers the ports. */
 export interface ControlReply {
+  readonly kind: 'reply';
   readonly id: number;
   readonly ports?: ServerPorts | undefined;
   readonly error?: { readonly code: ErrorCode; readonly message: string } | undefined;
 }
+
+/** A client changed what is logged. */
+export interface LogSettingsNotice {
+  readonly kind: 'log settings';
+  readonly settings: LogSettings;
+}
+
+/** What the server's thread says. */
+export type ControlMessage = ControlReply | LogSettingsNotice;

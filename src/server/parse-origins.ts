@@ -3,8 +3,8 @@
 import { TritonError } from '../errors.js';
 
 /** Origins as browsers spell them, or `*` alone. Throws INVALID_ARG for what no browser would ever send. */
-export function parseOrigins(given: string | readonly string[], option: string): readonly string[] {
-  const origins = (typeof given === 'string' ? [given] : given).map((origin) => parseOrigin(origin, option));
+export function parseOrigins(given: readonly string[], option: string): readonly string[] {
+  const origins = given.map((origin) => parseOrigin(origin, option));
   return origins.includes('*') ? ['*'] : [...new Set(origins)];
 }
 

@@ -31,13 +31,11 @@ export class LocalServer implements ServerHandle {
 
   load(config: CompleteModelConfig, callables: readonly Callable[]): Promise<void> {
     const instances = callables.map((callable) => new InlineInstance(config, callable, this.#server.logger));
-    this.#server.load(config, instances);
-    return Promise.resolve();
+    return this.#server.load(config, instances);
   }
 
-  started(): Promise<void> {
+  async started(): Promise<void> {
     this.#server.started();
-    return Promise.resolve();
   }
 
   stop(): Promise<void> {

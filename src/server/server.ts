@@ -2,11 +2,17 @@
 
 import { InferenceServer } from '../core/inference-server.js';
 import type { ModelInstance } from '../core/instance/model-instance.js';
+import { LogSettingsStore } from '../core/log-settings.js';
+import type { ModelControlMode } from '../core/model-control.js';
+import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
+import { SharedMemoryRegistry } from '../core/shared-memory/shared-memory-registry.js';
+import { TritonError } from '../errors.js';
 import type { Frontend } from '../frontend/frontend.js';
 import { GrpcFrontend } from '../frontend/grpc/grpc-frontend.js';
 import { HttpFrontend } from '../frontend/http/http-frontend.js';
 import { MetricsFrontend } from '../frontend/metrics/metrics-frontend.js';
-import { ServerLogger } from '../logger.js';
+import type { Restriction } from '../frontend/restricted-features.js';
+import { ServerLogger, type LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
 import { VERSION } from './version.js';
@@ -14,11 +20,32 @@ import { VERSION } from './version.js';
 /** What a server is started with: plain data that crosses threads. */
 export interface ServerOptions {
   readonly id: string;
-  readonly http: { readonly address: string; readonly port: number; readonly maxInputSize: number } | undefined;
-  readonly grpc: { readonly address: string; readonly port: number; readonly maxMessageSize: number } | undefined;
+  readonly http:
+    | {
+        readonly address: string;
+        readonly port: number;
+        readonly maxInputSize: number;
+        readonly headerForwardPattern: string | undefined;
+        readonly corsAllowOrigin: readonly string[];
+        readonly restrictions: readonly Restriction[];
+      }
+    | undefined;
+  readonly grpc:
+    | {
+        readonly address: string;
+        readonly port: number;
+        readonly maxMessageSize: number;
+        readonly restrictions: readonly Restriction[];
+      }
+    | undefined;
   readonly metrics: { readonly address: string; readonly port: number } | undefined;
+  readonly strictReadiness: boolean;
+  readonly modelControlMode: ModelControlMode;
+  /** In explicit mode, the models that are loaded when they are bound; `*` stands for all. */
+  readonly loadModel: readonly string[];
+  readonly allowClientShm: boolean;
   readonly logFile: string | undefined;
-  readonly logVerbose: number;
+  readonly logSettings: LogSettings;
   readonly exitTimeoutSecs: number;
 }
 
@@ -35,12 +62,21 @@ export class Server {
   readonly #engine: InferenceServer;
   #frontends: Frontend[] = [];
 
-  /** Throws INVALID_ARG when the log file cannot be opened. */
-  constructor(options: ServerOptions) {
+  /** Throws INVALID_ARG when the log file cannot be opened. `onLogSettings` is told when clients change the log. */
+  constructor(options: ServerOptions, onLogSettings: (settings: LogSettings) => void = () => undefined) {
     this.#options = options;
     this.#sink = openLogSink(options.logFile);
-    const logger = new ServerLogger(this.#sink, { verboseLevel: options.logVerbose });
-    this.#engine = new InferenceServer({ name: options.id, version: VERSION, logger });
+    const { id, strictReadiness, modelControlMode, allowClientShm } = options;
+    const logger = new ServerLogger(this.#sink, options.logSettings);
+    this.#engine = new InferenceServer({
+      name: id,
+      version: VERSION,
+      logger,
+      strictReadiness,
+      modelControlMode,
+      logSettings: new LogSettingsStore(logger, options.logFile ?? '', onLogSettings),
+      sharedMemory: new SharedMemoryRegistry({ allowed: allowClientShm }),
+    });
   }
 
   /** Opens all ports. Rejects with UNAVAILABLE naming a port that is taken; then none is open. */
@@ -48,6 +84,7 @@ export class Server {
     const { http, grpc, metrics } = this.#options;
     const server = this.#engine;
     const { logger } = server;
+    if (this.#options.allowClientShm) server.sharedMemory.mapWith(await loadMapRegion());
     const frontends = {
       http: http && new HttpFrontend({ server, logger, ...http }),
       grpc: grpc && new GrpcFrontend({ server, logger, ...grpc }),
@@ -72,17 +109,22 @@ export class Server {
     return ports;
   }
 
-  /** Every model that was bound before serving is loaded: the server may be ready. */
+  /** Everything that was bound before serving is known: the server may be ready. Throws INTERNAL when `loadModel` names a model that is not bound. */
   started(): void {
+    const missing = this.#options.loadModel.find((name) => name !== '*' && !this.#engine.models.has(name));
+    if (missing !== undefined) {
+      throw new TritonError('INTERNAL', `failed to load '${missing}', failed to poll from model repository`);
+    }
     this.#engine.started();
   }
 
-  /** Serves a model with these instances. */
-  load(config: CompleteModelConfig, instances: readonly ModelInstance[]): void {
-    const entry = this.#engine.repository.add(config);
-    for (const instance of instances) entry.model.addInstance(instance);
-    entry.state = 'READY';
-    this.#engine.logger.info(`successfully loaded '${config.name}' version ${config.version}`);
+  /** Serves a model with these instances; in explicit mode only when it is to be loaded from the start. */
+  async load(config: CompleteModelConfig, instances: readonly ModelInstance[]): Promise<void> {
+    const { models } = this.#engine;
+    models.bind({ config, open: () => instances });
+    const { modelControlMode, loadModel } = this.#options;
+    if (modelControlMode === 'none' || loadModel.includes('*') || loadModel.includes(config.name))
+      await models.loadVersion(config.name, config.version);
   }
 
   /** The log that callables in this thread write to. */
@@ -99,6 +141,7 @@ export class Server {
     clearTimeout(timer);
     this.#engine.stop();
     await Promise.all(this.#frontends.map((frontend) => frontend.close()));
+    this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');
     this.#sink.close();
   }

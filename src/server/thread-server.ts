@@ -9,7 +9,7 @@ import { PortHost } from '../link/port-host.js';
 import { ServerLogger } from '../logger.js';
 import type { Callable } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type { ControlCall, ControlReply, ControlRequest } from './control-messages.js';
+import type { ControlCall, ControlMessage, ControlReply, ControlRequest } from './control-messages.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
 import type { ServerHandle } from './server-handle.js';
 import type { ServerOptions, ServerPorts } from './server.js';
@@ -42,10 +42,14 @@ export class ThreadServer implements ServerHandle {
       );
     }
     this.#sink = openLogSink(options.logFile);
-    this.#logger = new ServerLogger(this.#sink, { verboseLevel: options.logVerbose });
+    this.#logger = new ServerLogger(this.#sink, options.logSettings);
     // Flags of this process such as --import or --inspect are not meant for the thread.
     this.#worker = new Worker(entry, { workerData: options, execArgv: [], name: 'tstriton-server' });
-    this.#worker.on('message', (reply: ControlReply) => this.#answered(reply));
+    this.#worker.on('message', (message: ControlMessage) => {
+      if (message.kind === 'reply') this.#answered(message);
+      // The callables of this thread log too.
+      else this.#logger.configure(message.settings);
+    });
     this.#worker.on('error', (error) => this.#died(error));
     this.#exited = new Promise((resolve) =>
       this.#worker.once('exit', (code) => {

@@ -220,12 +220,12 @@ describe('BatchScheduler and instances that misbehave', () => {
   it('does not care for the last answer to a reader who went away', async () => {
     const instance = new ManualInstance();
     const harness = start({}, [instance]);
-    const gone = Promise.reject(new Error('socket closed'));
-    harness.send('a', { sink: { respond: () => gone, complete: () => undefined, fail: () => undefined } });
+    const respond = () => Promise.reject(new Error('socket closed'));
+    harness.send('a', { sink: { respond, complete: () => undefined, fail: () => undefined } });
     pass();
     instance.last.finish();
-    // A rejection that nobody handles would fail this file.
-    await expect(gone).rejects.toThrow('socket closed');
+    // A rejection that nobody handles fails the run.
+    await Promise.resolve();
     expect(harness.ended).toEqual(['a']);
   });
 

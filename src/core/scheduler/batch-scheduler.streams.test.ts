@@ -12,7 +12,9 @@ function startStreams(sink?: ResponseSink) {
   const a = harness.send('a', sink === undefined ? {} : { sink });
   harness.send('b');
   pass();
-  return { instance, harness, a, stream: instance.last.stream!, execution: instance.last };
+  const stream = instance.last.stream!;
+  const answer = (index: number) => void stream.respond(index, [], undefined);
+  return { harness, a, stream, answer, execution: instance.last };
 }
 
 function sinkThat(respond: ResponseSink['respond'], log: string[] = []): ResponseSink {
@@ -33,13 +35,13 @@ afterEach(() => {
 
 describe('BatchScheduler of a decoupled model', () => {
   it('hands answers on as they come, whatever the order of the requests, and ends each request once', () => {
-    const { harness, stream, execution } = startStreams();
-    stream.respond(1, [], undefined);
-    stream.respond(0, [], undefined);
-    stream.respond(1, [], undefined);
+    const { harness, stream, answer, execution } = startStreams();
+    answer(1);
+    answer(0);
+    answer(1);
     stream.end(1);
     stream.end(1);
-    stream.respond(1, [], undefined);
+    answer(1);
     expect(harness.answers).toEqual(['b answer', 'a answer', 'b answer', 'b complete']);
     stream.end(0, new TritonError('INTERNAL', 'boom'));
     execution.done([], TIMES);
@@ -82,10 +84,10 @@ describe('BatchScheduler of a decoupled model', () => {
     const broken = sinkThat(() => {
       throw new Error('cannot encode');
     }, log);
-    const { harness, stream, execution } = startStreams(broken);
-    stream.respond(0, [], undefined);
-    stream.respond(0, [], undefined);
-    stream.respond(1, [], undefined);
+    const { harness, stream, answer, execution } = startStreams(broken);
+    answer(0);
+    answer(0);
+    answer(1);
     stream.end(0);
     expect(log).toEqual(['INTERNAL cannot encode']);
     expect(execution.cancelled).toEqual([0]);
@@ -94,19 +96,19 @@ describe('BatchScheduler of a decoupled model', () => {
   });
 
   it('tells the execution of a client that is gone, and drops what still comes for it', () => {
-    const { harness, a, stream, execution } = startStreams();
-    stream.respond(0, [], undefined);
+    const { harness, a, stream, answer, execution } = startStreams();
+    answer(0);
     a.cancel();
-    stream.respond(0, [], undefined);
+    answer(0);
     stream.end(0);
     expect(execution.cancelled).toEqual([0]);
     expect(harness.answers).toEqual(['a answer', 'a CANCELLED']);
   });
 
   it('drops what comes after it stopped', () => {
-    const { harness, stream, execution } = startStreams();
+    const { harness, stream, answer, execution } = startStreams();
     harness.scheduler.stop(new TritonError('UNAVAILABLE', 'gone'));
-    stream.respond(0, [], undefined);
+    answer(0);
     stream.end(1);
     execution.finish();
     expect(harness.answers).toEqual(['a UNAVAILABLE gone', 'b UNAVAILABLE gone']);

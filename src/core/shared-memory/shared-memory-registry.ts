@@ -14,7 +14,7 @@ import { SharedMemoryRange } from './shared-memory-range.js';
 export interface SharedMemoryRegistryOptions {
   /** Whether clients may register regions (`allowClientShm`). */
   readonly allowed: boolean;
-  /** How regions become memory; without it they are read and written as files. */
+  /** How regions become memory, see {@link SharedMemoryRegistry.mapWith}; without it they are read and written as files. */
   readonly mapRegion?: MapRegion | undefined;
 }
 
@@ -32,11 +32,16 @@ interface Region extends SystemSharedMemoryRegion {
 export class SharedMemoryRegistry {
   /** Whether clients may register regions. */
   readonly allowed: boolean;
-  readonly #mapRegion: MapRegion | undefined;
+  #mapRegion: MapRegion | undefined;
   readonly #regions = new Map<string, Region>();
 
   constructor({ allowed, mapRegion }: SharedMemoryRegistryOptions) {
     this.allowed = allowed;
+    this.#mapRegion = mapRegion;
+  }
+
+  /** How regions become memory from now on. */
+  mapWith(mapRegion: MapRegion | undefined): void {
     this.#mapRegion = mapRegion;
   }
 

@@ -4,17 +4,37 @@
 
 import type { GrpcStatus } from '../../protocol/grpc/grpc-status.js';
 
-/** A call that arrived. It ends once, by `respond` or `fail`; ending it again, or after the client is gone, does nothing. */
+/**
+ * A call that arrived. It ends once, by `respond`, `end`, `fail` or `reset`; ending it again, or after the client is
+ * gone, does nothing.
+ */
 export interface GrpcCall {
   /** The method, as `/package.Service/Method`. */
   readonly path: string;
-  /** A request header by its lower-case name. */
+  /** A request header by its lower-case name. Of several lines one, joined by commas. */
   header(name: string): string | undefined;
+  /** The request headers as they came: names and values in turn. */
+  readonly rawHeaders: readonly string[];
   /** Ends the call with status OK and these bytes, one whole frame. Takes ownership of them. */
-  respond(frame: readonly Uint8Array[]): void;
-  /** Ends the call without a message. `headers` are sent beside the status. */
-  fail(status: GrpcStatus, message: string, headers?: Readonly<Record<string, string>>): void;
+  respond(frame: readonly Uint8Array[], headers?: ResponseHeaders): void;
+  /**
+   * Sends bytes of an answer of several messages, whole frames, and takes ownership of them. The first time
+   * `headers` are sent before. False: the reader is slow, and `onDrain` will follow.
+   */
+  write(frames: readonly Uint8Array[], headers?: ResponseHeaders): boolean;
+  /** Ends the call with status OK after what was written. */
+  end(): void;
+  /** Ends the call with this status after what was written. `headers` are sent beside the status. */
+  fail(status: GrpcStatus, message: string, headers?: ResponseHeaders): void;
+  /** Ends the call without a status, dropping what was written and not sent. */
+  reset(): void;
+  /** No `onData` and no `onHalfClose` until {@link resume}; the client has to wait. */
+  pause(): void;
+  resume(): void;
 }
+
+/** Further headers of an answer, by lower-case names. */
+export type ResponseHeaders = Readonly<Record<string, string>>;
 
 /** Gets the events of one call, until the call has ended. */
 export interface CallListener {
@@ -22,6 +42,8 @@ export interface CallListener {
   onData(chunk: Buffer): void;
   /** The client will send no more. */
   onHalfClose(): void;
+  /** What was written has been sent: the reader is no longer slow. */
+  onDrain?(): void;
   /** The client cancelled, or its connection is gone; the call has ended. */
   onCancel(): void;
 }

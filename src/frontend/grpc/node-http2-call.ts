@@ -4,9 +4,11 @@
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 
 import { encodeGrpcMessage, type GrpcStatus } from '../../protocol/grpc/grpc-status.js';
-import type { AcceptCall, CallListener, GrpcCall } from './grpc-transport.js';
+import { ACCEPTED_ENCODINGS } from '../../protocol/grpc/message-compression.js';
+import type { AcceptCall, CallListener, GrpcCall, ResponseHeaders } from './grpc-transport.js';
 
-const RESPONSE_HEADERS: OutgoingHttpHeaders = { ':status': 200, 'content-type': 'application/grpc' };
+const STATUS_HEADERS: OutgoingHttpHeaders = { ':status': 200, 'content-type': 'application/grpc' };
+const RESPONSE_HEADERS: OutgoingHttpHeaders = { ...STATUS_HEADERS, 'grpc-accept-encoding': ACCEPTED_ENCODINGS };
 const OK_TRAILERS: OutgoingHttpHeaders = { 'grpc-status': '0' };
 const WITH_TRAILERS = { waitForTrailers: true, sendDate: false };
 /** Options of an answer that is all headers. */
@@ -14,21 +16,35 @@ export const HEADERS_ONLY = { endStream: true, sendDate: false };
 
 const CALL = Symbol('call');
 
+/** The headers of a request, as node:http2 gives them. */
+export interface ReceivedHeaders {
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values in turn. */
+  readonly rawHeaders: readonly string[];
+}
+
 /** A stream that carries a call. */
 type CallStream = ServerHttp2Stream & { [CALL]?: NodeHttp2Call };
 
 export class NodeHttp2Call implements GrpcCall {
   readonly path: string;
+  readonly rawHeaders: readonly string[];
   readonly #stream: CallStream;
   readonly #headers: IncomingHttpHeaders;
+  readonly #onSent: () => void;
   #listener: CallListener | undefined;
   #ended = false;
   #halfClosed = false;
+  #writing = false;
+  #trailers = OK_TRAILERS;
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
-    this.path = headers[':path'] ?? '';
+  /** `onSent` is called whenever headers or data are sent. */
+  constructor(stream: ServerHttp2Stream, received: ReceivedHeaders, onSent: () => void) {
+    this.path = received.headers[':path'] ?? '';
+    this.rawHeaders = received.rawHeaders;
     this.#stream = stream;
-    this.#headers = headers;
+    this.#headers = received.headers;
+    this.#onSent = onSent;
   }
 
   /** Hands the call over; its events go to the listener that `accept` gives. */
@@ -47,11 +63,10 @@ export class NodeHttp2Call implements GrpcCall {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  respond(frame: readonly Uint8Array[]): void {
+  respond(frame: readonly Uint8Array[], headers?: ResponseHeaders): void {
     const stream = this.#stream;
     if (!this.#end()) return;
-    stream.on('wantTrailers', onWantTrailers);
-    stream.respond(RESPONSE_HEADERS, WITH_TRAILERS);
+    this.#begin(headers);
     if (frame.length === 1) {
       stream.end(frame[0]);
       return;
@@ -61,12 +76,61 @@ export class NodeHttp2Call implements GrpcCall {
     stream.end();
   }
 
-  fail(status: GrpcStatus, message: string, headers?: Readonly<Record<string, string>>): void {
+  write(frames: readonly Uint8Array[], headers?: ResponseHeaders): boolean {
     const stream = this.#stream;
+    if (this.#ended || stream.destroyed || stream.closed) return true;
+    if (!this.#writing) {
+      this.#begin(headers);
+      stream.on('drain', onDrain);
+    }
+    this.#onSent();
+    if (frames.length === 1) return stream.write(frames[0]);
+    stream.cork();
+    let ready = true;
+    for (const chunk of frames) ready = stream.write(chunk);
+    stream.uncork();
+    return ready;
+  }
+
+  end(): void {
     if (!this.#end()) return;
-    const answer: OutgoingHttpHeaders = { ...RESPONSE_HEADERS, 'grpc-status': String(status), ...headers };
+    if (this.#writing) this.#stream.end();
+    else this.#answer({ ...STATUS_HEADERS, ...OK_TRAILERS });
+  }
+
+  fail(status: GrpcStatus, message: string, headers?: ResponseHeaders): void {
+    if (!this.#end()) return;
+    const answer: OutgoingHttpHeaders = { 'grpc-status': String(status), ...headers };
     if (message !== '') answer['grpc-message'] = encodeGrpcMessage(message);
-    stream.respond(answer, HEADERS_ONLY);
+    if (this.#writing) {
+      this.#trailers = answer;
+      this.#stream.end();
+    } else this.#answer({ ...STATUS_HEADERS, ...answer });
+  }
+
+  reset(): void {
+    if (this.#end()) this.#stream.close(constants.NGHTTP2_CANCEL);
+  }
+
+  pause(): void {
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#stream.resume();
+  }
+
+  #begin(headers: ResponseHeaders | undefined): void {
+    this.#writing = true;
+    this.#onSent();
+    this.#stream.on('wantTrailers', onWantTrailers);
+    this.#stream.respond(headers === undefined ? RESPONSE_HEADERS : { ...RESPONSE_HEADERS, ...headers }, WITH_TRAILERS);
+  }
+
+  /** Answers with headers only. */
+  #answer(headers: OutgoingHttpHeaders): void {
+    this.#onSent();
+    this.#stream.respond(headers, HEADERS_ONLY);
     this.closeWhenSent();
   }
 
@@ -75,7 +139,19 @@ export class NodeHttp2Call implements GrpcCall {
     if (this.#ended) return false;
     this.#ended = true;
     this.#listener = undefined;
-    return !this.#stream.destroyed && !this.#stream.closed;
+    const stream = this.#stream;
+    // Whatever the client still sends is read and dropped.
+    if (stream.isPaused()) stream.resume();
+    return !stream.destroyed && !stream.closed;
+  }
+
+  sendTrailers(): void {
+    this.#stream.sendTrailers(this.#trailers);
+    this.closeWhenSent();
+  }
+
+  drained(): void {
+    this.#listener?.onDrain?.();
   }
 
   received(chunk: Buffer): void {
@@ -117,9 +193,12 @@ function onEnd(this: CallStream): void {
   this[CALL]!.halfClosed();
 }
 
+function onDrain(this: CallStream): void {
+  this[CALL]!.drained();
+}
+
 function onWantTrailers(this: CallStream): void {
-  this.sendTrailers(OK_TRAILERS);
-  this[CALL]!.closeWhenSent();
+  this[CALL]!.sendTrailers();
 }
 
 function onClose(this: CallStream): void {

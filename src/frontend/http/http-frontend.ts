@@ -7,6 +7,7 @@ import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import { modelConfigJson } from '../../protocol/model-config-json.js';
 import { modelMetadata } from '../../protocol/model-metadata.js';
 import type { Frontend } from '../frontend.js';
+import { RestrictedFeatures, type Restriction } from '../restricted-features.js';
 import { CorsPolicy, isPreflight } from './cors.js';
 import { handleGenerate } from './generate-handler.js';
 import type { HttpExchange } from './http-exchange.js';
@@ -25,6 +26,8 @@ export interface HttpFrontendOptions {
   readonly maxInputSize?: number;
   /** Headers whose name matches become parameters of inference requests. Default: none. */
   readonly headerForwardPattern?: string | undefined;
+  /** The endpoints that want a header. Default: none. */
+  readonly restrictions?: readonly Restriction[];
   /** Origins whose pages may read answers; `*` stands for all. Default: none. */
   readonly corsAllowOrigin?: readonly string[];
 }
@@ -35,6 +38,7 @@ export class HttpFrontend implements Frontend {
   readonly #server: InferenceServer;
   readonly #listener: HttpListener;
   readonly #maxInputSize: number;
+  readonly #restricted: RestrictedFeatures;
   readonly #forwarding: HeaderForwarding | undefined;
   readonly #cors: CorsPolicy | undefined;
   readonly #pending = new PendingWork();
@@ -43,6 +47,7 @@ export class HttpFrontend implements Frontend {
   constructor(options: HttpFrontendOptions) {
     const { server, address, port, logger, headerForwardPattern, corsAllowOrigin = [] } = options;
     this.#server = server;
+    this.#restricted = new RestrictedFeatures(options.restrictions ?? []);
     this.#maxInputSize = options.maxInputSize ?? DEFAULT_MAX_INPUT_SIZE;
     if (headerForwardPattern !== undefined)
       this.#forwarding = new HeaderForwarding(headerForwardPattern, 'httpHeaderForwardPattern');

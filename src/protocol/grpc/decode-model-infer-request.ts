@@ -4,26 +4,44 @@
 
 import { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
-import { isDatatype, type Datatype } from '../../tensor/dtype.js';
+import { DATATYPE_BYTE_SIZE, isDatatype, type Datatype } from '../../tensor/dtype.js';
 import { readParameter, type ParameterMap } from './infer-parameters.js';
 import {
   checkInputParameters,
-  checkOutputParameters,
+  readClassification,
   readRequestParameters,
   type RequestParameters,
 } from './request-parameters.js';
 import { TensorContents } from './tensor-contents.js';
 import { LENGTH_DELIMITED, VARINT, WireReader } from './wire-reader.js';
 
-/** Called with the model's name and version when the message is well-formed; throws when there is no such model. */
-export type AdmitModel = (modelName: string, modelVersion: string) => void;
+/**
+ * Called with the model's name and version and the request's id when the message is well-formed; throws when there is
+ * no such model.
+ */
+export type AdmitModel = (modelName: string, modelVersion: string, id: string) => void;
+
+export interface DecodedInferRequest {
+  readonly request: ModelInferRequest;
+  /** How many classes are wanted of an output; undefined when none is to be classified. */
+  readonly classes: ReadonlyMap<string, number | bigint> | undefined;
+  /** Whether the end of a stream of answers is wanted as a message when it comes after the last of them. */
+  readonly emptyFinalResponse: boolean;
+}
 
 // A byte or two of a message can ask for an object of a hundred. This many tensors, dimensions, parameters and raw
 // entries together are beyond any model and still cost little memory.
 const MAX_PARTS = 100_000;
 
 const NOTHING = Buffer.alloc(0);
-const NO_PARAMETERS: RequestParameters = { parameters: undefined, priority: 0, timeoutMicroseconds: 0 };
+const NO_PARAMETERS: RequestParameters = {
+  parameters: undefined,
+  priority: 0,
+  timeoutMicroseconds: 0,
+  emptyFinalResponse: false,
+};
+
+const MAX_INT64 = 9223372036854775807n;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -31,6 +49,14 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 interface InputExtras {
   contents: TensorContents | undefined;
   parameters: ParameterMap | undefined;
+  /** The shape when a dimension of it is beyond what a number can hold exactly. */
+  hugeShape: readonly (number | bigint)[] | undefined;
+}
+
+/** Parameters of a requested output, which few have. */
+interface OutputParameters {
+  readonly index: number;
+  readonly parameters: ParameterMap;
 }
 
 const reader = new WireReader('request');
@@ -39,7 +65,7 @@ const reader = new WireReader('request');
  * Decodes a request. Throws INTERNAL when the bytes are no such message, what `admit` throws, and INVALID_ARG or
  * UNSUPPORTED for what the message says. The tensors are views of `bytes`, which must not change any more.
  */
-export function decodeModelInferRequest(bytes: Uint8Array, admit?: AdmitModel): ModelInferRequest {
+export function decodeModelInferRequest(bytes: Uint8Array, admit?: AdmitModel): DecodedInferRequest {
   reader.start(bytes);
   try {
     return new RequestMessage().decode(admit);
@@ -57,29 +83,43 @@ class RequestMessage {
   /** By index of the input; undefined when no input has any. */
   #extras: (InputExtras | undefined)[] | undefined;
   readonly #outputs: string[] = [];
-  #outputParameters: { readonly name: string; readonly parameters: ParameterMap }[] | undefined;
+  #outputParameters: OutputParameters[] | undefined;
   /** Pairs of start and end. */
   readonly #raw: number[] = [];
   #parts = 0;
 
-  decode(admit: AdmitModel | undefined): ModelInferRequest {
+  decode(admit: AdmitModel | undefined): DecodedInferRequest {
     this.#read();
-    admit?.(this.#modelName, this.#modelVersion);
-    const { parameters, priority, timeoutMicroseconds } =
+    admit?.(this.#modelName, this.#modelVersion, this.#id);
+    const { parameters, priority, timeoutMicroseconds, emptyFinalResponse } =
       this.#parameters === undefined ? NO_PARAMETERS : readRequestParameters(this.#parameters);
     if (this.#extras === undefined && this.#raw.length >= 2 * this.#inputs.length) this.#takeRaw();
     else this.#takeData();
-    for (const { name, parameters: given } of this.#outputParameters ?? []) checkOutputParameters(given, name);
     return {
-      modelName: this.#modelName,
-      modelVersion: this.#modelVersion,
-      id: this.#id,
-      parameters,
-      inputs: this.#inputs,
-      outputs: this.#outputs,
-      priority,
-      timeoutMicroseconds,
+      request: {
+        modelName: this.#modelName,
+        modelVersion: this.#modelVersion,
+        id: this.#id,
+        parameters,
+        inputs: this.#inputs,
+        outputs: this.#outputs,
+        priority,
+        timeoutMicroseconds,
+      },
+      classes: this.#outputParameters === undefined ? undefined : this.#readClasses(this.#outputParameters),
+      emptyFinalResponse,
     };
+  }
+
+  #readClasses(outputs: readonly OutputParameters[]): ReadonlyMap<string, number | bigint> | undefined {
+    let classes: Map<string, number | bigint> | undefined;
+    for (const { index, parameters } of outputs) {
+      const name = this.#outputs[index]!;
+      const count = readClassification(parameters, name);
+      // The first listing of an output counts.
+      if (count !== undefined && this.#outputs.indexOf(name) === index) (classes ??= new Map()).set(name, count);
+    }
+    return classes;
   }
 
   #read(): void {
@@ -136,6 +176,7 @@ class RequestMessage {
     let name = '';
     let datatype = '';
     const shape: number[] = [];
+    let hugeShape: (number | bigint)[] | undefined;
     let extras: InputExtras | undefined;
     while (reader.position < reader.limit) {
       const tag = reader.tag();
@@ -149,21 +190,21 @@ class RequestMessage {
         case (3 << 3) | LENGTH_DELIMITED: {
           const packed = reader.enter();
           this.#countParts(reader.limit - reader.position);
-          while (reader.position < reader.limit) shape.push(reader.int64AsNumber());
+          while (reader.position < reader.limit) hugeShape = this.#readDim(shape, hugeShape);
           reader.leave(packed);
           break;
         }
         case (3 << 3) | VARINT:
           this.#countParts(1);
-          shape.push(reader.int64AsNumber());
+          hugeShape = this.#readDim(shape, hugeShape);
           break;
         case (4 << 3) | LENGTH_DELIMITED:
           this.#countParts(1);
-          extras ??= { contents: undefined, parameters: undefined };
+          extras ??= noExtras();
           readParameter(reader, (extras.parameters ??= new Map()));
           break;
         case (5 << 3) | LENGTH_DELIMITED: {
-          extras ??= { contents: undefined, parameters: undefined };
+          extras ??= noExtras();
           const inner = reader.enter();
           (extras.contents ??= new TensorContents()).read(reader);
           reader.leave(inner);
@@ -174,8 +215,23 @@ class RequestMessage {
       }
     }
     reader.leave(outer);
+    if (hugeShape !== undefined) (extras ??= noExtras()).hugeShape = hugeShape;
     if (extras !== undefined) (this.#extras ??= [])[this.#inputs.length] = extras;
     this.#inputs.push({ name, datatype: knownDatatype(datatype), shape, bytes: NOTHING });
+  }
+
+  // Beyond 2^53 dimensions are kept exactly as well, for the texts that refuse them.
+  #readDim(shape: number[], exact: (number | bigint)[] | undefined): (number | bigint)[] | undefined {
+    const dim = reader.int64AsNumber();
+    shape.push(dim);
+    if (Number.isSafeInteger(dim)) {
+      exact?.push(dim);
+      return exact;
+    }
+    const huge = reader.lastInt64();
+    if (exact === undefined) return [...shape.slice(0, -1), huge];
+    exact.push(huge);
+    return exact;
   }
 
   #readOutput(): void {
@@ -192,7 +248,9 @@ class RequestMessage {
     }
     reader.leave(outer);
     this.#outputs.push(name);
-    if (parameters !== undefined) (this.#outputParameters ??= []).push({ name, parameters });
+    if (parameters !== undefined) {
+      (this.#outputParameters ??= []).push({ index: this.#outputs.length - 1, parameters });
+    }
   }
 
   // As nearly always: a raw entry for each input. Further entries are passed over, as Triton does.
@@ -206,7 +264,8 @@ class RequestMessage {
     const raw = this.#raw;
     let nextRaw = 0;
     for (const [index, input] of this.#inputs.entries()) {
-      const { contents, parameters } = this.#extras?.[index] ?? { contents: undefined, parameters: undefined };
+      const { contents, parameters, hugeShape } = this.#extras?.[index] ?? NO_EXTRAS;
+      if (hugeShape !== undefined) checkHugeShape(input, hugeShape);
       const describe = () => `input tensor '${input.name}' for model '${this.#modelName}'`;
       if (parameters !== undefined) checkInputParameters(parameters, input.name);
       if (contents !== undefined) {
@@ -224,6 +283,31 @@ class RequestMessage {
         throw new TritonError('INVALID_ARG', `unable to find data for ${describe()} in request.`);
       }
     }
+  }
+}
+
+function noExtras(): InputExtras {
+  return { contents: undefined, parameters: undefined, hugeShape: undefined };
+}
+
+const NO_EXTRAS: Readonly<InputExtras> = noExtras();
+
+/** Throws INVALID_ARG when the number of elements or the size does not fit int64; what else is wrong the core says. */
+function checkHugeShape({ name, datatype }: InferTensor, shape: readonly (number | bigint)[]): void {
+  if (shape.some((dim) => dim < 0)) return;
+  const count = shape.reduce<bigint>((product, dim) => product * BigInt(dim), 1n);
+  if (count > MAX_INT64) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `invalid shape for input '${name}': shape [${shape.join(',')}] causes total element count to exceed maximum size of ${MAX_INT64}`,
+    );
+  }
+  const size = isDatatype(datatype) ? DATATYPE_BYTE_SIZE[datatype] : 0;
+  if (count * BigInt(size) > MAX_INT64) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `byte size overflow for input '${name}': element count (${count}) * data type size (${size}) exceeds maximum allowed size (${MAX_INT64})`,
+    );
   }
 }
 

@@ -10,6 +10,7 @@ export interface RequestParameters {
   readonly parameters: Parameters | undefined;
   readonly priority: number;
   readonly timeoutMicroseconds: number;
+  readonly emptyFinalResponse: boolean;
 }
 
 const EMPTY_FINAL_RESPONSE = 'triton_enable_empty_final_response';
@@ -28,6 +29,7 @@ export function readRequestParameters(entries: ParameterMap): RequestParameters 
   let parameters: Record<string, Parameters[string]> | undefined;
   let priority = 0;
   let timeoutMicroseconds = 0;
+  let emptyFinalResponse = false;
   for (const [name, entry] of entries) {
     switch (name) {
       case 'sequence_id':
@@ -35,8 +37,11 @@ export function readRequestParameters(entries: ParameterMap): RequestParameters 
         break;
       case 'sequence_start':
       case 'sequence_end':
+        if (entry.kind !== 'bool') refuseKind(name, 'bool_param');
+        break;
       case EMPTY_FINAL_RESPONSE:
         if (entry.kind !== 'bool') refuseKind(name, 'bool_param');
+        emptyFinalResponse = entry.value;
         break;
       case 'priority':
         priority = readPriority(entry);
@@ -51,7 +56,7 @@ export function readRequestParameters(entries: ParameterMap): RequestParameters 
         setParameter(parameters, name, readCustom(name, entry));
     }
   }
-  return { parameters, priority, timeoutMicroseconds };
+  return { parameters, priority, timeoutMicroseconds, emptyFinalResponse };
 }
 
 // Models without a sequence batcher, all that there are here, take the id and do nothing with it.
@@ -92,8 +97,8 @@ export function checkInputParameters(entries: ParameterMap, tensor: string): voi
   }
 }
 
-/** Checks the parameters of a requested output. */
-export function checkOutputParameters(entries: ParameterMap, tensor: string): void {
+/** How many classes are wanted of a requested output; undefined when it is not to be classified. */
+export function readClassification(entries: ParameterMap, tensor: string): number | bigint | undefined {
   const sharedMemory = namesSharedMemory(entries, tensor);
   const classification = entries.get('classification');
   if (classification !== undefined) {
@@ -102,10 +107,7 @@ export function checkOutputParameters(entries: ParameterMap, tensor: string): vo
     }
     if (classification.value <= 0) refuse(`invalid value for 'classification' parameter, expected >= 0`);
     if (sharedMemory) refuse(`output can't set both 'shared_memory_region' and 'classification'`);
-    throw new TritonError(
-      'UNSUPPORTED',
-      `classification is not supported by this version of TSTriton, requested for output '${tensor}'`,
-    );
+    return classification.value;
   }
   if (sharedMemory) {
     throw new TritonError(
@@ -113,6 +115,7 @@ export function checkOutputParameters(entries: ParameterMap, tensor: string): vo
       `shared memory is not supported by this version of TSTriton, expected output '${tensor}' to be requested in the response`,
     );
   }
+  return undefined;
 }
 
 function namesSharedMemory(entries: ParameterMap, tensor: string): boolean {

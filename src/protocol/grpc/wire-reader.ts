@@ -117,6 +117,11 @@ export class WireReader {
     return this.high * TWO_32 + (this.low >>> 0);
   }
 
+  /** Exactly what {@link int64AsNumber} read, where that is beyond 2^53. */
+  lastInt64(): bigint {
+    return (BigInt(this.high) << 32n) | BigInt(this.low >>> 0);
+  }
+
   /** A varint as int64; a bigint only where a number would not be exact. */
   int64(): number | bigint {
     this.varint();

@@ -52,13 +52,13 @@ def fp16_outputs_as_json_are_refused():
         client.infer("IdentityFP16", [tensor], outputs=[http.InferRequestedOutput("y", binary_data=False)])
 
 
-def numpy_byte_and_unicode_arrays_are_sent_as_bytes():
+def fixed_width_byte_strings_are_sent_as_bytes():
     with http_client() as client:
-        for array in (np.array([[b"ab", b"c"]]), np.array([["ab", "c"]])):
-            tensor = http.InferInput("x", [1, 2], "BYTES")
-            tensor.set_data_from_numpy(array)
-            result = client.infer("IdentityBYTES", [tensor]).as_numpy("y")
-            expect_same(result, np.array([[b"ab", b"c"]], dtype=np.object_))
+        array = np.array([[b"ab", b"c"]])
+        tensor = http.InferInput("x", [1, 2], "BYTES")
+        tensor.set_data_from_numpy(array)
+        result = client.infer("IdentityBYTES", [tensor]).as_numpy("y")
+        expect_same(result, np.array([[b"ab", b"c"]], dtype=np.object_))
 
 
 def an_empty_tensor_survives():

@@ -1,0 +1,158 @@
+// Keeps one instance's thread alive: starts it, hands its port to the server, and starts it again when it ends
+// without having been asked to: at once the first time, then after a growing pause.
+
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
+
+import { TritonError } from '../errors.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { InstanceGroup } from '../model/instance-group.js';
+import type { ServerLogger } from '../logger.js';
+import type { ThreadData, ThreadReport, ThreadStop } from './thread-messages.js';
+
+export interface SupervisorOptions {
+  readonly group: InstanceGroup;
+  /** Number of the instance within its group, which chooses its entry of `args`. */
+  readonly member: number;
+  /** Number of the instance within the model. */
+  readonly instance: number;
+  readonly config: CompleteModelConfig;
+  readonly logger: Pick<ServerLogger, 'error' | 'warn' | 'info' | 'verbose' | 'verboseLevel'>;
+  /** A thread is ready; batches for it go into the port. Told again after every restart. */
+  readonly onPort: (port: MessagePort) => void;
+  readonly onUnrecoverable: (error: TritonError) => void;
+}
+
+/** Pauses before restarts in milliseconds: the first is immediate. */
+const FIRST_PAUSE = 100;
+const LONGEST_PAUSE = 10_000;
+/** A thread that lived this long starts with a clean record. */
+const SOUND_LIFE = 10_000;
+/** How long `teardown` may take. */
+const TEARDOWN_MILLISECONDS = 5_000;
+
+export class InstanceSupervisor {
+  readonly #options: SupervisorOptions;
+  #worker: Worker | undefined;
+  #exited: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #stopping: Promise<void> | undefined;
+  #failures = 0;
+  #restarts = 0;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+  }
+
+  /** How often the thread was started again. */
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  /** Starts the thread; rejects, for good, with the reason when the module cannot be loaded or its `setup` fails. */
+  async start(): Promise<void> {
+    const port = await this.#launch();
+    this.#options.onPort(port);
+  }
+
+  /** Runs the module's `teardown` and ends the thread. Idempotent. */
+  stop(): Promise<void> {
+    return (this.#stopping ??= this.#stop());
+  }
+
+  async #stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    worker.postMessage({ kind: 'stop' } satisfies ThreadStop);
+    const timer = setTimeout(() => void worker.terminate(), TEARDOWN_MILLISECONDS);
+    await this.#exited;
+    clearTimeout(timer);
+  }
+
+  /** Resolves with the server's end of the thread's port when it is ready. */
+  #launch(): Promise<MessagePort> {
+    const { group, member, instance, config, logger } = this.#options;
+    const { port1, port2 } = new MessageChannel();
+    const data: ThreadData = {
+      url: group.url,
+      instance,
+      args: group.args[member],
+      config,
+      verboseLevel: logger.verboseLevel,
+      port: port2,
+    };
+    return new Promise((resolve, reject) => {
+      const worker = new Worker(threadEntry(), {
+        workerData: data,
+        transferList: [port2],
+        env: { ...process.env, ...group.env },
+        execArgv: [...group.execArgv],
+        resourceLimits: group.resourceLimits,
+        name: `${config.name}-${instance}`,
+      });
+      this.#worker = worker;
+      const startedAt = performance.now();
+      let ready = false;
+      let cause: TritonError | undefined;
+      worker.on('message', (report: ThreadReport) => {
+        switch (report.kind) {
+          case 'ready':
+            ready = true;
+            return resolve(port1);
+          case 'failed':
+            cause = new TritonError(...report.error);
+            return;
+          case 'unrecoverable':
+            return this.#options.onUnrecoverable(new TritonError(...report.error));
+          case 'log':
+            return typeof report.level === 'number'
+              ? logger.verbose(report.level, report.message)
+              : logger[report.level](report.message);
+        }
+      });
+      worker.on('error', (error) => (cause ??= TritonError.from(error)));
+      this.#exited = new Promise((exited) =>
+        worker.once('exit', (code) => {
+          this.#worker = undefined;
+          exited();
+          const error = cause ?? new TritonError('UNAVAILABLE', `its thread ended with code ${code}`);
+          if (ready) this.#died(error, performance.now() - startedAt);
+          else {
+            port1.close();
+            reject(error);
+          }
+        }),
+      );
+    });
+  }
+
+  #died(error: TritonError, lived: number): void {
+    if (this.#stopping !== undefined) return;
+    const { config, instance, logger } = this.#options;
+    logger.error(`instance ${instance} of model '${config.name}' ended: ${error.message}; starting it again`);
+    if (lived > SOUND_LIFE) this.#failures = 0;
+    this.#restart();
+  }
+
+  #restart(): void {
+    const pause = this.#failures === 0 ? 0 : Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (this.#failures - 1));
+    this.#failures++;
+    this.#timer = setTimeout(() => {
+      this.#restarts++;
+      this.#launch().then(this.#options.onPort, (error: unknown) => {
+        if (this.#stopping !== undefined) return;
+        const { config, instance, logger } = this.#options;
+        logger.error(`instance ${instance} of model '${config.name}' did not start again: ${TritonError.from(error).message}`);
+        this.#restart();
+      });
+    }, pause);
+  }
+}
+
+function threadEntry(): URL {
+  const entry = new URL('./instance-thread.js', import.meta.url);
+  if (entry.protocol === 'file:' && existsSync(fileURLToPath(entry))) return entry;
+  throw new TritonError('UNSUPPORTED', `the entry of instance threads was not found at ${entry.href}, as happens in a bundle`);
+}

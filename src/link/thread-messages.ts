@@ -1,0 +1,31 @@
+// What an instance's thread and its supervisor say to each other. Batches do not pass here: the thread has a port
+// to the server of its own.
+
+import type { MessagePort } from 'node:worker_threads';
+
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { SentError } from './messages.js';
+
+/** What the thread starts with. */
+export interface ThreadData {
+  readonly url: string;
+  readonly instance: number;
+  readonly args: unknown;
+  readonly config: CompleteModelConfig;
+  readonly verboseLevel: number;
+  /** Batches come in here, from the server. */
+  readonly port: MessagePort;
+}
+
+/** From the thread. */
+export type ThreadReport =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly error: SentError }
+  | { readonly kind: 'unrecoverable'; readonly error: SentError }
+  | { readonly kind: 'log'; readonly level: 'error' | 'warn' | 'info'; readonly message: string }
+  | { readonly kind: 'log'; readonly level: number; readonly message: string };
+
+/** To the thread: tear down and end. */
+export interface ThreadStop {
+  readonly kind: 'stop';
+}
