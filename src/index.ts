@@ -13,7 +13,6 @@ export {
   type InferenceContext,
   type InferenceRequest,
   type InferFunc,
-  type Logger,
   type ModelObject,
   type ModelSpec,
   type OutputsLike,
@@ -22,6 +21,7 @@ export {
 } from './model/callable.js';
 export { stream } from './callables/stream.js';
 export { InferenceResponse, type InferenceResponseOptions } from './model/inference-response.js';
+export type { Logger } from './model/logger.js';
 export type { Parameters } from './model/parameters.js';
 export type { CompleteModelConfig, CompleteTensorSpec } from './model/complete-model-config.js';
 export {

@@ -6,6 +6,7 @@ import { LOG_FORMATS, type LogFormat } from './logger.js';
 import { nearest } from './model/nearest.js';
 import { checkHeaderPattern } from './server/check-header-pattern.js';
 import { checkOption, parseOption, type OptionKind } from './server/option-value.js';
+import { parseCacheConfig } from './server/parse-cache-config.js';
 import { parseOrigins } from './server/parse-origins.js';
 import { parseRestrictions, type Restrictions } from './server/parse-restrictions.js';
 
@@ -69,6 +70,13 @@ export interface TritonConfig {
   readonly modelControlMode?: 'none' | 'explicit';
   /** Names of the models that are loaded at first, `*` for all. Default none. */
   readonly loadModel?: string | readonly string[];
+  /**
+   * The cache for answers of models with `responseCache: true`, as `local,size=1048576` with its bytes for all of them
+   * together. Default: none.
+   */
+  readonly cacheConfig?: string | readonly string[];
+  /** The same as `cacheConfig: 'local,size=…'`. */
+  readonly responseCacheByteSize?: number;
   /** Serves Vertex AI's routes. Default: whether the environment says so (`AIP_MODE=PREDICTION`). */
   readonly allowVertexAi?: boolean;
   /** Default: `AIP_HTTP_PORT` of the environment, or 8080. */
@@ -103,6 +111,7 @@ export interface TritonConfig {
 
 type WithoutDefault =
   | 'logFile'
+  | 'responseCacheByteSize'
   | 'vertexAiDefaultModel'
   | 'sagemakerSafePortRange'
   | 'httpHeaderForwardPattern'
@@ -111,7 +120,7 @@ type Restriction = 'accessToken' | 'restrictedEndpoints' | 'httpRestrictedApi' |
 
 /** Every option with its value; restrictions are apart, as tables. */
 export type CompleteTritonConfig = {
-  readonly [K in Exclude<keyof TritonConfig, WithoutDefault | Restriction | 'loadModel' | 'corsAllowOrigin'>]-?: Exclude<
+  readonly [K in Exclude<keyof TritonConfig, WithoutDefault | Restriction | 'loadModel' | 'corsAllowOrigin' | 'cacheConfig'>]-?: Exclude<
     TritonConfig[K],
     undefined
   >;
@@ -149,6 +158,8 @@ const KINDS: Readonly<Record<keyof TritonConfig, OptionKind>> = {
   strictReadiness: 'boolean',
   modelControlMode: { choices: ['none', 'explicit'] },
   loadModel: { separator: ',' },
+  cacheConfig: { separator: ';' },
+  responseCacheByteSize: [1, Number.MAX_SAFE_INTEGER],
   allowVertexAi: 'boolean',
   vertexAiPort: PORT,
   vertexAiDefaultModel: 'string',
@@ -190,9 +201,7 @@ const UNSUPPORTED = [
   'vertexAiThreadCount',
   'metricsConfig',
   'traceConfig',
-  'cacheConfig',
   'cacheDirectory',
-  'responseCacheByteSize',
   'bufferManagerThreadCount',
   'maxInflightBytes',
 ];
@@ -237,6 +246,7 @@ export function readTritonConfig(
     strictReadiness: merged.strictReadiness ?? true,
     modelControlMode: merged.modelControlMode ?? 'none',
     loadModel: listOf(merged.loadModel),
+    responseCacheByteSize: parseCacheConfig(listOf(merged.cacheConfig), merged.responseCacheByteSize),
     allowVertexAi: merged.allowVertexAi ?? prediction,
     vertexAiPort: merged.vertexAiPort ?? vertexAiPortOf(environment),
     vertexAiDefaultModel: merged.vertexAiDefaultModel,

@@ -1,23 +1,17 @@
 // The class that users hold: binds models, runs the server, stops it.
 
 import { TritonError } from './errors.js';
-import type { BoundModel, Callable, ModelSpec } from './model/callable.js';
-import type { CompleteModelConfig } from './model/complete-model-config.js';
-import { checkCallables } from './model/check-callables.js';
-import { completeModelConfig } from './model/complete-model.js';
+import type { BoundModel } from './model/callable.js';
 import type { TensorSpecs } from './model/tensor-spec.js';
+import { ModelBinding } from './server/model-binding.js';
 import { LocalServer, type ServerHandle } from './server/server-handle.js';
 import type { ServerOptions, ServerPorts } from './server/server.js';
 import { ThreadServer } from './server/thread-server.js';
 import type { Restrictions } from './server/parse-restrictions.js';
 import { readTritonConfig, type CompleteTritonConfig, type TritonConfig } from './triton-config.js';
 
-interface Binding {
-  readonly config: CompleteModelConfig;
-  readonly callables: readonly Callable[];
-  /** Settles when the model is loaded, or failed to; undefined until a server was there to load it. */
-  loading: Promise<void> | undefined;
-}
+/** How long requests under way may go on after an unrecoverable error. */
+const UNRECOVERABLE_GRACE_SECS = 0.5;
 
 const NO_PORTS: ServerPorts = { http: undefined, grpc: undefined, metrics: undefined };
 
@@ -38,7 +32,9 @@ export class Triton {
   readonly #config: CompleteTritonConfig;
   readonly #restrictions: Restrictions;
   readonly #warnings: readonly string[];
-  readonly #bindings = new Map<string, Binding>();
+  readonly #bindings = new Map<string, ModelBinding>();
+  /** Told of an unrecoverable error, when the server begins to shut down. `serve()` rejects with it as well. */
+  onUnrecoverable: ((error: TritonError) => void) | undefined;
   #server: ServerHandle | undefined;
   #ports = NO_PORTS;
   #running: Promise<void> | undefined;
@@ -70,20 +66,62 @@ export class Triton {
   bind<const I extends TensorSpecs, const O extends TensorSpecs, const Decoupled extends boolean = false>(
     model: BoundModel<I, O, Decoupled>,
   ): this {
-    const callables = checkCallables(model.inferFunc, model.modelName);
-    const config = completeModelConfig(model as unknown as ModelSpec, callables.length);
-    checkCallables(callables, model.modelName, config);
-    const key = `${config.name}/${config.version}`;
-    if (this.#bindings.has(key)) {
+    const binding = this.#binding(model as never);
+    const { name, version } = binding.config;
+    if (this.#bindings.has(binding.key)) {
       throw new TritonError(
         'ALREADY_EXISTS',
-        `Cannot add model with the same name twice: '${config.name}' version ${config.version} is bound`,
+        `Cannot add model with the same name twice: '${name}' version ${version} is bound; use rebind to replace it`,
       );
     }
-    const binding: Binding = { config, callables, loading: undefined };
-    this.#bindings.set(key, binding);
+    this.#bindings.set(binding.key, binding);
     if (this.#server !== undefined && this.#stopping === undefined) void this.#load(binding, this.#server);
     return this;
+  }
+
+  /**
+   * Replaces a bound model of the same name and version without dropping a request: new ones go to the new
+   * callable, those under way finish with the old one. Resolves when the last of them has ended. When the new
+   * model does not load, the old one stays. Throws NOT_FOUND when the name and version are not bound.
+   */
+  async rebind<const I extends TensorSpecs, const O extends TensorSpecs, const Decoupled extends boolean = false>(
+    model: BoundModel<I, O, Decoupled>,
+  ): Promise<void> {
+    const binding = this.#binding(model as never);
+    const old = this.#bindings.get(binding.key);
+    const { name, version } = binding.config;
+    if (old === undefined) throw new TritonError('NOT_FOUND', `model '${name}' version ${version} is not bound`);
+    this.#bindings.set(binding.key, binding);
+    if (this.#server === undefined || this.#stopping !== undefined) return;
+    try {
+      await old.loading;
+      await this.#load(binding, this.#server);
+    } catch (error) {
+      this.#bindings.set(old.key, old);
+      throw error;
+    }
+    await old.release();
+  }
+
+  /**
+   * Serves a model no more: all its versions, or one. Resolves when its last request has ended. Throws NOT_FOUND
+   * when it is not bound.
+   */
+  async unbind(modelName: string, modelVersion?: number): Promise<void> {
+    const bound = [...this.#bindings.values()].filter(
+      ({ config }) => config.name === modelName && (modelVersion === undefined || config.version === modelVersion),
+    );
+    if (bound.length === 0) throw new TritonError('NOT_FOUND', `model '${modelName}' is not bound`);
+    for (const binding of bound) this.#bindings.delete(binding.key);
+    const server = this.#server;
+    if (server === undefined || this.#stopping !== undefined) return;
+    await Promise.all(
+      bound.map(async (binding) => {
+        await binding.loading?.catch(() => undefined);
+        await server.unload(binding.config);
+        await binding.release();
+      }),
+    );
   }
 
   /**
@@ -189,13 +227,13 @@ export class Triton {
       this.#serving = true;
     } catch (error) {
       await this.#server?.stop().catch(() => undefined);
-      this.#forget();
+      await this.#forget();
       this.#running = undefined;
       throw error;
     }
   }
 
-  async #stop(): Promise<void> {
+  async #stop(timeoutSecs?: number): Promise<void> {
     const running = this.#running;
     this.#serving = false;
     // A run that failed has cleaned up after itself.
@@ -203,9 +241,9 @@ export class Triton {
     const ended = this.#ended;
     this.#serving = false;
     try {
-      await this.#server?.stop();
+      await this.#server?.stop(timeoutSecs);
     } finally {
-      this.#forget();
+      await this.#forget();
       // Unless run() was called again meanwhile.
       if (this.#running === running) {
         this.#running = undefined;
@@ -215,20 +253,42 @@ export class Triton {
     }
   }
 
-  #forget(): void {
+  async #forget(): Promise<void> {
     this.#serving = false;
     this.#server = undefined;
     this.#ports = NO_PORTS;
-    for (const binding of this.#bindings.values()) binding.loading = undefined;
+    await Promise.all([...this.#bindings.values()].map((binding) => binding.release()));
   }
 
-  #load(binding: Binding, server: ServerHandle): Promise<void> {
+  #binding(model: BoundModel<TensorSpecs, TensorSpecs, boolean>): ModelBinding {
+    const binding = new ModelBinding(model);
+    if (binding.config.responseCache && this.#config.responseCacheByteSize === undefined) {
+      throw new TritonError(
+        'INVALID_ARG',
+        `config.responseCache of model '${binding.config.name}' needs a response cache; TritonConfig has none: give it cacheConfig: 'local,size=<bytes>' or responseCacheByteSize`,
+      );
+    }
+    return binding;
+  }
+
+  #load(binding: ModelBinding, server: ServerHandle): Promise<void> {
     this.#loads++;
-    const loading = server.load(binding.config, binding.callables).finally(() => this.#loads--);
+    const onUnrecoverable = (error: TritonError) => this.#unrecoverable(error);
+    const loading = binding.load(server, onUnrecoverable).finally(() => this.#loads--);
     // Whoever calls ready() or run() gets the reason; nobody has to.
     loading.catch(() => undefined);
     binding.loading = loading;
     return loading;
+  }
+
+  /** No further inference is possible: answers what is under way, shortly, and ends. */
+  #unrecoverable(error: TritonError): void {
+    if (this.#stopping !== undefined) return;
+    this.#server?.logger.error(`shutting down after an unrecoverable error: ${error.message}`);
+    this.#ended?.reject(error);
+    this.#ended?.promise.catch(() => undefined);
+    this.#stopping = this.#stop(UNRECOVERABLE_GRACE_SECS);
+    this.onUnrecoverable?.(error);
   }
 
   #died(error: TritonError): void {
@@ -246,6 +306,8 @@ function serverOptions(config: CompleteTritonConfig, restrictions: Restrictions)
           address: config.httpAddress,
           port: config.httpPort,
           maxInputSize: config.httpMaxInputSize,
+          headerForwardPattern: config.httpHeaderForwardPattern,
+          corsAllowOrigin: config.corsAllowOrigin,
           restrictions: restrictions.http,
         }
       : undefined,
@@ -261,6 +323,7 @@ function serverOptions(config: CompleteTritonConfig, restrictions: Restrictions)
     strictReadiness: config.strictReadiness,
     modelControlMode: config.modelControlMode,
     loadModel: config.loadModel,
+    responseCacheByteSize: config.responseCacheByteSize,
     allowClientShm: config.allowClientShm,
     logFile: config.logFile,
     logSettings: {

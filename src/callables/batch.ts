@@ -5,12 +5,11 @@ import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { rowsOf } from '../model/inference-request.js';
+import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import type { Tensor } from '../tensor/tensor.js';
-import { isPromiseLike } from '../model/is-promise-like.js';
-import { expectSteps, mapSteps } from '../model/steps.js';
 
 type Tensors = Readonly<Record<string, Tensor>>;
 
@@ -29,11 +28,9 @@ export function batch<I extends TensorSpecs, O extends TensorSpecs, Decoupled ex
     const { modelConfig } = context;
     const rowCounts = requests.map((request) => rowsOf(request as InferenceRequest));
     const split = (result: unknown) => splitOutputs(result, rowCounts, modelConfig);
-    const finish = (result: unknown) =>
-      modelConfig.decoupled ? mapSteps(expectSteps(result, modelConfig), split) : split(result);
     const inputs = joinInputs(requests as readonly InferenceRequest[]);
     const result = (fn as (inputs: Tensors, context: InferenceContext<I>) => unknown)(inputs, context);
-    return isPromiseLike(result) ? result.then(finish) : finish(result);
+    return finishResult(result, modelConfig, split);
   };
   return markDecorated(batched as unknown as InferFunc<I, O, Decoupled>, 'batch', fn);
 }

@@ -4,11 +4,10 @@ import { TritonError } from '../errors.js';
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
+import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
-import { expectSteps, mapSteps } from '../model/steps.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { Tensor } from '../tensor/tensor.js';
-import { isPromiseLike } from '../model/is-promise-like.js';
 
 type Tensors = Readonly<Record<string, Tensor>>;
 
@@ -34,10 +33,7 @@ export function sample<I extends TensorSpecs, O extends TensorSpecs, Decoupled e
       context,
     );
     const { modelConfig } = context;
-    const answer = (outputs: unknown) => [batching ? withBatchAxis(outputs, modelConfig) : outputs];
-    const finish = (settled: unknown) =>
-      modelConfig.decoupled ? mapSteps(expectSteps(settled, modelConfig), answer) : answer(settled);
-    return isPromiseLike(result) ? result.then(finish) : finish(result);
+    return finishResult(result, modelConfig, (outputs) => [batching ? withBatchAxis(outputs, modelConfig) : outputs]);
   };
   return markDecorated(sampled as unknown as InferFunc<I, O, Decoupled>, 'sample', fn);
 }

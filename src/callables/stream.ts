@@ -1,7 +1,8 @@
 // The decorator for decoupled models: one generator per request, each with its own end.
 
-import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
+import type { InferenceContext, InferFunc, TensorFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
+import { withRequests } from '../model/derived-context.js';
 import { RequestStreams } from '../model/request-streams.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 
@@ -19,23 +20,8 @@ export function stream<I extends TensorSpecs, O extends TensorSpecs>(
   fn: TensorFunc<I, O, true>,
 ): InferFunc<I, O, true> {
   const streaming: InferFunc<I, O, true> = (requests, context) =>
-    new RequestStreams(requests.map((request) => () => fn(request.inputs, contextOf(request, context))));
+    new RequestStreams(
+      requests.map((request) => () => fn(request.inputs, withRequests(context as InferenceContext, [request]))),
+    );
   return markDecorated(streaming, 'stream', fn);
-}
-
-function contextOf<I extends TensorSpecs>(
-  request: InferenceRequest<I>,
-  context: InferenceContext<I>,
-): InferenceContext<I> {
-  const { modelName, modelVersion, modelConfig, logger } = context;
-  return {
-    modelName,
-    modelVersion,
-    modelConfig,
-    logger,
-    requests: [request],
-    get signal() {
-      return request.signal;
-    },
-  };
 }

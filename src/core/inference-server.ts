@@ -2,25 +2,31 @@
 
 import { TritonError } from '../errors.js';
 import { ServerLogger } from '../logger.js';
-import type { Logger } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest } from '../model/exchange.js';
 import type { TraceSettings, TraceUpdate } from '../model/trace-settings.js';
+import { ResponseCache } from './cache/response-cache.js';
+import type { EngineLogger } from './engine-logger.js';
 import { LogSettingsStore } from './log-settings.js';
 import { ModelControl, type ModelControlMode } from './model-control.js';
+import type { TargetQuantile } from './metrics/quantile-sketch.js';
 import { ModelRepository } from './model-repository.js';
 import { parseModelVersion } from './model-version.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
 import { serverStopping } from './server-stopping.js';
 import { SharedMemoryRegistry } from './shared-memory/shared-memory-registry.js';
-import type { InferenceStatistics, ModelStatistics } from './statistics.js';
+import type { ModelStatistics } from './statistics.js';
 import { TraceSettingsStore } from './trace-settings.js';
 
 export interface InferenceServerOptions {
   /** What server metadata reports as the server's name. */
   readonly name: string;
   readonly version: string;
-  readonly logger: Logger;
+  readonly logger: EngineLogger;
+  /** Bytes of the response cache; undefined for none. */
+  readonly responseCacheByteSize?: number | undefined;
+  /** The quantiles of Triton's summaries; undefined for no summaries. */
+  readonly summaries?: readonly TargetQuantile[] | undefined;
   /** Whether a model that is not ready keeps the server from being ready. Default true. */
   readonly strictReadiness?: boolean;
   /** Whether clients may load and unload models. Default `none`. */
@@ -51,11 +57,12 @@ export class InferenceServer {
   readonly name: string;
   readonly version: string;
   readonly extensions: readonly string[];
-  readonly repository = new ModelRepository();
+  readonly repository: ModelRepository;
   readonly models: ModelControl;
-  readonly logger: Logger;
+  readonly logger: EngineLogger;
   readonly logSettings: LogSettingsStore;
   readonly sharedMemory: SharedMemoryRegistry;
+  readonly cache: ResponseCache | undefined;
   readonly #traceSettings = new TraceSettingsStore();
   readonly #strictReadiness: boolean;
   #state: 'starting' | 'ready' | 'exiting' = 'starting';
@@ -65,6 +72,9 @@ export class InferenceServer {
     this.name = name;
     this.version = version;
     this.logger = logger;
+    const { responseCacheByteSize: size, summaries } = options;
+    this.cache = size === undefined ? undefined : new ResponseCache(size);
+    this.repository = new ModelRepository({ logger, cache: this.cache, summaries });
     this.#strictReadiness = strictReadiness;
     this.models = new ModelControl(this.repository, { mode, logger });
     this.logSettings = options.logSettings ?? unreadLog();
@@ -131,20 +141,19 @@ export class InferenceServer {
     return chosen.map(({ model }) => model.statistics.report(model.config.name, String(model.config.version)));
   }
 
-  /** The live statistics of every ready version, for metrics. */
-  modelReports(): readonly {
-    readonly name: string;
-    readonly version: string;
-    readonly statistics: InferenceStatistics;
-  }[] {
-    return this.repository
-      .entries()
-      .filter(({ state }) => state === 'READY')
-      .map(({ model }) => ({
-        name: model.config.name,
-        version: String(model.config.version),
-        statistics: model.statistics,
-      }));
+  /**
+   * Loads a model for a client. Rejects with UNSUPPORTED when the load has parameters: a model is a function that was
+   * bound with its configuration, and neither comes over the wire; otherwise as {@link ModelControl.load}.
+   */
+  async loadModel(name: string, parameters: readonly string[]): Promise<void> {
+    const [parameter] = parameters;
+    if (parameter !== undefined) {
+      throw new TritonError(
+        'UNSUPPORTED',
+        `load parameter '${parameter}' is not supported: model '${name}' is what was bound under that name, with its configuration`,
+      );
+    }
+    await this.models.load(name);
   }
 
   /** The trace settings that count for a model; of the server when the name is ''. Throws INVALID_ARG for models that are not ready. */
@@ -179,13 +188,13 @@ export class InferenceServer {
   /** Not ready and not live any more; resolves when no request is under way. */
   drain(): Promise<unknown> {
     this.#state = 'exiting';
-    return Promise.all(this.repository.entries().map(({ model }) => model.drain()));
+    return Promise.all(this.repository.runningModels().map((model) => model.drain()));
   }
 
   /** Fails whatever still waits or runs. */
   stop(): void {
     this.#state = 'exiting';
-    for (const { model } of this.repository.entries()) model.stop(new TritonError('UNAVAILABLE', 'Server exiting'));
+    for (const model of this.repository.runningModels()) model.stop(new TritonError('UNAVAILABLE', 'Server exiting'));
   }
 }
 

@@ -2,7 +2,7 @@
 // new statistics and an empty queue; unloading lets its requests finish. What happens to one version happens in turn.
 
 import { TritonError, type ErrorCode } from '../errors.js';
-import type { Logger } from '../model/callable.js';
+import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { ModelInstance } from './instance/model-instance.js';
@@ -26,7 +26,7 @@ export interface ModelControlOptions {
 }
 
 interface BoundVersion {
-  readonly model: BoundModel;
+  model: BoundModel;
   /** What happens to it now; settles when it is done, and never rejects. */
   turn: Promise<void>;
 }
@@ -51,6 +51,56 @@ export class ModelControl {
     let versions = this.#bound.get(name);
     if (versions === undefined) this.#bound.set(name, (versions = new Map()));
     versions.set(version, { model, turn: versions.get(version)?.turn ?? Promise.resolve() });
+  }
+
+  /**
+   * Puts another model in the place of a version: new requests go to it, those under way finish with the old one.
+   * Resolves when the last of them has ended and the old instances are closed.
+   */
+  async replace(model: BoundModel): Promise<void> {
+    const { name, version } = model.config;
+    const bound = this.#bound.get(name)?.get(version);
+    if (bound === undefined) return this.bind(model);
+    let old: BoundModel | undefined;
+    let retired: Promise<void> | undefined;
+    let failure: unknown;
+    await this.#next(bound, async () => {
+      const entry = this.#repository.find(name, version);
+      try {
+        // Everything that may fail or take time comes first: there is no moment without a ready model.
+        const startedAt = performance.now();
+        const instances = entry?.state === 'READY' ? await model.open() : [];
+        old = bound.model;
+        bound.model = model;
+        if (entry?.state !== 'READY') return;
+        const next = this.#repository.add(model.config);
+        for (const instance of instances) next.model.addInstance(instance);
+        next.model.statistics.recordLoad(performance.now() - startedAt);
+        next.state = 'READY';
+        retired = this.#repository.retire(entry.model);
+      } catch (error) {
+        failure = error;
+      }
+    });
+    if (failure !== undefined) throw TritonError.from(failure);
+    await retired;
+    await old?.close?.();
+    this.#logger.info(`successfully replaced '${name}' version ${version}`);
+  }
+
+  /** Takes a version out of the repository; resolves when its last request has ended and its instances are closed. */
+  async unbind(name: string, version: number): Promise<void> {
+    const versions = this.#bound.get(name);
+    const bound = versions?.get(version);
+    if (versions === undefined || bound === undefined) return;
+    versions.delete(version);
+    if (versions.size === 0) this.#bound.delete(name);
+    await this.#next(bound, async () => {
+      const entry = this.#repository.remove(name, version);
+      if (entry !== undefined) await this.#repository.retire(entry.model);
+      await bound.model.close?.();
+    });
+    this.#logger.info(`successfully unbound '${name}' version ${version}`);
   }
 
   /** True when a model of that name is bound. */
@@ -126,6 +176,7 @@ export class ModelControl {
     const { name, version } = config;
     if (this.#repository.find(name, version)?.state === 'READY') return undefined;
     const entry = this.#repository.add(config);
+    const startedAt = performance.now();
     try {
       for (const instance of await open()) entry.model.addInstance(instance);
     } catch (thrown) {
@@ -135,6 +186,7 @@ export class ModelControl {
       this.#logger.error(`failed to load '${name}' version ${version}: ${entry.reason}`);
       return error;
     }
+    entry.model.statistics.recordLoad(performance.now() - startedAt);
     entry.state = 'READY';
     this.#logger.info(`successfully loaded '${name}' version ${version}`);
     return undefined;

@@ -3,7 +3,7 @@
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { Model } from './model.js';
+import { Model, type ModelSurroundings } from './model.js';
 import { parseModelVersion } from './model-version.js';
 
 export type ModelState = 'LOADING' | 'READY' | 'UNLOADING' | 'UNAVAILABLE';
@@ -18,14 +18,33 @@ export interface ModelEntry {
 
 export class ModelRepository {
   readonly #models = new Map<string, Map<number, ModelEntry>>();
+  /** Replaced or removed models whose last requests are still under way. */
+  readonly #retiring = new Set<Model>();
+  readonly #surroundings: ModelSurroundings;
+
+  constructor(surroundings: ModelSurroundings = {}) {
+    this.#surroundings = surroundings;
+  }
 
   /** Adds a version in state LOADING. A version of that name and number that is there is replaced. */
   add(config: CompleteModelConfig): ModelEntry {
-    const entry: ModelEntry = { model: new Model(config), state: 'LOADING', reason: '' };
+    const entry: ModelEntry = { model: new Model(config, this.#surroundings), state: 'LOADING', reason: '' };
     let versions = this.#models.get(config.name);
     if (versions === undefined) this.#models.set(config.name, (versions = new Map()));
     versions.set(config.version, entry);
     return entry;
+  }
+
+  /** Every model that may have requests under way. */
+  runningModels(): Model[] {
+    return [...this.entries().map(({ model }) => model), ...this.#retiring];
+  }
+
+  /** A model that is in the repository no more finishes its requests. */
+  async retire(model: Model): Promise<void> {
+    this.#retiring.add(model);
+    await model.drain();
+    this.#retiring.delete(model);
   }
 
   /** Forgets a version. */
@@ -51,6 +70,16 @@ export class ModelRepository {
     const versions = this.#models.get(name);
     if (versions === undefined) return [];
     return [...versions.entries()].sort(([a], [b]) => a - b).map(([, entry]) => entry);
+  }
+
+  /** Every model that was loaded and not unloaded, those too whose instances have all ended, by name, then version. */
+  loadedModels(): Model[] {
+    return this.entries()
+      .filter(({ model, state, reason }) => {
+        const gone = state === 'UNAVAILABLE' && reason === 'unloaded';
+        return state === 'READY' || (model.statistics.loadSeconds !== undefined && !gone);
+      })
+      .map(({ model }) => model);
   }
 
   /** Numbers of the versions that are ready, ascending, as strings. */

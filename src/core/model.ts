@@ -1,42 +1,74 @@
 // One version of a model, runnable: its configuration, scheduler, statistics and instances.
 
-import type { TritonError } from '../errors.js';
+import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type { ModelInferRequest } from '../model/exchange.js';
+import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
 import type { ModelInstance } from './instance/model-instance.js';
+import { CachedScheduler } from './cache/cached-scheduler.js';
+import type { ResponseCache } from './cache/response-cache.js';
+import { SILENT, type EngineLogger } from './engine-logger.js';
+import type { TargetQuantile } from './metrics/quantile-sketch.js';
 import { PendingRequest, type RequestOwner } from './pending-request.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
 import { BatchScheduler } from './scheduler/batch-scheduler.js';
 import { InferenceStatistics } from './statistics.js';
 import { validateRequest } from './validate-request.js';
 
+/** What the models of a server share. */
+export interface ModelSurroundings {
+  readonly logger?: EngineLogger;
+  /** Undefined: no answers are kept. */
+  readonly cache?: ResponseCache | undefined;
+  /** Undefined: no quantiles of durations are kept. */
+  readonly summaries?: readonly TargetQuantile[] | undefined;
+}
+
 export class Model implements RequestOwner {
   readonly config: CompleteModelConfig;
-  readonly statistics = new InferenceStatistics();
+  readonly statistics: InferenceStatistics;
   readonly #scheduler: BatchScheduler;
+  readonly #cached: CachedScheduler | undefined;
   #inflight = 0;
   #whenIdle: (() => void)[] = [];
 
-  constructor(config: CompleteModelConfig) {
+  constructor(config: CompleteModelConfig, { logger = SILENT, cache, summaries }: ModelSurroundings = {}) {
+    const statistics = new InferenceStatistics(summaries);
+    const scheduler = new BatchScheduler(config, statistics, logger);
     this.config = config;
-    this.#scheduler = new BatchScheduler(config, this.statistics);
+    this.statistics = statistics;
+    this.#scheduler = scheduler;
+    if (config.responseCache && cache !== undefined) {
+      this.#cached = new CachedScheduler({ config, scheduler, cache, statistics, logger });
+    }
   }
 
   addInstance(instance: ModelInstance): void {
     this.#scheduler.addInstance(instance);
   }
 
-  removeInstance(instance: ModelInstance): void {
-    this.#scheduler.removeInstance(instance);
+  /** Tells how many instances are left. */
+  removeInstance(instance: ModelInstance): number {
+    return this.#scheduler.removeInstance(instance);
   }
 
   /** Validates and queues a request. Throws INVALID_ARG; every later failure goes to the sink. */
   infer(request: ModelInferRequest, sink: ResponseSink): InflightRequest {
-    const validated = validateRequest(request, this.config);
-    const pending = new PendingRequest(request, validated, { owner: this, sink, now: performance.now() });
+    const validated = this.#validate(request);
+    const inputs = this.#cached === undefined ? validated.inputs : snapshotOf(validated.inputs);
+    const place = { owner: this, sink, now: performance.now() };
+    const pending = new PendingRequest(request, { inputs, rows: validated.rows }, place);
     this.#inflight++;
-    this.#scheduler.enqueue(pending);
+    (this.#cached ?? this.#scheduler).enqueue(pending);
     return pending;
+  }
+
+  #validate(request: ModelInferRequest): ReturnType<typeof validateRequest> {
+    try {
+      return validateRequest(request, this.config);
+    } catch (error) {
+      this.statistics.recordRefusal(TritonError.from(error).code);
+      throw error;
+    }
   }
 
   cancelled(request: PendingRequest): void {
@@ -50,6 +82,11 @@ export class Model implements RequestOwner {
     for (const resolve of waiting) resolve();
   }
 
+  /** Instances that take batches. */
+  get instances(): number {
+    return this.#scheduler.instances;
+  }
+
   /** Requests accepted and not yet ended. */
   get inflight(): number {
     return this.#inflight;
@@ -58,12 +95,20 @@ export class Model implements RequestOwner {
   /** Accepts nothing more; resolves when what was accepted has ended. */
   drain(): Promise<void> {
     this.#scheduler.stopAccepting();
-    if (this.#inflight === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#whenIdle.push(resolve));
+    const idle = new Promise<void>((resolve) => {
+      if (this.#inflight === 0) resolve();
+      else this.#whenIdle.push(resolve);
+    });
+    return idle.then(() => this.#cached?.clear());
   }
 
   /** Fails what still waits or runs. */
   stop(error: TritonError): void {
     this.#scheduler.stop(error);
   }
+}
+
+// The answer is kept for these bytes and no others, whatever a client writes into its shared memory meanwhile.
+function snapshotOf(inputs: readonly (InferTensor | undefined)[]): readonly (InferTensor | undefined)[] {
+  return inputs.map((input) => input && { ...input, bytes: new Uint8Array(input.bytes) });
 }

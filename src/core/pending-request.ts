@@ -11,6 +11,14 @@ import type { QueuedRequest, QueueEntry } from './scheduler/batch-queue.js';
 /** An answer, but for the request's id. */
 export type Answer = Omit<ModelInferResponse, 'id'>;
 
+/** Learns a request's outcome when it is fixed. */
+export interface OutcomeWatcher {
+  answered(answer: Answer): void;
+  failed(error: TritonError): void;
+  /** The client of the request, which executes, is gone. True: the execution is to go on, for another request. */
+  takeOver(): boolean;
+}
+
 /** What a request belongs to while it is under way. */
 export interface RequestOwner {
   /** The client is gone: the request is to leave the queue and to fail. */
@@ -30,11 +38,18 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   readonly timeoutMicroseconds: number;
   /** Moment of arrival, on the monotonic clock. */
   readonly startedAt: number;
-  /** Moment when its execution began. */
-  dispatchedAt = 0;
+  /** Moment when its execution began; see {@link isDispatched}. */
+  dispatchedAt = -Infinity;
+  /** Responses of a decoupled model so far, and the moment of the last one. */
+  responses = 0;
+  respondedAt = 0;
+  /** How long the response cache was searched for its answer. */
+  lookupMs = 0;
   entry: QueueEntry | undefined = undefined;
+  watcher: OutcomeWatcher | undefined = undefined;
   #decided = false;
   #execution: Execution | undefined;
+  #batch: PendingRequest[] | undefined;
   #index = 0;
   readonly #owner: RequestOwner;
   readonly #sink: ResponseSink;
@@ -57,19 +72,43 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.#sink = place.sink;
   }
 
+  /** Whether its execution has begun. */
+  get isDispatched(): boolean {
+    return this.dispatchedAt !== -Infinity;
+  }
+
+  /** Whether its outcome is fixed. */
+  get decided(): boolean {
+    return this.#decided;
+  }
+
   /** Fixes the outcome, which the caller then delivers. False when it was fixed before. */
   decide(): boolean {
     if (this.#decided) return false;
     this.#decided = true;
     this.#execution = undefined;
+    this.#batch = undefined;
     return true;
   }
 
-  /** The request is number `index` of an execution that has begun. */
-  executing(execution: Execution, index: number): void {
+  /** The request is number `index` of a batch whose execution has begun. */
+  executing(execution: Execution, batch: PendingRequest[], index: number): void {
     if (this.#decided) return execution.cancel(index);
     this.#execution = execution;
+    this.#batch = batch;
     this.#index = index;
+  }
+
+  /** Gives its place in the execution to a request that asks the same. */
+  handOver(successor: PendingRequest): void {
+    const { watcher } = this;
+    this.watcher = undefined;
+    successor.watcher = watcher;
+    successor.dispatchedAt = this.dispatchedAt;
+    if (this.#execution === undefined || this.#batch === undefined) return;
+    this.#batch[this.#index] = successor;
+    successor.executing(this.#execution, this.#batch, this.#index);
+    this.#execution = undefined;
   }
 
   /** Tells the execution, if there is one, that nobody waits for this request any more. */
@@ -79,7 +118,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
 
   cancel(): void {
     if (this.#decided) return;
-    this.abandon();
+    if (this.#execution === undefined || !this.watcher?.takeOver()) this.abandon();
     this.#owner.cancelled(this);
   }
 

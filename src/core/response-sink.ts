@@ -5,9 +5,9 @@ import type { ModelInferResponse } from '../model/exchange.js';
 
 export interface ResponseSink {
   /**
-   * An answer; takes ownership of the response's bytes. `final`: it is the last one and ends the sink, as the
-   * only answer of a model that is not decoupled always does. A promise: the reader is slow, and the next answer
-   * should wait for it.
+   * An answer. Its bytes stay as they are; other answers may share them, so nobody writes to them or transfers them.
+   * `final`: it is the last one and ends the sink, as the only answer of a model that is not decoupled always does.
+   * A promise: the reader is slow, and the next answer should wait for it.
    */
   respond(response: ModelInferResponse, final: boolean): void | Promise<void>;
   /** Of decoupled models only: ends the sink without a further answer (Triton's flag-only final response). */

@@ -2,7 +2,8 @@
 // belongs to; used directly by InlineInstance and behind a message port by PortHost.
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
-import type { Callable, InferenceContext, InferenceRequest, Logger } from '../model/callable.js';
+import type { Callable, InferenceContext, InferenceRequest } from '../model/callable.js';
+import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { inputsInOrder, isInferenceRequest, type HostedRequest } from '../model/inference-request.js';
 import { InferenceResponse } from '../model/inference-response.js';

@@ -1,6 +1,7 @@
 // The context of one batch, for the callable: made once per batch, its signal only when asked for.
 
-import type { InferenceContext, InferenceRequest, Logger } from '../model/callable.js';
+import type { InferenceContext, InferenceRequest } from '../model/callable.js';
+import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { HostedRequest } from '../model/inference-request.js';
 

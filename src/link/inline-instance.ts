@@ -11,7 +11,8 @@ import type {
   ResponseStream,
 } from '../core/instance/model-instance.js';
 import { TritonError } from '../errors.js';
-import type { Callable, Logger } from '../model/callable.js';
+import type { Callable } from '../model/callable.js';
+import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
 import type { Parameters } from '../model/parameters.js';

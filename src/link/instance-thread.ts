@@ -4,7 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
 import { assert, TritonError } from '../errors.js';
-import type { Logger } from '../model/callable.js';
+import type { Logger } from '../model/logger.js';
 import { loadCallableModule, type CallableModule } from './load-callable-module.js';
 import { sendError } from './messages.js';
 import { PortHost } from './port-host.js';

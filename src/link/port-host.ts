@@ -4,7 +4,8 @@
 import type { MessagePort } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
-import type { Callable, Logger } from '../model/callable.js';
+import type { Callable } from '../model/callable.js';
+import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import { decodeBatch } from './batch-frame.js';

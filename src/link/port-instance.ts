@@ -42,6 +42,8 @@ export class PortInstance implements ModelInstance {
   readonly #running = new Map<number, Running>();
   #nextId = 0;
   #closed = false;
+  /** Told when the other side is gone, before the requests that it was working on fail. */
+  onClosed: (() => void) | undefined;
 
   /** Takes ownership of the port. */
   constructor(config: CompleteModelConfig, port: MessagePort) {
@@ -53,6 +55,7 @@ export class PortInstance implements ModelInstance {
     });
     port.on('close', () => {
       this.#closed = true;
+      this.onClosed?.();
       this.#failAll();
     });
   }

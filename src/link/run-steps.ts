@@ -1,9 +1,10 @@
 // Runs what the callable of a decoupled model returned: one series of steps for the whole batch, each with a
-// place per request, or one stream per request. Waits for slow readers, stops for those who are gone, and ends
+// place per request, one stream per request, or either for groups of requests. Waits for slow readers, stops for those who are gone, and ends
 // every request exactly once.
 
 import { TritonError } from '../errors.js';
 import type { HostedRequest } from '../model/inference-request.js';
+import { RequestGroups, type RequestGroup } from '../model/request-groups.js';
 import { RequestStreams } from '../model/request-streams.js';
 import { expectSteps, type Steps } from '../model/steps.js';
 import { expectResults, type HostStream, type ResolvedResult } from './host-results.js';
@@ -27,6 +28,10 @@ export async function runSteps(result: unknown, run: StepsRun): Promise<void> {
     await Promise.all(result.streams.map((start, index) => runOwnStream(start, index, run)));
     return;
   }
+  if (RequestGroups.is(result)) {
+    await Promise.all(result.groups.map((group) => runGroup(group, run)));
+    return;
+  }
   const open = new Set(requests.keys());
   const steps = expectSteps(result, { name: run.model });
   await eachStep(steps, (step) => {
@@ -46,6 +51,28 @@ export async function runSteps(result: unknown, run: StepsRun): Promise<void> {
     return { goOn: open.size > 0, slow };
   });
   for (const index of open) stream.end(index);
+}
+
+/** A group's own steps: its failure is no other group's. */
+async function runGroup({ members, start }: RequestGroup, run: StepsRun): Promise<void> {
+  const open = new Set(members);
+  const placeOf = (index: number) => members[index]!;
+  try {
+    await runSteps(await start(), {
+      ...run,
+      requests: members.map((place) => run.requests[place]!),
+      resolve: (result, index) => run.resolve(result, placeOf(index)),
+      stream: {
+        respond: (index, outputs, parameters) => run.stream.respond(placeOf(index), outputs, parameters),
+        end: (index, error) => {
+          open.delete(placeOf(index));
+          run.stream.end(placeOf(index), error);
+        },
+      },
+    });
+  } catch (error) {
+    for (const place of open) run.stream.end(place, TritonError.from(error));
+  }
 }
 
 /** One request's own stream: its failure is nobody else's. */

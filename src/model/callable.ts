@@ -4,9 +4,13 @@ import type { TritonError } from '../errors.js';
 import type { Awaitable } from './awaitable.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 import type { InferenceResponse } from './inference-response.js';
+import type { InstanceGroup } from './instance-group.js';
+import type { Logger } from './logger.js';
 import type { ModelConfig } from './model-config.js';
 import type { Parameters } from './parameters.js';
+import type { RequestGroups } from './request-groups.js';
 import type { RequestStreams } from './request-streams.js';
+import type { SetupContext } from './setup-context.js';
 import type { Steps } from './steps.js';
 import type { Inputs, OutputList, OutputRecord, TensorSpecs } from './tensor-spec.js';
 
@@ -19,13 +23,6 @@ export interface InferenceRequest<I extends TensorSpecs = TensorSpecs> {
   readonly id: string;
   /** Aborts when the client is gone: it hung up, cancelled, or its deadline passed. */
   readonly signal: AbortSignal;
-}
-
-export interface Logger {
-  error(message: string): void;
-  warn(message: string): void;
-  info(message: string): void;
-  verbose(level: number, message: string): void;
 }
 
 /** What a callable knows beside its requests: PyTriton's `@triton_context`, and more. */
@@ -51,8 +48,14 @@ export type InferFunc<
 > = (
   requests: readonly InferenceRequest<I>[],
   context: InferenceContext<I>,
-) => Decoupled extends true
-  ? Steps<readonly (Result<I, O> | undefined)[]> | RequestStreams
+) => Results<I, O, Decoupled>;
+
+/**
+ * What a raw callable gives for its list of requests: a list of results; for decoupled models steps, each a list
+ * with a place per request, undefined where a request has no response in this step.
+ */
+export type Results<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = Decoupled extends true
+  ? Steps<readonly (Result<I, O> | undefined)[]> | RequestStreams | RequestGroups
   : Awaitable<readonly Result<I, O>[]>;
 
 /**
@@ -62,15 +65,17 @@ export type InferFunc<
 export type Result<I extends TensorSpecs, O extends TensorSpecs> =
   OutputsLike<O> | InferenceResponse<OutputsLike<O>> | InferenceRequest<I> | TritonError;
 
-/** The form under `batch` and `sample`: tensors by name in, outputs back. */
+/** The form under `batch`, `sample` and `stream`: tensors by name in, outputs back. */
 export type TensorFunc<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
   Decoupled extends boolean = false,
-> = (
-  inputs: Inputs<I>,
-  context: InferenceContext<I>,
-) => Decoupled extends true ? Steps<OutputsLike<O>> : Awaitable<OutputsLike<O>>;
+> = (inputs: Inputs<I>, context: InferenceContext<I>) => TensorResult<O, Decoupled>;
+
+/** What a function of tensors gives: outputs, or a promise of them; for decoupled models steps of outputs. */
+export type TensorResult<O extends TensorSpecs, Decoupled extends boolean> = Decoupled extends true
+  ? Steps<OutputsLike<O>>
+  : Awaitable<OutputsLike<O>>;
 
 /** An object whose method `infer` is called on it. */
 export interface ModelObject<
@@ -113,7 +118,15 @@ export type BoundModel<I extends TensorSpecs, O extends TensorSpecs, Decoupled e
 > & {
   readonly inferFunc:
     | Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>>
-    | readonly Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>>[];
+    | InstanceGroup
+    | readonly (Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>> | InstanceGroup)[];
+  /**
+   * Runs before the model is served; when it fails, the load fails. For callables of this thread: a module of an
+   * instance group exports its own.
+   */
+  readonly setup?: (context: SetupContext) => Awaitable<void>;
+  /** Runs when the model is served no more. */
+  readonly teardown?: () => Awaitable<void>;
 };
 
 /**

@@ -3,7 +3,8 @@
 import { TritonError } from '../errors.js';
 import type { Callable, ModelObject } from './callable.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
-import { decoratorOf, innermost } from './decorated.js';
+import { isInstanceGroup, type InstanceGroup } from './instance-group.js';
+import { DECORATORS, marksOf, type DecoratorName, type Level, type Mark } from './decorated.js';
 
 /**
  * The callables as a list, one per instance. With a configuration it also refuses decorators that cannot work
@@ -13,22 +14,23 @@ export function checkCallables(
   inferFunc: unknown,
   modelName: unknown,
   config?: CompleteModelConfig,
-): readonly Callable[] {
+): readonly (Callable | InstanceGroup)[] {
   const what = `inferFunc of model '${String(modelName)}'`;
   const callables: readonly unknown[] = Array.isArray(inferFunc) ? inferFunc : [inferFunc];
-  if (callables.length === 0)
-    throw new TritonError('INVALID_ARG', `${what} is an empty list, expected at least one callable`);
+  if (callables.length === 0) throw invalid(`${what} is an empty list, expected at least one callable`);
   for (const callable of callables) {
+    if (isInstanceGroup(callable)) continue;
     if (!isCallable(callable)) {
       const got = callable === null ? 'null' : typeof callable;
-      throw new TritonError(
-        'INVALID_ARG',
-        `${what} must be a function, an object with a method 'infer', or a list of those, got ${got}`,
-      );
+      throw invalid(`${what} must be a function, an object with a method 'infer', an instanceGroup, or a list of those, got ${got}`);
     }
-    if (config !== undefined) checkDecorator(callable, config, what);
+    if (config !== undefined) checkDecorators(callable, config, what);
   }
-  return callables as readonly Callable[];
+  return callables as readonly (Callable | InstanceGroup)[];
+}
+
+function invalid(message: string): TritonError {
+  return new TritonError('INVALID_ARG', message);
 }
 
 function isCallable(value: unknown): boolean {
@@ -38,26 +40,58 @@ function isCallable(value: unknown): boolean {
   );
 }
 
-function checkDecorator(callable: unknown, { maxBatchSize, decoupled }: CompleteModelConfig, what: string): void {
+function checkDecorators(callable: unknown, config: CompleteModelConfig, what: string): void {
   const infer = typeof callable === 'function' ? callable : (callable as ModelObject).infer;
-  const decorator = decoratorOf(infer);
-  if (!decoupled && (isGeneratorFunction(innermost(infer)) || decorator === 'stream')) {
-    throw new TritonError(
-      'INVALID_ARG',
+  const marks = marksOf(infer);
+  const innermost = marks.at(-1)?.inner ?? infer;
+  if (!config.decoupled && (isGeneratorFunction(innermost) || marks.some(({ decorator }) => decorator === 'stream'))) {
+    throw invalid(
       `${what} is a generator, but the model answers each request once; set config.decoupled: true for any number of answers`,
     );
   }
+  let level: Level = 'requests';
+  let around: DecoratorName | undefined;
+  for (const mark of marks) {
+    const { outside, inside } = DECORATORS[mark.decorator];
+    if (outside !== level) throw invalid(`${what}: ${misplaced(mark.decorator, level, around)}`);
+    checkMark(mark, marks, { config, what });
+    level = inside;
+    around = mark.decorator;
+  }
+}
+
+function misplaced(decorator: DecoratorName, level: Level, around: DecoratorName | undefined): string {
+  if (level === 'requests') return `${decorator} takes tensors; put it inside batch or stream`;
+  if (level === 'values') return `firstValue must be the innermost decorator, but ${decorator} is inside it`;
+  return `${decorator} takes requests; put it outside ${String(around)}`;
+}
+
+interface Bound {
+  readonly config: CompleteModelConfig;
+  readonly what: string;
+}
+
+function checkMark({ decorator, check }: Mark, marks: readonly Mark[], { config, what }: Bound): void {
+  const { maxBatchSize } = config;
+  const decorated = `${what} is decorated with ${decorator}`;
   if (decorator === 'batch' && maxBatchSize === 0) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `${what} is decorated with batch, but the model has batching: false; use sample or a raw callable`,
-    );
+    throw invalid(`${decorated}, but the model has batching: false; use sample or a raw callable`);
   }
   if (decorator === 'sample' && maxBatchSize > 1) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `${what} is decorated with sample, but batches have up to ${maxBatchSize} rows; use batch, or set batching: false or maxBatchSize: 1`,
+    throw invalid(
+      `${decorated}, but batches have up to ${maxBatchSize} rows; use batch, or set batching: false or maxBatchSize: 1`,
     );
+  }
+  if (DECORATORS[decorator].outside === 'tensors') {
+    if (maxBatchSize === 0) throw invalid(`${decorated}, which needs a batch axis, but the model has batching: false`);
+    if (marks.some((mark) => mark.decorator === 'sample')) {
+      throw invalid(`${decorated}, which needs a batch axis, but sample takes it off; use batch`);
+    }
+  }
+  try {
+    check?.(config);
+  } catch (error) {
+    throw new TritonError('INVALID_ARG', `${what}: ${TritonError.from(error).message}`, { cause: error });
   }
 }
 

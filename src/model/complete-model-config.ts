@@ -28,5 +28,7 @@ export interface CompleteModelConfig {
   /** Batches that may run at the same time on one instance. */
   readonly concurrency: number;
   readonly decoupled: boolean;
+  /** Whether answers are kept and given again. */
+  readonly responseCache: boolean;
   readonly strict: boolean;
 }

@@ -9,10 +9,10 @@ import type { CompleteModelConfig } from './complete-model-config.js';
 import { completeTensorSpecs } from './complete-tensor-specs.js';
 
 const MODEL_NAME = /^[a-zA-Z0-9._-]+$/;
-const SPEC_MEMBERS = ['modelName', 'modelVersion', 'inputs', 'outputs', 'config', 'strict', 'inferFunc'];
-const CONFIG_MEMBERS = ['batching', 'maxBatchSize', 'batcher', 'concurrency', 'decoupled'];
+const SPEC_MEMBERS = ['modelName', 'modelVersion', 'inputs', 'outputs', 'config', 'strict', 'inferFunc', 'setup', 'teardown'];
+const CONFIG_MEMBERS = ['batching', 'maxBatchSize', 'batcher', 'concurrency', 'decoupled', 'responseCache'];
 // Options that are known but not served yet: refused by name rather than ignored.
-const COMING_MEMBERS = ['responseCache', 'modelWarmup', 'versionPolicy', 'executionTimeoutMicroseconds'];
+const COMING_MEMBERS = ['modelWarmup', 'versionPolicy', 'executionTimeoutMicroseconds'];
 
 /** Largest max_batch_size of the protocol, an int32. */
 const MAX_INT32 = 2_147_483_647;
@@ -33,6 +33,13 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
   }
   checkMembers(config, CONFIG_MEMBERS, `config of ${where}`);
   const decoupled = expectBoolean(config.decoupled ?? false, `config.decoupled of ${where}`);
+  const responseCache = expectBoolean(config.responseCache ?? false, `config.responseCache of ${where}`);
+  if (decoupled && responseCache) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `Response Cache does not currently support ${where} with 'decoupled' transaction policy. Please disable the response cache.`,
+    );
+  }
   const batching = expectBoolean(config.batching ?? true, `config.batching of ${where}`);
   const maxBatchSize = expectInteger(config.maxBatchSize ?? 4, 1, MAX_INT32, `config.maxBatchSize of ${where}`);
   // Checked even where batching: false leaves it without effect.
@@ -53,6 +60,7 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
       `config.concurrency of ${where}`,
     ),
     decoupled,
+    responseCache,
     strict: expectBoolean(spec.strict ?? false, `strict of ${where}`),
   };
 }

@@ -1,31 +1,56 @@
-// A mark on decorated callables that lets `bind` refuse what cannot work with the model's configuration.
+// A mark on decorated callables that lets `bind` refuse what cannot work: decorators in the wrong order, with
+// names that the model does not have, or with a configuration that they do not fit.
+
+import type { CompleteModelConfig } from './complete-model-config.js';
 
 const DECORATOR = Symbol.for('tstriton.decorator');
 
-export type DecoratorName = 'batch' | 'sample' | 'stream';
+/** What a function gets: the list of requests, tensors by name, or tensors and single values by name. */
+export type Level = 'requests' | 'tensors' | 'values';
 
-interface Mark {
+/** What each decorator's result gets, and what the function under it gets. */
+export const DECORATORS = {
+  groupByKeys: { outside: 'requests', inside: 'requests' },
+  fillOptionals: { outside: 'requests', inside: 'requests' },
+  batch: { outside: 'requests', inside: 'tensors' },
+  sample: { outside: 'requests', inside: 'tensors' },
+  stream: { outside: 'requests', inside: 'tensors' },
+  groupByValues: { outside: 'tensors', inside: 'tensors' },
+  padBatch: { outside: 'tensors', inside: 'tensors' },
+  firstValue: { outside: 'tensors', inside: 'values' },
+} as const satisfies Record<string, { readonly outside: Level; readonly inside: Level }>;
+
+export type DecoratorName = keyof typeof DECORATORS;
+
+export interface Mark {
   readonly decorator: DecoratorName;
   /** The function that was decorated. */
   readonly inner: unknown;
+  /** Throws INVALID_ARG when the decorator's arguments do not fit the model. */
+  readonly check: ((config: CompleteModelConfig) => void) | undefined;
 }
 
 /** Marks `callable` as made from `inner` by a decorator; returns it. */
-export function markDecorated<F extends object>(callable: F, decorator: DecoratorName, inner: unknown): F {
-  Object.defineProperty(callable, DECORATOR, { value: { decorator, inner } satisfies Mark });
+export function markDecorated<F extends object>(
+  callable: F,
+  decorator: DecoratorName,
+  inner: unknown,
+  check?: (config: CompleteModelConfig) => void,
+): F {
+  Object.defineProperty(callable, DECORATOR, { value: { decorator, inner, check } satisfies Mark });
   return callable;
+}
+
+/** The marks of a callable, the outermost decorator's first, as far as the callable is made by ours. */
+export function marksOf(callable: unknown): readonly Mark[] {
+  const marks: Mark[] = [];
+  for (let mark = markOf(callable); mark !== undefined; mark = markOf(mark.inner)) marks.push(mark);
+  return marks;
 }
 
 /** The decorator that made the callable, if one did. */
 export function decoratorOf(callable: unknown): DecoratorName | undefined {
   return markOf(callable)?.decorator;
-}
-
-/** The function that the user wrote, under all decorators. */
-export function innermost(callable: unknown): unknown {
-  let inner = callable;
-  for (let mark = markOf(inner); mark !== undefined; mark = markOf(inner)) inner = mark.inner;
-  return inner;
 }
 
 function markOf(callable: unknown): Mark | undefined {

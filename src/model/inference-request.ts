@@ -5,6 +5,7 @@ import type { Tensor } from '../tensor/tensor.js';
 import type { InferenceRequest } from './callable.js';
 import type { Parameters } from './parameters.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
+import type { Inputs, TensorSpecs } from './tensor-spec.js';
 
 const BRAND = Symbol.for('tstriton.InferenceRequest');
 const NO_PARAMETERS: Parameters = Object.freeze({});
@@ -45,6 +46,36 @@ export class HostedRequest implements InferenceRequest {
 }
 Object.defineProperty(HostedRequest.prototype, BRAND, { value: true });
 
+/** A request with other inputs: what decorators hand on. */
+class DerivedRequest implements InferenceRequest {
+  readonly inputs: Readonly<Record<string, Tensor>>;
+  readonly parameters: Parameters;
+  readonly id: string;
+  readonly rows: number;
+  readonly #original: InferenceRequest;
+
+  constructor(original: InferenceRequest, inputs: Readonly<Record<string, Tensor>>) {
+    this.inputs = inputs;
+    this.parameters = original.parameters;
+    this.id = original.id;
+    this.rows = rowsOf(original);
+    this.#original = original;
+  }
+
+  get signal(): AbortSignal {
+    return this.#original.signal;
+  }
+}
+Object.defineProperty(DerivedRequest.prototype, BRAND, { value: true });
+
+/**
+ * The same request with other inputs, for decorators that change them: parameters, id and signal stay. A copy by
+ * spreading would lose the signal.
+ */
+export function withInputs<I extends TensorSpecs>(request: InferenceRequest, inputs: Inputs<I>): InferenceRequest<I> {
+  return new DerivedRequest(request, inputs) as unknown as InferenceRequest<I>;
+}
+
 /** True for a request as callables get it, of this or another copy of the package. */
 export function isInferenceRequest(value: unknown): value is InferenceRequest {
   return typeof value === 'object' && value !== null && BRAND in value;
@@ -57,7 +88,8 @@ export function inputsInOrder(request: InferenceRequest, specs: readonly Complet
 
 /** Rows of a request's tensors along the batch axis; 1 for a request without inputs. */
 export function rowsOf(request: InferenceRequest): number {
-  if (request instanceof HostedRequest) return request.rows;
+  const { rows } = request as { readonly rows?: unknown };
+  if (typeof rows === 'number') return rows;
   for (const tensor of Object.values(request.inputs as Readonly<Record<string, Tensor>>)) return tensor.rowCount;
   return 1;
 }

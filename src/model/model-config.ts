@@ -49,6 +49,11 @@ export interface ModelConfig<Decoupled extends boolean = boolean> {
   readonly batcher?: DynamicBatcher | null;
   /** Batches of an asynchronous callable that may run at the same time on one instance. Default 1. */
   readonly concurrency?: number;
+  /**
+   * Whether answers are kept, and given again to requests that ask the same. Needs a cache in TritonConfig. Default
+   * false.
+   */
+  readonly responseCache?: boolean;
   /** Whether the model sends any number of responses per request. Default false. */
   readonly decoupled?: Decoupled;
 }

@@ -3,13 +3,15 @@
 // a tensor of another dtype is converted if no value changes but by rounding to the declared float type.
 
 import { TritonError } from '../errors.js';
-import { DTYPES, isBytesDtype, isDataOf, type DataOf, type Dtype } from '../tensor/dtype.js';
-import { convertElements, flattenNested, type Nested } from '../tensor/nested.js';
-import { elementCount, formatShape, matchesShape } from '../tensor/shape.js';
+import { isBytesDtype } from '../tensor/dtype.js';
+import { convertElements } from '../tensor/nested.js';
+import { formatShape, matchesShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from './complete-model-config.js';
+import { describeValue } from './describe-value.js';
 import { isPromiseLike } from './is-promise-like.js';
 import { nearest } from './nearest.js';
+import { tensorFromValue } from './tensor-from-value.js';
 
 /** One place per declared output, in declaration order; undefined where the callable gave none. */
 export type ResolvedOutputs = readonly (Tensor | undefined)[];
@@ -48,7 +50,7 @@ function listedValues(list: readonly unknown[], { name, outputs }: CompleteModel
 function namedValues(record: unknown, { name, outputs }: CompleteModelConfig): readonly unknown[] {
   if (!isRecord(record)) {
     throw fail(
-      `model '${name}' returned ${describe(record)}, expected a record of its outputs by name or a list in declaration order${hintFor(record)}`,
+      `model '${name}' returned ${describeValue(record)}, expected a record of its outputs by name or a list in declaration order${hintFor(record)}`,
     );
   }
   const names = outputs.map((spec) => spec.name);
@@ -75,15 +77,6 @@ function hintFor(result: unknown): string {
   return isGenerator ? '; only decoupled models may return generators' : '';
 }
 
-function describe(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value !== 'object') return `a ${typeof value}`;
-  if (Tensor.is(value)) return 'a Tensor';
-  const tag = Object.prototype.toString.call(value).slice(8, -1);
-  return tag === 'Object' ? 'a record' : `a ${tag}`;
-}
-
 function resolveOutput(value: unknown, spec: CompleteTensorSpec, config: CompleteModelConfig, rows: number): Tensor {
   const tensor = toTensor(value, spec, config, rows);
   const what = `output '${spec.name}' of model '${config.name}'`;
@@ -103,52 +96,8 @@ function resolveOutput(value: unknown, spec: CompleteTensorSpec, config: Complet
 
 function toTensor(value: unknown, spec: CompleteTensorSpec, config: CompleteModelConfig, rows: number): Tensor {
   if (Tensor.is(value)) return castTensor(value, spec, config);
-  const what = `output '${spec.name}' of model '${config.name}'`;
-  if (ArrayBuffer.isView(value)) {
-    if (DTYPES[spec.dtype].array === undefined || !isDataOf(spec.dtype, value)) {
-      const hint = isBytesDtype(spec.dtype)
-        ? 'a Tensor or an array of elements'
-        : `${spec.dtype}; wrap it in a Tensor to have it converted`;
-      throw fail(`${what} is ${describe(value)}, expected ${hint}`);
-    }
-    const data = value as DataOf[Dtype] & ArrayBufferView;
-    return new Tensor(spec.dtype, data, shapeOfFlat(data.length, spec, config, rows));
-  }
-  if (!Array.isArray(value))
-    throw fail(`${what} is ${describe(value)}, expected a Tensor, a typed array or nested arrays`);
-  const { data, shape } = flatten(value as Nested, spec, what);
-  const rank = spec.shape.length + (config.maxBatchSize > 0 ? 1 : 0);
-  const isFlat = shape.length === 1 && rank !== 1;
-  return new Tensor(spec.dtype, data, isFlat ? shapeOfFlat(data.length, spec, config, rows) : shape);
-}
-
-function flatten(values: Nested, spec: CompleteTensorSpec, what: string): { data: DataOf[Dtype]; shape: number[] } {
-  try {
-    return flattenNested(spec.dtype, values);
-  } catch (error) {
-    throw fail(`${what}: ${TritonError.from(error).message}`);
-  }
-}
-
-/** The shape of data that came without one: its rows and declared dimensions, of which at most one may be open. */
-function shapeOfFlat(length: number, spec: CompleteTensorSpec, config: CompleteModelConfig, rows: number): number[] {
-  const shape = config.maxBatchSize > 0 ? [rows, ...spec.shape] : [...spec.shape];
-  const open = shape.indexOf(-1);
-  const what = `output '${spec.name}' of model '${config.name}'`;
-  if (open !== shape.lastIndexOf(-1)) {
-    throw fail(
-      `${what} is an array without a shape, and ${formatShape(spec.shape)} has more than one open dimension; return a Tensor`,
-    );
-  }
-  if (open >= 0) {
-    const known = elementCount(shape.filter((dim) => dim !== -1));
-    shape[open] = known === 0 ? 0 : length / known;
-  }
-  if (shape.some((dim) => !Number.isInteger(dim)) || elementCount(shape) !== length) {
-    const expected = config.maxBatchSize > 0 ? [rows, ...spec.shape] : spec.shape;
-    throw fail(`${what} has ${length} elements, which do not fill the shape ${formatShape(expected)}`);
-  }
-  return shape;
+  const shape = config.maxBatchSize > 0 ? [rows, ...spec.shape] : spec.shape;
+  return tensorFromValue(value, { what: `output '${spec.name}' of model '${config.name}'`, dtype: spec.dtype, shape, declared: spec.shape });
 }
 
 function castTensor(tensor: Tensor, spec: CompleteTensorSpec, config: CompleteModelConfig): Tensor {
@@ -181,6 +130,6 @@ function checkElements({ dtype, data }: Tensor, what: string): void {
   if (index < 0) return;
   const expected = dtype === 'string' ? 'a string' : 'a Uint8Array';
   throw fail(
-    `${what} has element ${index} that is ${describe((data as readonly unknown[])[index])}, expected ${expected}`,
+    `${what} has element ${index} that is ${describeValue((data as readonly unknown[])[index])}, expected ${expected}`,
   );
 }

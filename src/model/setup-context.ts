@@ -1,6 +1,6 @@
 // What `setup` gets, before an instance takes its first batch.
 
-import type { Logger } from './callable.js';
+import type { Logger } from './logger.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 
 export interface SetupContext {

@@ -36,3 +36,59 @@ export function expectSteps(result: unknown, { name }: { readonly name: string }
     `model '${name}' is decoupled and must return an iterable, as a generator does, got ${got}`,
   );
 }
+
+/**
+ * Several series of steps as one: each of its steps holds the next step of every series. Throws what `uneven`
+ * makes when some end before others; whichever way it ends, all series are closed. Stays synchronous when they are.
+ */
+export function zipSteps<T>(series: readonly Steps<T>[], uneven: () => Error): Steps<readonly T[]> {
+  const isSync = series.every((steps) => Symbol.iterator in steps);
+  return isSync ? zipSync(series as readonly Iterable<T>[], uneven) : zipAsync(series, uneven);
+}
+
+function* zipSync<T>(series: readonly Iterable<T>[], uneven: () => Error): Generator<readonly T[]> {
+  const iterators = series.map((steps) => steps[Symbol.iterator]());
+  const open = new Set(iterators);
+  try {
+    for (;;) {
+      const step: T[] = [];
+      for (const iterator of iterators) {
+        open.delete(iterator); // what throws has ended
+        const next = iterator.next();
+        if (next.done === true) continue;
+        open.add(iterator);
+        step.push(next.value);
+      }
+      if (open.size === 0) return;
+      if (open.size < iterators.length) throw uneven();
+      yield step;
+    }
+  } finally {
+    for (const iterator of open) iterator.return?.();
+  }
+}
+
+async function* zipAsync<T>(series: readonly Steps<T>[], uneven: () => Error): AsyncGenerator<readonly T[]> {
+  const iterators = series.map((steps) =>
+    Symbol.asyncIterator in steps ? steps[Symbol.asyncIterator]() : steps[Symbol.iterator](),
+  );
+  const open = new Set(iterators);
+  try {
+    for (;;) {
+      const step: T[] = [];
+      const failures: unknown[] = [];
+      const advanced = await Promise.allSettled(iterators.map(async (iterator) => iterator.next()));
+      advanced.forEach((outcome, index) => {
+        if (outcome.status === 'fulfilled' && outcome.value.done !== true) step.push(outcome.value.value);
+        else open.delete(iterators[index]!);
+        if (outcome.status === 'rejected') failures.push(outcome.reason);
+      });
+      if (failures.length > 0) throw TritonError.from(failures[0]);
+      if (open.size === 0) return;
+      if (open.size < iterators.length) throw uneven();
+      yield step;
+    }
+  } finally {
+    await Promise.allSettled([...open].map(async (iterator) => iterator.return?.()));
+  }
+}

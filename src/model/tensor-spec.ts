@@ -82,7 +82,8 @@ type TensorsOf<N> = Simplify<
 
 /** A value of a dtype in plain (nested) arrays. */
 export type PlainArray<D extends Dtype> = readonly PlainElement<D>[] | readonly PlainArray<D>[];
-type PlainElement<D extends Dtype> = D extends 'string'
+/** One value of a dtype, as plain arrays hold it. */
+export type PlainElement<D extends Dtype> = D extends 'string'
   ? string
   : D extends 'bytes'
     ? Uint8Array | string
@@ -95,6 +96,9 @@ export type TensorLike<D extends Dtype> = Tensor<D> | DataOf[D] | PlainArray<D>;
 
 /** The tensors of a request, by input name. */
 export type Inputs<I extends TensorSpecs> = TensorsOf<NamedSpecs<I, 'INPUT'>>;
+
+/** The names of a model's inputs; any string where they are known only at run time. */
+export type InputName<I extends TensorSpecs> = keyof Inputs<I> & string;
 
 /** The tensors of a response, by output name, as clients get them. */
 export type Outputs<O extends TensorSpecs> = TensorsOf<NamedSpecs<O, 'OUTPUT'>>;

@@ -32,6 +32,7 @@ const MODEL: CompleteModelConfig = {
   instanceCount: 2,
   concurrency: 1,
   decoupled: true,
+  responseCache: false,
   strict: false,
 };
 

@@ -49,6 +49,7 @@ export function modelConfigJson(config: CompleteModelConfig): JsonObject {
     parameters: {},
     model_warmup: [],
     ...(config.decoupled ? { model_transaction_policy: { decoupled: true } } : {}),
+    ...(config.responseCache ? { response_cache: { enable: true } } : {}),
   };
 }
 

@@ -12,7 +12,9 @@ export type ControlCall =
   | { readonly kind: 'start' }
   | { readonly kind: 'started' }
   | { readonly kind: 'load'; readonly config: CompleteModelConfig; readonly ports: readonly MessagePort[] }
-  | { readonly kind: 'stop' };
+  | { readonly kind: 'attach'; readonly config: CompleteModelConfig; readonly port: MessagePort }
+  | { readonly kind: 'unload'; readonly config: CompleteModelConfig }
+  | { readonly kind: 'stop'; readonly timeoutSecs: number | undefined };
 
 /** A call on its way. */
 export interface ControlRequest {

@@ -19,14 +19,21 @@ it.each([
   expect(parseOrigins(given, 'corsAllowOrigin')).toEqual(origins);
 });
 
-it.each(['', 'example.org', 'https://a.example/', 'https://a.example/path', 'https://u@a.example', 'https://*.example', '://x', 'http://a b', 'http://a:99999'])(
-  'refuses %o',
-  (origin) => {
-    expect(() => parseOrigins(['https://a.example', origin], 'corsAllowOrigin')).toThrow(
-      expect.objectContaining({
-        code: 'INVALID_ARG',
-        message: `corsAllowOrigin must be '*' or origins such as 'https://example.org', got ${JSON.stringify(origin)}`,
-      }),
-    );
-  },
-);
+it.each([
+  '',
+  'example.org',
+  'https://a.example/',
+  'https://a.example/path',
+  'https://u@a.example',
+  'https://*.example',
+  '://x',
+  'http://a b',
+  'http://a:99999',
+])('refuses %o', (origin) => {
+  expect(() => parseOrigins(['https://a.example', origin], 'corsAllowOrigin')).toThrow(
+    expect.objectContaining({
+      code: 'INVALID_ARG',
+      message: `corsAllowOrigin must be '*' or origins such as 'https://example.org', got ${JSON.stringify(origin)}`,
+    }),
+  );
+});

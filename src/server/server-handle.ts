@@ -1,19 +1,40 @@
 // A running server as `Triton` sees it: in this thread (LocalServer) or in one of its own (ThreadServer).
 
+import type { MessagePort } from 'node:worker_threads';
+
+import type { TritonError } from '../errors.js';
 import { InlineInstance } from '../link/inline-instance.js';
+import { PortInstance } from '../link/port-instance.js';
+import type { ServerLogger } from '../logger.js';
 import type { Callable } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { Server, type ServerOptions, type ServerPorts } from './server.js';
 
+/** A bound model as the user's thread hosts it. */
+export interface HostedModel {
+  readonly config: CompleteModelConfig;
+  /** One instance each, in the user's thread. */
+  readonly callables: readonly Callable[];
+  /** One instance each, in threads of their own. */
+  readonly ports: readonly MessagePort[];
+  readonly onUnrecoverable: (error: TritonError) => void;
+}
+
 export interface ServerHandle {
+  /** The server's log, for what happens in the user's thread. */
+  readonly logger: ServerLogger;
   /** Opens all ports. */
   start(): Promise<ServerPorts>;
-  /** Serves a model; one instance per callable. */
-  load(config: CompleteModelConfig, callables: readonly Callable[]): Promise<void>;
+  /** Serves a model. A version that is there is replaced: resolves when its last request has ended. */
+  load(model: HostedModel): Promise<void>;
+  /** An instance in a thread of its own was started again. */
+  attach(config: CompleteModelConfig, port: MessagePort): Promise<void>;
+  /** Serves a model no more; resolves when its last request has ended. */
+  unload(config: CompleteModelConfig): Promise<void>;
   /** All that was bound before serving is loaded. */
   started(): Promise<void>;
-  /** Finishes what is under way and closes. Idempotent. */
-  stop(): Promise<void>;
+  /** Finishes what is under way, for so many seconds or else `exitTimeoutSecs`, and closes. Idempotent. */
+  stop(timeoutSecs?: number): Promise<void>;
 }
 
 /** The server in the caller's own thread: lowest latency, but a callable that computes stops everything. */
@@ -25,20 +46,42 @@ export class LocalServer implements ServerHandle {
     this.#server = new Server(options);
   }
 
+  get logger(): ServerLogger {
+    return this.#server.logger;
+  }
+
   start(): Promise<ServerPorts> {
     return this.#server.start();
   }
 
-  load(config: CompleteModelConfig, callables: readonly Callable[]): Promise<void> {
-    const instances = callables.map((callable) => new InlineInstance(config, callable, this.#server.logger));
-    return this.#server.load(config, instances);
+  load({ config, callables, ports, onUnrecoverable }: HostedModel): Promise<void> {
+    const instances = callables.map((callable) => {
+      const instance = new InlineInstance(config, callable, this.#server.logger);
+      instance.onUnrecoverable = onUnrecoverable;
+      return instance;
+    });
+    return this.#server.load(config, [...instances, ...ports.map((port) => this.#instanceOf(config, port))]);
+  }
+
+  async attach(config: CompleteModelConfig, port: MessagePort): Promise<void> {
+    this.#server.attach(config, this.#instanceOf(config, port));
+  }
+
+  unload(config: CompleteModelConfig): Promise<void> {
+    return this.#server.unload(config);
   }
 
   async started(): Promise<void> {
     this.#server.started();
   }
 
-  stop(): Promise<void> {
-    return (this.#stopping ??= this.#server.stop());
+  stop(timeoutSecs?: number): Promise<void> {
+    return (this.#stopping ??= this.#server.stop(timeoutSecs));
+  }
+
+  #instanceOf(config: CompleteModelConfig, port: MessagePort): PortInstance {
+    const instance = new PortInstance(config, port);
+    instance.onClosed = () => this.#server.lost(config, instance);
+    return instance;
   }
 }

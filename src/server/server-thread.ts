@@ -1,9 +1,10 @@
 // Entry of the server's thread: a Server driven by control messages from the user's thread.
 
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 
 import { assert, TritonError } from '../errors.js';
 import { PortInstance } from '../link/port-instance.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ControlCall, ControlReply, ControlRequest, LogSettingsNotice } from './control-messages.js';
 import { Server, type ServerOptions, type ServerPorts } from './server.js';
 
@@ -12,7 +13,6 @@ const control = parentPort;
 const server = new Server(workerData as ServerOptions, (settings) =>
   control.postMessage({ kind: 'log settings', settings } satisfies LogSettingsNotice),
 );
-const instances: PortInstance[] = [];
 
 control.on('message', ({ id, call }: ControlRequest) => {
   perform(call).then(
@@ -36,14 +36,26 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
       server.started();
       return undefined;
     case 'load': {
-      const loaded = call.ports.map((port) => new PortInstance(call.config, port));
-      instances.push(...loaded);
-      await server.load(call.config, loaded);
+      await server.load(
+        call.config,
+        call.ports.map((port) => instanceOf(call.config, port)),
+      );
       return undefined;
     }
+    case 'attach':
+      server.attach(call.config, instanceOf(call.config, call.port));
+      return undefined;
+    case 'unload':
+      await server.unload(call.config);
+      return undefined;
     case 'stop':
-      await server.stop();
-      for (const instance of instances) instance.close();
+      await server.stop(call.timeoutSecs);
       return undefined;
   }
+}
+
+function instanceOf(config: CompleteModelConfig, port: MessagePort): PortInstance {
+  const instance = new PortInstance(config, port);
+  instance.onClosed = () => server.lost(config, instance);
+  return instance;
 }

@@ -1,7 +1,6 @@
 // The engine and its frontends, assembled: the whole server, in whatever thread it is started.
 
 import { InferenceServer } from '../core/inference-server.js';
-import type { ModelInstance } from '../core/instance/model-instance.js';
 import { LogSettingsStore } from '../core/log-settings.js';
 import type { ModelControlMode } from '../core/model-control.js';
 import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
@@ -15,6 +14,7 @@ import type { Restriction } from '../frontend/restricted-features.js';
 import { ServerLogger, type LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
+import { ServedModel, type ClosableInstance } from './served-model.js';
 import { VERSION } from './version.js';
 
 /** What a server is started with: plain data that crosses threads. */
@@ -43,6 +43,8 @@ export interface ServerOptions {
   readonly modelControlMode: ModelControlMode;
   /** In explicit mode, the models that are loaded when they are bound; `*` stands for all. */
   readonly loadModel: readonly string[];
+  /** Undefined: there is no response cache. */
+  readonly responseCacheByteSize: number | undefined;
   readonly allowClientShm: boolean;
   readonly logFile: string | undefined;
   readonly logSettings: LogSettings;
@@ -59,7 +61,9 @@ export interface ServerPorts {
 export class Server {
   readonly #options: ServerOptions;
   readonly #sink: ClosableLogSink;
+  readonly #logger: ServerLogger;
   readonly #engine: InferenceServer;
+  readonly #served = new Map<string, ServedModel>();
   #frontends: Frontend[] = [];
 
   /** Throws INVALID_ARG when the log file cannot be opened. `onLogSettings` is told when clients change the log. */
@@ -67,13 +71,14 @@ export class Server {
     this.#options = options;
     this.#sink = openLogSink(options.logFile);
     const { id, strictReadiness, modelControlMode, allowClientShm } = options;
-    const logger = new ServerLogger(this.#sink, options.logSettings);
+    const logger = (this.#logger = new ServerLogger(this.#sink, options.logSettings));
     this.#engine = new InferenceServer({
       name: id,
       version: VERSION,
       logger,
       strictReadiness,
       modelControlMode,
+      responseCacheByteSize: options.responseCacheByteSize,
       logSettings: new LogSettingsStore(logger, options.logFile ?? '', onLogSettings),
       sharedMemory: new SharedMemoryRegistry({ allowed: allowClientShm }),
     });
@@ -118,31 +123,62 @@ export class Server {
     this.#engine.started();
   }
 
-  /** Serves a model with these instances; in explicit mode only when it is to be loaded from the start. */
-  async load(config: CompleteModelConfig, instances: readonly ModelInstance[]): Promise<void> {
-    const { models } = this.#engine;
-    models.bind({ config, open: () => instances });
+  /**
+   * Serves a model with these instances; in explicit mode only when it is to be loaded from the start. A version
+   * that is there is replaced: resolves when its last request has ended.
+   */
+  async load(config: CompleteModelConfig, instances: readonly ClosableInstance[]): Promise<void> {
+    const { models, repository } = this.#engine;
+    const served = new ServedModel(config, instances, repository);
+    const key = keyOf(config);
+    const replaces = this.#served.has(key);
+    this.#served.set(key, served);
+    const bound = { config, open: () => served.open(), close: () => served.close() };
+    if (replaces) return models.replace(bound);
+    models.bind(bound);
     const { modelControlMode, loadModel } = this.#options;
     if (modelControlMode === 'none' || loadModel.includes('*') || loadModel.includes(config.name))
       await models.loadVersion(config.name, config.version);
   }
 
-  /** The log that callables in this thread write to. */
-  get logger() {
-    return this.#engine.logger;
+  /** An instance of a model was started again. */
+  attach(config: CompleteModelConfig, instance: ClosableInstance): void {
+    this.#served.get(keyOf(config))?.attach(instance);
   }
 
-  /** Lets requests under way finish for `exitTimeoutSecs`, then fails them with UNAVAILABLE; closes all ports. */
-  async stop(): Promise<void> {
+  /** An instance of a model has ended. */
+  lost(config: CompleteModelConfig, instance: ClosableInstance): void {
+    // Of a model that was replaced meanwhile, perhaps: it is in no set then.
+    this.#served.get(keyOf(config))?.lost(instance);
+  }
+
+  /** Serves a model no more; resolves when its last request has ended. */
+  async unload(config: CompleteModelConfig): Promise<void> {
+    this.#served.delete(keyOf(config));
+    await this.#engine.models.unbind(config.name, config.version);
+  }
+
+  /** The log that callables in this thread write to. */
+  get logger(): ServerLogger {
+    return this.#logger;
+  }
+
+  /** Lets requests under way finish for so many seconds, then fails them with UNAVAILABLE; closes all ports. */
+  async stop(timeoutSecs: number = this.#options.exitTimeoutSecs): Promise<void> {
     for (const frontend of this.#frontends) frontend.drain();
     let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise((resolve) => (timer = setTimeout(resolve, this.#options.exitTimeoutSecs * 1000)));
+    const timeout = new Promise((resolve) => (timer = setTimeout(resolve, timeoutSecs * 1000)));
     await Promise.race([this.#engine.drain(), timeout]);
     clearTimeout(timer);
     this.#engine.stop();
+    for (const served of this.#served.values()) served.close();
     await Promise.all(this.#frontends.map((frontend) => frontend.close()));
     this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');
     this.#sink.close();
   }
+}
+
+function keyOf({ name, version }: CompleteModelConfig): string {
+  return `${name}/${version}`;
 }

@@ -2,16 +2,15 @@
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { MessageChannel, Worker, type Transferable } from 'node:worker_threads';
+import { MessageChannel, Worker, type MessagePort, type Transferable } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
 import { PortHost } from '../link/port-host.js';
 import { ServerLogger } from '../logger.js';
-import type { Callable } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ControlCall, ControlMessage, ControlReply, ControlRequest } from './control-messages.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
-import type { ServerHandle } from './server-handle.js';
+import type { HostedModel, ServerHandle } from './server-handle.js';
 import type { ServerOptions, ServerPorts } from './server.js';
 
 interface Waiting {
@@ -23,7 +22,8 @@ export class ThreadServer implements ServerHandle {
   readonly #worker: Worker;
   readonly #exited: Promise<void>;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #hosts: PortHost[] = [];
+  /** By model and version. */
+  readonly #hosts = new Map<string, readonly PortHost[]>();
   readonly #sink: ClosableLogSink;
   readonly #logger: ServerLogger;
   #nextId = 0;
@@ -65,28 +65,51 @@ export class ThreadServer implements ServerHandle {
     return ports!;
   }
 
-  async load(config: CompleteModelConfig, callables: readonly Callable[]): Promise<void> {
-    const ports = callables.map((callable) => {
+  get logger(): ServerLogger {
+    return this.#logger;
+  }
+
+  async load({ config, callables, ports: threads, onUnrecoverable }: HostedModel): Promise<void> {
+    const hosts: PortHost[] = [];
+    const own = callables.map((callable) => {
       const { port1, port2 } = new MessageChannel();
-      this.#hosts.push(new PortHost(port1, config, callable, this.#logger));
+      const host = new PortHost(port1, config, callable, this.#logger);
+      host.onUnrecoverable = onUnrecoverable;
+      hosts.push(host);
       return port2;
     });
+    const key = `${config.name}/${config.version}`;
+    const replaced = this.#hosts.get(key) ?? [];
+    this.#hosts.set(key, hosts);
+    const ports = [...own, ...threads];
     await this.#call({ kind: 'load', config, ports }, ports);
+    for (const host of replaced) host.close();
+  }
+
+  async attach(config: CompleteModelConfig, port: MessagePort): Promise<void> {
+    await this.#call({ kind: 'attach', config, port }, [port]);
+  }
+
+  async unload(config: CompleteModelConfig): Promise<void> {
+    await this.#call({ kind: 'unload', config });
+    const key = `${config.name}/${config.version}`;
+    for (const host of this.#hosts.get(key) ?? []) host.close();
+    this.#hosts.delete(key);
   }
 
   async started(): Promise<void> {
     await this.#call({ kind: 'started' });
   }
 
-  stop(): Promise<void> {
-    return (this.#stopping ??= this.#stop());
+  stop(timeoutSecs?: number): Promise<void> {
+    return (this.#stopping ??= this.#stop(timeoutSecs));
   }
 
-  async #stop(): Promise<void> {
+  async #stop(timeoutSecs: number | undefined): Promise<void> {
     try {
-      if (!this.#over) await this.#call({ kind: 'stop' });
+      if (!this.#over) await this.#call({ kind: 'stop', timeoutSecs });
     } finally {
-      for (const host of this.#hosts) host.close();
+      for (const hosts of this.#hosts.values()) for (const host of hosts) host.close();
       await this.#worker.terminate();
       await this.#exited;
       this.#sink.close();

@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { batch, InferenceResponse, sample, stream, Tensor, TritonError } from 'tstriton';
 
+// prettier-ignore
 const DATATYPES = /** @type {const} */ ([
-  ...['BOOL', 'INT8', 'INT16', 'INT32', 'INT64', 'UINT8', 'UINT16', 'UINT32', 'UINT64'],
-  ...['FP16', 'BF16', 'FP32', 'FP64', 'BYTES'],
+  'BOOL', 'INT8', 'INT16', 'INT32', 'INT64', 'UINT8', 'UINT16', 'UINT32', 'UINT64', 'FP16', 'BF16', 'FP32', 'FP64', 'BYTES',
 ]);
 
 /** @param {import('tstriton').Triton} triton */

@@ -26,7 +26,7 @@ stop() {
   local running
   running=$(jobs -pr)
   # shellcheck disable=SC2086 # one word each
-  if [ -n "$running" ]; then kill $running 2> /dev/null && wait $running 2> /dev/null; fi
+  if [ -n "$running" ]; then kill $running 2> /dev/null && wait $running 2> /dev/null || true; fi
   rm -rf -- "$scratch"
 }
 trap stop EXIT
@@ -65,11 +65,13 @@ debian_packages() {
 install_peers() {
   rm -rf -- "$environment"
   mkdir -p "$environment"
+  step debian_packages
   step python_packages & local python=$!
   step go_tools & local go=$!
-  step debian_packages
-  wait "$python"
-  wait "$go"
+  local code=0
+  wait "$python" || code=$?
+  wait "$go" || code=$?
+  [ "$code" -eq 0 ] || exit "$code"
   touch "$environment/complete"
 }
 
@@ -102,7 +104,7 @@ export INTEROP_CERTIFICATES=$scratch
 export PATH=$environment/bin:$environment/debian/usr/bin:$environment/python/bin:$PATH
 libraries=("$environment"/debian/usr/lib/*/ "$environment"/python/lib/python3*/site-packages/nvidia/cuda_runtime/lib)
 export INTEROP_LIBRARIES=${libraries[0]}:${libraries[1]}
-export PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE=1 GRPC_VERBOSITY=NONE
 
 code=0
 python -W ignore "$suite/cases/run.py" "$@" || code=$?

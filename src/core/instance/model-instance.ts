@@ -4,6 +4,7 @@
 import type { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { InferTensor } from '../../model/exchange.js';
+import type { MetricsUpdate } from '../../model/metrics-update.js';
 
 /** What an execution needs of one request. */
 export interface ExecutionRequest {
@@ -34,8 +35,15 @@ export interface ExecutionTimes {
   readonly computeOutput: number;
 }
 
-/** Told once when an execution ends; `results` has one entry per request, in order. */
-export type ExecutionDone = (results: readonly ExecutionResult[], times: ExecutionTimes) => void;
+/**
+ * Told once when an execution ends; `results` has one entry per request, in order; `metrics` is what the callable
+ * recorded of its own.
+ */
+export type ExecutionDone = (
+  results: readonly ExecutionResult[],
+  times: ExecutionTimes,
+  metrics?: MetricsUpdate,
+) => void;
 
 /** Where the answers of a decoupled model's execution go before it is done. */
 export interface ResponseStream {
@@ -43,6 +51,8 @@ export interface ResponseStream {
   respond(index: number, outputs: readonly InferTensor[], parameters: Parameters | undefined): void | Promise<void>;
   /** Request `index` has had all its answers, or failed. */
   end(index: number, error?: TritonError): void;
+  /** What the callable recorded of its own metrics so far. */
+  recordMetrics(update: MetricsUpdate): void;
 }
 
 /** An execution under way. */

@@ -14,12 +14,14 @@ import type {
   ModelInstance,
   ResponseStream,
 } from '../instance/model-instance.js';
+import { SILENT, type EngineLogger } from '../engine-logger.js';
 import type { Answer, PendingRequest } from '../pending-request.js';
 import { serverStopping } from '../server-stopping.js';
 import type { FailureReason, InferenceStatistics } from '../statistics.js';
 import { AnswerOrder } from './answer-order.js';
 import { batchCompatibility } from './batch-compatibility.js';
 import { BatchQueue, type Decision } from './batch-queue.js';
+import { SchedulerLog } from './scheduler-log.js';
 
 /** Delays shorter than this many milliseconds are waited out by polling: a timer's floor is about 1.1 ms. */
 const SHORTEST_TIMER = 1.5;
@@ -35,7 +37,7 @@ interface Slot {
 
 /** An execution under way. An abandoned one has let go of its requests. */
 interface Run {
-  batch: readonly PendingRequest[];
+  batch: PendingRequest[];
 }
 
 export class BatchScheduler {
@@ -45,15 +47,19 @@ export class BatchScheduler {
   readonly #slots: Slot[] = [];
   readonly #order: AnswerOrder | undefined;
   readonly #modelVersion: string;
+  readonly #log: SchedulerLog;
   readonly #running = new Set<Run>();
   /** Index of the slot whose turn it is. */
   #turn = 0;
   #immediate: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #stopping = false;
+  #accepting = true;
+  /** What requests fail with since `stop`. */
+  #stopped: TritonError | undefined;
 
-  constructor(config: CompleteModelConfig, statistics: InferenceStatistics) {
+  constructor(config: CompleteModelConfig, statistics: InferenceStatistics, logger: EngineLogger = SILENT) {
     this.#config = config;
+    this.#log = new SchedulerLog(config, logger);
     this.#statistics = statistics;
     this.#modelVersion = String(config.version);
     // The answers of decoupled models are streams of their own, each in its own order.
@@ -71,16 +77,32 @@ export class BatchScheduler {
     this.#wakeIfWaiting();
   }
 
-  /** Stops giving batches to an instance. */
-  removeInstance(instance: ModelInstance): void {
+  /** Stops giving batches to an instance; tells how many instances are left. */
+  removeInstance(instance: ModelInstance): number {
     const index = this.#slots.findIndex((slot) => slot.instance === instance);
     if (index >= 0) this.#slots.splice(index, 1);
+    return this.#slots.length;
+  }
+
+  get instances(): number {
+    return this.#slots.length;
+  }
+
+  /** False from {@link stopAccepting} on. */
+  get accepting(): boolean {
+    return this.#accepting;
   }
 
   /** Takes ownership of the request. */
   enqueue(request: PendingRequest): void {
+    if (this.#accepting) this.admit(request);
+    else this.#refuse(request, serverStopping(request.id));
+  }
+
+  /** Queues a request that was accepted before, whether or not others are accepted now. */
+  admit(request: PendingRequest): void {
+    if (this.#stopped !== undefined) return this.fail(request, this.#stopped, 'OTHER');
     const now = request.startedAt;
-    if (this.#stopping) return this.#refuse(request, serverStopping(request.id));
     // Those that should be gone by now must not count towards the limits of the queue.
     if (this.#queue.nextExpiry() <= now) this.#rejectExpired(now);
     try {
@@ -89,8 +111,25 @@ export class BatchScheduler {
       return this.#refuse(request, TritonError.from(error));
     }
     this.#statistics.pending++;
-    this.#order?.takeTurn(request);
+    this.takeTurn(request);
+    if (this.#log.level >= 2) this.#log.queued(request, this.#queue.size);
     this.#wake();
+  }
+
+  /** The request's answer, where answers keep their order, comes after those of the requests before it. */
+  takeTurn(request: PendingRequest): void {
+    this.#order?.takeTurn(request);
+  }
+
+  /** Answers a request without an execution of its own. */
+  answer(request: PendingRequest, answer: Answer): void {
+    if (!request.decide()) return;
+    const total = performance.now() - request.startedAt;
+    // Waiting for an execution that answers several counts as waiting.
+    this.#statistics.recordCacheHit(total, Math.max(0, total - request.lookupMs), request.lookupMs);
+    if (this.#log.level >= 2) this.#log.answeredFromCache(request);
+    this.takeTurn(request);
+    this.#succeed(request, answer);
   }
 
   /** The client of a request is gone: it is over, whether it waited or ran. */
@@ -100,23 +139,25 @@ export class BatchScheduler {
       // It may have been what kept those behind it out of the batch that waits.
       this.#wakeIfWaiting();
     }
-    this.#fail(request, new TritonError('CANCELLED', ''), 'CANCELED');
+    if (this.#log.level >= 1) this.#log.cancelled(request);
+    this.fail(request, new TritonError('CANCELLED', ''), 'CANCELED');
   }
 
   /** Accepts nothing more; what waits and runs goes on. */
   stopAccepting(): void {
-    this.#stopping = true;
+    this.#accepting = false;
   }
 
   /** Fails what still waits or runs, and lets go of the timer. Executions under way are cancelled and abandoned. */
   stop(error: TritonError): void {
-    this.#stopping = true;
+    this.#accepting = false;
+    this.#stopped = error;
     this.#disarm();
     clearImmediate(this.#immediate);
     this.#immediate = undefined;
     for (const request of this.#queue.drain()) {
       this.#statistics.pending--;
-      this.#fail(request, error, 'OTHER');
+      this.fail(request, error, 'OTHER');
     }
     for (const run of this.#running) {
       const { batch } = run;
@@ -125,7 +166,7 @@ export class BatchScheduler {
       run.batch = [];
       for (const request of batch) {
         request.abandon();
-        this.#fail(request, error, 'OTHER');
+        this.fail(request, error, 'OTHER');
       }
     }
   }
@@ -173,18 +214,27 @@ export class BatchScheduler {
   }
 
   /** Runs a batch; true when it ended before returning, that is: when it was computed in this thread. */
-  #execute(slot: Slot, { batch, rows }: Extract<Decision<PendingRequest>, { kind: 'run' }>): boolean {
+  #execute(slot: Slot, decision: Extract<Decision<PendingRequest>, { kind: 'run' }>): boolean {
     const dispatchedAt = performance.now();
+    const { batch, rows } = decision;
     this.#statistics.pending -= batch.length;
-    for (const request of batch) request.dispatchedAt = dispatchedAt;
+    this.#statistics.recordRelease(decision.reason, rows);
+    if (this.#log.level >= 1) {
+      this.#log.released(decision, { at: dispatchedAt, instance: this.#slots.indexOf(slot), waiting: this.#queue.size });
+    }
+    for (const request of batch) {
+      request.dispatchedAt = dispatchedAt;
+      this.#statistics.recordDispatch(dispatchedAt - request.startedAt);
+    }
     const run: Run = { batch };
     this.#running.add(run);
     slot.running++;
     let ended = false;
-    const done: ExecutionDone = (results, times) => {
+    const done: ExecutionDone = (results, times, metrics) => {
       if (ended) return;
       ended = true;
       slot.running--;
+      if (metrics !== undefined) this.#statistics.custom.apply(metrics);
       if (!this.#running.delete(run)) return;
       this.#finish(run.batch, rows, results, times);
       this.#wakeIfWaiting();
@@ -200,7 +250,7 @@ export class BatchScheduler {
       );
       return true;
     }
-    if (!ended) for (let i = 0; i < batch.length; i++) batch[i]!.executing(execution, i);
+    if (!ended) for (let i = 0; i < batch.length; i++) batch[i]!.executing(execution, batch, i);
     return ended;
   }
 
@@ -217,12 +267,11 @@ export class BatchScheduler {
       const result = results[i];
       if (result === undefined) {
         const message = `this is a bug in TSTriton: an instance answered ${results.length} of ${batch.length} requests`;
-        this.#fail(request, new TritonError('INTERNAL', message), 'BACKEND');
+        this.fail(request, new TritonError('INTERNAL', message), 'BACKEND');
       } else if (result.kind === 'error') {
-        this.#fail(request, result.error, 'BACKEND');
+        this.fail(request, result.error, 'BACKEND');
       } else if (request.decide()) {
-        const { startedAt, dispatchedAt } = request;
-        this.#statistics.recordSuccess(request.rows, now - startedAt, dispatchedAt - startedAt, times);
+        this.#statistics.recordSuccess(request.rows, now - request.startedAt, waitOf(request), times);
         if (this.#config.decoupled) request.complete();
         else this.#succeed(request, this.#answer(result.outputs, result.parameters));
       }
@@ -232,6 +281,7 @@ export class BatchScheduler {
   #succeed(request: PendingRequest, answer: Answer): void {
     if (this.#order === undefined) request.succeed(answer);
     else this.#order.answer(request, () => request.succeed(answer));
+    request.watcher?.answered(answer);
   }
 
   #answer(outputs: readonly InferTensor[], parameters: Parameters | undefined): Answer {
@@ -243,51 +293,78 @@ export class BatchScheduler {
     return {
       respond: (index, outputs, parameters) => {
         const request = run.batch[index];
-        if (request === undefined) return;
+        if (request === undefined || request.decided) return;
         try {
-          return request.respond(this.#answer(outputs, parameters));
+          return this.#respond(request, this.#answer(outputs, parameters));
         } catch (error) {
           // A sink that cannot take an answer loses its request, not the others of the batch.
           request.abandon();
-          return this.#fail(request, TritonError.from(error), 'OTHER');
+          return this.fail(request, TritonError.from(error), 'OTHER');
         }
       },
       end: (index, error) => {
         const request = run.batch[index];
         if (request === undefined) return;
-        if (error !== undefined) return this.#fail(request, error, 'BACKEND');
+        if (error !== undefined) return this.fail(request, error, 'BACKEND');
         if (!request.decide()) return;
-        const { startedAt, dispatchedAt } = request;
         const now = performance.now();
-        const times = { ...NO_TIMES, computeInfer: now - dispatchedAt };
-        this.#statistics.recordSuccess(request.rows, now - startedAt, dispatchedAt - startedAt, times);
+        const times = { ...NO_TIMES, computeInfer: now - request.dispatchedAt };
+        this.#statistics.recordSuccess(request.rows, now - request.startedAt, waitOf(request), times);
+        this.#statistics.responses.recordEnd(request.responses, 'emptyResponse', now - sinceResponse(request));
         request.complete();
       },
+      recordMetrics: (update) => this.#statistics.custom.apply(update),
     };
   }
 
-  /** The failure of an accepted request; nothing when its outcome is fixed already. */
-  #fail(request: PendingRequest, error: TritonError, reason: FailureReason): void {
-    if (!request.decide()) return;
-    this.#statistics.recordFailure(reason, performance.now() - request.startedAt);
-    if (this.#order === undefined) request.fail(error);
-    else this.#order.answer(request, () => request.fail(error));
+  #respond(request: PendingRequest, answer: Answer): void | Promise<void> {
+    const now = performance.now();
+    const infer = now - sinceResponse(request);
+    const index = request.responses++;
+    if (index === 0) this.#statistics.recordFirstResponse(now - request.startedAt);
+    const slow = request.respond(answer);
+    request.respondedAt = performance.now();
+    this.#statistics.responses.recordResponse(index, infer, request.respondedAt - now);
+    return slow;
   }
 
-  /** Turns away a request that never was accepted: it appears in no statistic. */
+  /** The failure of an accepted request; nothing when its outcome is fixed already. */
+  fail(request: PendingRequest, error: TritonError, reason: FailureReason): void {
+    if (!request.decide()) return;
+    const now = performance.now();
+    this.#statistics.recordFailure(reason, now - request.startedAt);
+    if (this.#config.decoupled && request.isDispatched) {
+      const end = reason === 'CANCELED' ? 'cancel' : 'fail';
+      this.#statistics.responses.recordEnd(request.responses, end, now - sinceResponse(request));
+    }
+    this.#deliverFailure(request, error);
+  }
+
+  /** Turns away a request that never was accepted: it appears in no statistic of the protocol's. */
   #refuse(request: PendingRequest, error: TritonError): void {
-    if (request.decide()) request.fail(error);
+    if (!request.decide()) return;
+    this.#statistics.recordRefusal(error.code);
+    if (this.#log.level >= 1) this.#log.refused(request, error);
+    this.#deliverFailure(request, error);
+  }
+
+  #deliverFailure(request: PendingRequest, error: TritonError): void {
+    if (this.#order === undefined) request.fail(error);
+    else this.#order.answer(request, () => request.fail(error));
+    request.watcher?.failed(error);
   }
 
   #rejectExpired(now: number): void {
     for (const request of this.#queue.expire(now)) {
       this.#statistics.pending--;
-      this.#fail(request, new TritonError('UNAVAILABLE', 'Request timeout expired'), 'REJECTED');
+      if (this.#log.level >= 1) this.#log.expired(request, now);
+      this.fail(request, new TritonError('UNAVAILABLE', 'Request timeout expired'), 'REJECTED');
     }
   }
 
   #dispatchAt(until: number, now: number): void {
     const delay = until - now;
+    if (this.#log.level >= 2) this.#log.waits(delay, this.#queue.size);
     if (delay < SHORTEST_TIMER) this.#wake();
     else this.#arm(Math.floor(delay));
   }
@@ -300,4 +377,14 @@ export class BatchScheduler {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
+}
+
+// A request that took an execution over may have come after it began.
+function waitOf({ startedAt, dispatchedAt }: PendingRequest): number {
+  return Math.max(0, dispatchedAt - startedAt);
+}
+
+/** When a decoupled request had its last response, or began to be computed. */
+function sinceResponse({ responses, respondedAt, dispatchedAt }: PendingRequest): number {
+  return responses === 0 ? dispatchedAt : respondedAt;
 }

@@ -42,6 +42,7 @@ const config: CompleteModelConfig = {
   instanceCount: 1,
   concurrency: 1,
   decoupled: false,
+  responseCache: false,
   strict: false,
 };
 

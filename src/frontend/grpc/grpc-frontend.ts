@@ -1,6 +1,6 @@
 // The gRPC port: methods on a transport.
 
-import type { Logger } from '../../model/callable.js';
+import type { Logger } from '../../model/logger.js';
 import type { Frontend } from '../frontend.js';
 import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import type { GrpcTransport } from './grpc-transport.js';

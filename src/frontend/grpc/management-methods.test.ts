@@ -34,6 +34,7 @@ const config: CompleteModelConfig = {
   instanceCount: 2,
   concurrency: 1,
   decoupled: false,
+  responseCache: false,
   strict: false,
 };
 

@@ -2,7 +2,8 @@
 
 import { create, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 
-import type { ModelStatistics, StatisticDuration } from '../../core/statistics.js';
+import type { StatisticDuration } from '../../core/duration.js';
+import type { ModelStatistics } from '../../core/statistics.js';
 import { TritonError } from '../../errors.js';
 import type { CompleteTensorSpec } from '../../model/complete-model-config.js';
 import { decodeModelReference, type ModelReference } from '../../protocol/grpc/decode-model-reference.js';

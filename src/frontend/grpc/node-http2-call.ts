@@ -23,6 +23,14 @@ export interface ReceivedHeaders {
   readonly rawHeaders: readonly string[];
 }
 
+/** The connection of a call, which wants to know of its traffic. */
+export interface CallOwner {
+  callStarted(): void;
+  /** Headers or data of an answer are sent. */
+  sent(): void;
+  callClosed(): void;
+}
+
 /** A stream that carries a call. */
 type CallStream = ServerHttp2Stream & { [CALL]?: NodeHttp2Call };
 
@@ -31,26 +39,26 @@ export class NodeHttp2Call implements GrpcCall {
   readonly rawHeaders: readonly string[];
   readonly #stream: CallStream;
   readonly #headers: IncomingHttpHeaders;
-  readonly #onSent: () => void;
+  readonly #owner: CallOwner;
   #listener: CallListener | undefined;
   #ended = false;
   #halfClosed = false;
   #writing = false;
   #trailers = OK_TRAILERS;
 
-  /** `onSent` is called whenever headers or data are sent. */
-  constructor(stream: ServerHttp2Stream, received: ReceivedHeaders, onSent: () => void) {
+  constructor(stream: ServerHttp2Stream, received: ReceivedHeaders, owner: CallOwner) {
     this.path = received.headers[':path'] ?? '';
     this.rawHeaders = received.rawHeaders;
     this.#stream = stream;
     this.#headers = received.headers;
-    this.#onSent = onSent;
+    this.#owner = owner;
   }
 
   /** Hands the call over; its events go to the listener that `accept` gives. */
   start(accept: AcceptCall): void {
     const stream = this.#stream;
     stream[CALL] = this;
+    this.#owner.callStarted();
     stream.on('error', onError);
     stream.on('close', onClose);
     this.#listener = accept(this);
@@ -83,7 +91,7 @@ export class NodeHttp2Call implements GrpcCall {
       this.#begin(headers);
       stream.on('drain', onDrain);
     }
-    this.#onSent();
+    this.#owner.sent();
     if (frames.length === 1) return stream.write(frames[0]);
     stream.cork();
     let ready = true;
@@ -122,14 +130,14 @@ export class NodeHttp2Call implements GrpcCall {
 
   #begin(headers: ResponseHeaders | undefined): void {
     this.#writing = true;
-    this.#onSent();
+    this.#owner.sent();
     this.#stream.on('wantTrailers', onWantTrailers);
     this.#stream.respond(headers === undefined ? RESPONSE_HEADERS : { ...RESPONSE_HEADERS, ...headers }, WITH_TRAILERS);
   }
 
   /** Answers with headers only. */
   #answer(headers: OutgoingHttpHeaders): void {
-    this.#onSent();
+    this.#owner.sent();
     this.#stream.respond(headers, HEADERS_ONLY);
     this.closeWhenSent();
   }
@@ -164,8 +172,9 @@ export class NodeHttp2Call implements GrpcCall {
     if (!this.#stream.closed) this.#listener?.onHalfClose();
   }
 
-  cancelled(): void {
+  closed(): void {
     const listener = this.#listener;
+    this.#owner.callClosed();
     this.#ended = true;
     this.#listener = undefined;
     listener?.onCancel();
@@ -202,7 +211,7 @@ function onWantTrailers(this: CallStream): void {
 }
 
 function onClose(this: CallStream): void {
-  this[CALL]!.cancelled();
+  this[CALL]!.closed();
 }
 
 // A reset by the client, or its connection lost: 'close' follows and tells the call.

@@ -3,7 +3,9 @@
 
 import {
   constants,
+  createSecureServer,
   createServer,
+  type Http2SecureServer,
   type Http2Server,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
@@ -12,9 +14,11 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 
 import { TritonError } from '../../errors.js';
-import type { Logger } from '../../model/callable.js';
+import type { Logger } from '../../model/logger.js';
+import type { GrpcTls } from './grpc-tls.js';
 import { isGrpcContentType, type AcceptCall, type GrpcTransport } from './grpc-transport.js';
 import { HEADERS_ONLY, NodeHttp2Call } from './node-http2-call.js';
+import { SessionKeepalive, type KeepaliveOptions } from './session-keepalive.js';
 
 const STREAM_WINDOW_BYTES = 16 << 20;
 const CONNECTION_WINDOW_BYTES = 256 << 20;
@@ -29,32 +33,43 @@ const FLUSH_MILLISECONDS = 1000;
 
 export interface NodeHttp2TransportOptions {
   readonly accept: AcceptCall;
+  readonly keepalive: KeepaliveOptions;
   readonly logger: Logger;
+  /** Default: no TLS. */
+  readonly tls?: GrpcTls | undefined;
 }
 
 export class NodeHttp2Transport implements GrpcTransport {
   readonly #accept: AcceptCall;
   readonly #logger: Logger;
-  readonly #server: Http2Server;
-  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #keepalive: KeepaliveOptions;
+  readonly #server: Http2Server | Http2SecureServer;
+  readonly #sessions = new Map<ServerHttp2Session, SessionKeepalive>();
   #draining = false;
   /** Settles when the port and every connection is closed. */
   #serverClosed: Promise<void> | undefined;
 
-  constructor({ accept, logger }: NodeHttp2TransportOptions) {
+  constructor({ accept, keepalive, logger, tls }: NodeHttp2TransportOptions) {
     this.#accept = accept;
+    this.#keepalive = keepalive;
     this.#logger = logger;
-    this.#server = createServer({
+    const options = {
       settings: {
         initialWindowSize: STREAM_WINDOW_BYTES,
         maxFrameSize: MAX_FRAME_BYTES,
         maxConcurrentStreams: MAX_CONCURRENT_CALLS,
       },
       maxSessionMemory: MAX_SESSION_MEMORY,
-    });
+    };
+    this.#server = tls === undefined ? createServer(options) : createSecureServer({ ...options, ...secureOptions(tls) });
+    this.#server.on('tlsClientError', (error: Error) =>
+      this.#logger.verbose(1, `gRPC handshake failed: ${error.message}`),
+    );
     this.#server.on('connection', (socket: Socket) => socket.setNoDelay(true));
     this.#server.on('session', (session) => this.#addSession(session));
-    this.#server.on('stream', (stream, headers) => this.#startCall(stream, headers));
+    this.#server.on('stream', (stream, headers, _flags, rawHeaders: readonly string[]) =>
+      this.#startCall(stream as ServerHttp2Stream, headers, rawHeaders),
+    );
     // Not HTTP/2, a broken frame, a connection reset: the connection ends, its calls learn of it through their streams.
     this.#server.on('sessionError', (error: Error) =>
       this.#logger.verbose(1, `gRPC connection failed: ${error.message}`),
@@ -83,31 +98,39 @@ export class NodeHttp2Transport implements GrpcTransport {
     this.#draining = true;
     this.#serverClosed = new Promise((resolve) => this.#server.close(() => resolve()));
     // GOAWAY: a call that crosses it on the wire is refused unprocessed, and clients may send it elsewhere.
-    for (const session of this.#sessions) session.close();
+    for (const session of this.#sessions.keys()) session.close();
   }
 
   async close(): Promise<void> {
     this.drain();
     const timer = setTimeout(() => {
-      for (const session of this.#sessions) session.destroy();
+      for (const session of this.#sessions.keys()) session.destroy();
     }, FLUSH_MILLISECONDS);
     await this.#serverClosed;
     clearTimeout(timer);
   }
 
   #addSession(session: ServerHttp2Session): void {
-    this.#sessions.add(session);
+    const keepalive = new SessionKeepalive(session, this.#keepalive, (text) => this.#logger.verbose(1, text));
+    this.#sessions.set(session, keepalive);
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     session.once('close', () => this.#sessions.delete(session));
     // It was accepted just before the port closed.
     if (this.#draining) session.close();
   }
 
-  #startCall(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+  #startCall(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
+    const keepalive = stream.session === undefined ? undefined : this.#sessions.get(stream.session as ServerHttp2Session);
+    // Its connection ended while the headers were on their way to us.
+    if (keepalive === undefined) return;
     if (headers[':method'] !== 'POST') refuse(stream, constants.HTTP_STATUS_METHOD_NOT_ALLOWED);
     else if (!isGrpcContentType(headers['content-type'])) refuse(stream, constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE);
-    else new NodeHttp2Call(stream, headers).start(this.#accept);
+    else new NodeHttp2Call(stream, { headers, rawHeaders }, keepalive).start(this.#accept);
   }
+}
+
+function secureOptions({ cert, key, ca, requestCert }: GrpcTls) {
+  return { cert, key, ...(ca === undefined ? {} : { ca }), requestCert, rejectUnauthorized: requestCert };
 }
 
 /** Answers what is no gRPC call with a status of HTTP. */

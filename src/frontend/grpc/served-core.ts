@@ -16,3 +16,9 @@ export type ServedCore = Pick<
   | 'statistics'
   | 'infer'
 >;
+
+/** The part of the engine that control methods read and change. */
+export type ControlledCore = Pick<
+  InferenceServer,
+  'models' | 'loadModel' | 'traceSettings' | 'updateTraceSettings' | 'logSettings' | 'sharedMemory'
+>;

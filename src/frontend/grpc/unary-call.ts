@@ -4,8 +4,15 @@
 import { TritonError } from '../../errors.js';
 import type { InflightRequest } from '../../core/response-sink.js';
 import { GRPC_STATUS, STATUS_OF_CODE, type GrpcStatus } from '../../protocol/grpc/grpc-status.js';
-import { parseGrpcTimeout } from '../../protocol/grpc/grpc-timeout.js';
-import { MessageFrameReader, wholeMessage } from '../../protocol/grpc/message-frame.js';
+import {
+  chooseCompression,
+  compressFrame,
+  inflateMessage,
+  type CompressionLevel,
+  type MessageEncoding,
+} from '../../protocol/grpc/message-compression.js';
+import { MessageFrameReader, wholeMessage, type ReceivedMessage } from '../../protocol/grpc/message-frame.js';
+import { CallDeadline } from './call-deadline.js';
 import type { CallListener, GrpcCall } from './grpc-transport.js';
 
 /** Takes the answer of a unary call: the first of either counts. */
@@ -15,15 +22,17 @@ export interface UnaryAnswer {
   fail(error: TritonError): void;
 }
 
+/** What a method may know of the call around its messages. */
+export type CallContext = Pick<GrpcCall, 'header' | 'rawHeaders'>;
+
 export interface UnaryMethod {
   /** True when the answer may come later: then the call's deadline counts. */
   readonly waits: boolean;
+  /** How its answers are compressed for clients that accept that. Default: not at all. */
+  readonly compression?: CompressionLevel;
   /** Serves one request; what it throws is the answer. Gives back what to cancel when nobody waits any more. */
-  serve(message: Buffer, answer: UnaryAnswer): InflightRequest | undefined;
+  serve(message: Buffer, answer: UnaryAnswer, call: CallContext): InflightRequest | undefined;
 }
-
-/** The longest delay of a timer; a deadline beyond it, 24 days, is none. */
-const MAX_TIMER_MILLISECONDS = 2 ** 31 - 1;
 
 export class UnaryCall implements CallListener, UnaryAnswer {
   readonly #call: GrpcCall;
@@ -31,19 +40,21 @@ export class UnaryCall implements CallListener, UnaryAnswer {
   readonly #maxMessageSize: number;
   #frames: MessageFrameReader | undefined;
   /** Complete, but more bytes came with it. */
-  #message: Buffer | undefined;
+  #message: ReceivedMessage | undefined;
   #serving = false;
   #ended = false;
   #inflight: InflightRequest | undefined;
-  #deadline = Infinity;
-  #timer: NodeJS.Timeout | undefined;
+  #deadline: CallDeadline | undefined;
 
   constructor(call: GrpcCall, method: UnaryMethod, maxMessageSize: number) {
     this.#call = call;
     this.#method = method;
     this.#maxMessageSize = maxMessageSize;
     const timeout = call.header('grpc-timeout');
-    if (timeout !== undefined) this.#startDeadline(timeout);
+    if (timeout === undefined) return;
+    this.#deadline = new CallDeadline(timeout, this);
+    const { malformed } = this.#deadline;
+    if (malformed !== undefined) this.#abort(GRPC_STATUS.INTERNAL, malformed);
   }
 
   onData(chunk: Buffer): void {
@@ -52,23 +63,19 @@ export class UnaryCall implements CallListener, UnaryAnswer {
       const message = wholeMessage(chunk, this.#maxMessageSize);
       if (message !== undefined) return this.#serve(message);
     }
-    this.#frames ??= new MessageFrameReader(this.#maxMessageSize, this.#call.header('grpc-encoding'));
-    const messages = this.#frames.push(chunk);
-    const { failure, idle } = this.#frames;
-    if (failure !== undefined) {
-      // The only status that depends on what the server can read, which the client is then told.
-      const headers = failure.status === GRPC_STATUS.UNIMPLEMENTED ? { 'grpc-accept-encoding': 'identity' } : undefined;
-      return this.#abort(failure.status, failure.message, headers);
+    const frames = (this.#frames ??= this.#startFrames());
+    frames.add(chunk);
+    for (let message = frames.next(); message !== undefined; message = frames.next()) {
+      if (this.#serving || this.#message !== undefined) {
+        return this.#abort(
+          GRPC_STATUS.INTERNAL,
+          `expected one request message in a call of ${this.#call.path}, got more`,
+        );
+      }
+      this.#message = message;
     }
-    const earlier = this.#serving || this.#message !== undefined ? 1 : 0;
-    if (earlier + messages.length > 1) {
-      return this.#abort(
-        GRPC_STATUS.INTERNAL,
-        `expected one request message in a call of ${this.#call.path}, got more`,
-      );
-    }
-    this.#message ??= messages[0];
-    if (this.#message !== undefined && !this.#serving && idle) this.#serve(this.#message);
+    if (frames.failure !== undefined) return this.#abort(frames.failure.status, frames.failure.message);
+    if (this.#message !== undefined && !this.#serving && frames.idle) this.#take(this.#message);
   }
 
   onHalfClose(): void {
@@ -85,7 +92,12 @@ export class UnaryCall implements CallListener, UnaryAnswer {
   succeed(frame: readonly Uint8Array[]): void {
     if (this.#ended) return;
     this.#end();
-    this.#call.respond(frame);
+    const { compression: level = 'none' } = this.#method;
+    const compression = level === 'none' ? undefined : chooseCompression(level, this.#call.header('grpc-accept-encoding'));
+    if (compression === undefined) return this.#call.respond(frame);
+    compressFrame(frame, compression, (compressed) => {
+      this.#call.respond(compressed, { 'grpc-encoding': compression.encoding });
+    });
   }
 
   fail(error: TritonError): void {
@@ -94,21 +106,41 @@ export class UnaryCall implements CallListener, UnaryAnswer {
     this.#call.fail(STATUS_OF_CODE[error.code], error.message);
   }
 
+  /** The deadline has passed. */
+  expire(): void {
+    if (!this.#ended) this.#expire();
+  }
+
+  #startFrames(): MessageFrameReader {
+    return new MessageFrameReader(this.#maxMessageSize, this.#call.header('grpc-encoding'), true);
+  }
+
+  #take({ bytes, compressed }: ReceivedMessage): void {
+    if (!compressed) return this.#serve(bytes);
+    this.#serving = true;
+    const encoding = this.#call.header('grpc-encoding') as MessageEncoding;
+    inflateMessage(bytes, encoding, this.#maxMessageSize, (message) => {
+      if (this.#ended) return;
+      if (message instanceof Buffer) this.#serve(message);
+      else this.#abort(message.status, message.message);
+    });
+  }
+
   #serve(message: Buffer): void {
     this.#serving = true;
     this.#message = undefined;
-    if (this.#method.waits && this.#deadline !== Infinity && performance.now() >= this.#deadline) return this.#expire();
+    if (this.#method.waits && this.#deadline?.passed === true) return this.#expire();
     try {
-      this.#inflight = this.#method.serve(message, this);
+      this.#inflight = this.#method.serve(message, this, this.#call);
     } catch (error) {
       this.fail(TritonError.from(error));
     }
   }
 
   // Ends before it cancels, so that the answer is not what the core says about the cancellation.
-  #abort(status: GrpcStatus, message: string, headers?: Readonly<Record<string, string>>): void {
+  #abort(status: GrpcStatus, message: string): void {
     this.#end();
-    this.#call.fail(status, message, headers);
+    this.#call.fail(status, message);
     this.#inflight?.cancel();
   }
 
@@ -116,32 +148,10 @@ export class UnaryCall implements CallListener, UnaryAnswer {
     this.#ended = true;
     this.#frames = undefined;
     this.#message = undefined;
-    if (this.#timer !== undefined) clearTimeout(this.#timer);
-  }
-
-  #startDeadline(timeout: string): void {
-    const milliseconds = parseGrpcTimeout(timeout);
-    if (milliseconds === undefined) {
-      this.#abort(
-        GRPC_STATUS.INTERNAL,
-        `malformed grpc-timeout '${timeout}', expected digits and one of H, M, S, m, u, n`,
-      );
-      return;
-    }
-    this.#deadline = performance.now() + milliseconds;
-    if (milliseconds <= MAX_TIMER_MILLISECONDS) this.#timer = setTimeout(expire, Math.ceil(milliseconds), this);
-  }
-
-  /** The deadline has passed. */
-  expire(): void {
-    if (!this.#ended) this.#expire();
+    this.#deadline?.clear();
   }
 
   #expire(): void {
     this.#abort(GRPC_STATUS.DEADLINE_EXCEEDED, 'Deadline Exceeded');
   }
-}
-
-function expire(call: UnaryCall): void {
-  call.expire();
 }

@@ -43,8 +43,6 @@ export class CorsPolicy {
 /** A preflight, and no other OPTIONS. */
 export function isPreflight(method: string | undefined, headers: Readonly<Record<string, unknown>>): boolean {
   return (
-    method === 'OPTIONS' &&
-    headers['origin'] !== undefined &&
-    headers['access-control-request-method'] !== undefined
+    method === 'OPTIONS' && headers['origin'] !== undefined && headers['access-control-request-method'] !== undefined
   );
 }

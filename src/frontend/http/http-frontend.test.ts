@@ -28,6 +28,7 @@ const MODEL: CompleteModelConfig = {
   instanceCount: 1,
   concurrency: 1,
   decoupled: false,
+  responseCache: false,
   strict: false,
 };
 
@@ -240,7 +241,6 @@ describe('endpoints', () => {
     ['/v2/models/nope', 404, `{"error":"Request for unknown model: 'nope' is not found"}`],
     ['/v2/models/nope/config', 404, `{"error":"Request for unknown model: 'nope' is not found"}`],
     ['/v2/nope', 404, '{"error":"Not Found"}'],
-    ['/v2/logging', 501, '{"error":"the logging extension is not supported by this version of TSTriton"}'],
   ])('GET %s: %d', async (path, status, body) => {
     const client = await (await start()).connect();
     const answer = await client.send(get(path)).answer();

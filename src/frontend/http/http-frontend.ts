@@ -2,19 +2,21 @@
 
 import type { InferenceServer } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
-import type { Logger } from '../../model/callable.js';
+import type { Logger } from '../../model/logger.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import { modelConfigJson } from '../../protocol/model-config-json.js';
 import { modelMetadata } from '../../protocol/model-metadata.js';
 import type { Frontend } from '../frontend.js';
 import { RestrictedFeatures, type Restriction } from '../restricted-features.js';
 import { CorsPolicy, isPreflight } from './cors.js';
+import { CATEGORY_OF } from './endpoint-categories.js';
 import { handleGenerate } from './generate-handler.js';
 import type { HttpExchange } from './http-exchange.js';
 import { HttpListener } from './http-listener.js';
 import { handleInfer } from './infer-handler.js';
+import { handleManagement } from './management-handler.js';
 import { PendingWork } from './pending-work.js';
-import { matchRoute, type Endpoint, type Route } from './routes.js';
+import { matchRoute, type Route } from './routes.js';
 import { statisticsJson } from './statistics-json.js';
 
 export interface HttpFrontendOptions {
@@ -83,11 +85,22 @@ export class HttpFrontend implements Frontend {
       exchange.answerJson(404, { error: 'Not Found' });
     } else if (cors !== undefined && isPreflight(method, headers)) {
       exchange.answerNoContent(cors.preflightHeaders(route.methods, headers['access-control-request-headers']));
+    } else if (this.#refuseRestricted(exchange, route)) {
+      // Answered, before it tells which methods there are.
     } else if (!route.methods.includes(method!)) {
       exchange.answerJson(405, { error: 'Method Not Allowed' }, ['Allow', route.methods.join(', ')]);
     } else {
       this.#answerRoute(exchange, route);
     }
+  }
+
+  /** True when the endpoint wants a header that the request does not have. */
+  #refuseRestricted(exchange: HttpExchange, { endpoint }: Route): boolean {
+    const { headers } = exchange.request;
+    const missing = this.#restricted.missing(CATEGORY_OF[endpoint], (name) => headers[name]?.toString());
+    if (missing === undefined) return false;
+    exchange.answerJson(403, { error: `This API is restricted, expecting header '${missing}'` });
+    return true;
   }
 
   #answerRoute(exchange: HttpExchange, route: Route): void {
@@ -130,11 +143,8 @@ export class HttpFrontend implements Frontend {
       case 'statistics':
         exchange.answerJson(200, statisticsJson(server.statistics(model, version)));
         return;
-      case 'trace':
-      case 'logging':
-      case 'repository':
-      case 'shared memory':
-        throw new TritonError('UNSUPPORTED', `${COMING[route.endpoint]} is not supported by this version of TSTriton`);
+      default:
+        handleManagement(exchange, route, { server, maxInputSize: this.#maxInputSize });
     }
   }
 
@@ -143,10 +153,3 @@ export class HttpFrontend implements Frontend {
     else exchange.answerEmpty(healthy ? 200 : 400);
   }
 }
-
-const COMING = {
-  trace: 'the trace extension',
-  logging: 'the logging extension',
-  repository: 'the model repository extension',
-  'shared memory': 'the shared memory extension',
-} as const satisfies Partial<Record<Endpoint, string>>;

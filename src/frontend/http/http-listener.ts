@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 
 import { TritonError } from '../../errors.js';
-import type { Logger } from '../../model/callable.js';
+import type { Logger } from '../../model/logger.js';
 import type { Frontend } from '../frontend.js';
 import { HttpConnection } from './http-connection.js';
 import { HttpExchange } from './http-exchange.js';

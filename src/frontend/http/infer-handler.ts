@@ -3,6 +3,7 @@
 
 import type { InferenceServer } from '../../core/inference-server.js';
 import type { InflightRequest, ResponseSink } from '../../core/response-sink.js';
+import { RequestSharedMemory } from '../../core/shared-memory/request-shared-memory.js';
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
@@ -89,13 +90,16 @@ interface ReceivedRequest extends InferHandlerOptions {
 
 function run(exchange: HttpExchange, received: ReceivedRequest): void {
   const { server, config, route, body, headerLength, maxInputSize, forwarding, pending } = received;
+  const sharedMemory = new RequestSharedMemory(server.sharedMemory);
   try {
-    const decoded = decodeInferRequest({ config, modelVersion: route.version, body, headerLength, maxInputSize });
+    const modelVersion = route.version;
+    const decoded = decodeInferRequest({ config, modelVersion, body, headerLength, maxInputSize, sharedMemory });
     const parameters = forwarding?.forward(headerTexts(exchange.request.rawHeaders), decoded.request.parameters);
     const request = forwarding === undefined ? decoded.request : { ...decoded.request, parameters };
-    const sink = new HttpResponseSink(exchange, { config, decoded, pending });
+    const sink = new HttpResponseSink(exchange, { config, decoded, sharedMemory, pending });
     sink.started(server.infer(request, sink));
   } catch (error) {
+    sharedMemory.release();
     exchange.answerError(TritonError.from(error));
   }
 }
@@ -103,6 +107,7 @@ function run(exchange: HttpExchange, received: ReceivedRequest): void {
 interface AnswerForm {
   readonly config: CompleteModelConfig;
   readonly decoded: DecodedInferRequest;
+  readonly sharedMemory: RequestSharedMemory;
   readonly pending: PendingWork;
 }
 
@@ -123,15 +128,17 @@ class HttpResponseSink implements ResponseSink {
     this.#exchange.connection.started(inflight);
   }
 
-  respond(response: ModelInferResponse): void {
-    this.#end();
-    const { config, decoded, pending } = this.#form;
+  respond(answer: ModelInferResponse): void {
+    const { config, decoded, sharedMemory, pending } = this.#form;
     let encoded;
     try {
       const { classes, binaryOutputs } = decoded;
+      const response = sharedMemory.deliver(answer);
       const outputs = classes === undefined ? response.outputs : classifyOutputs(response.outputs, classes, config);
       encoded = encodeInferResponse({ ...response, outputs }, binaryOutputs);
+      this.#end();
     } catch (error) {
+      this.#end();
       this.#exchange.answerError(TritonError.from(error));
       return;
     }
@@ -169,6 +176,7 @@ class HttpResponseSink implements ResponseSink {
 
   #end(): void {
     this.#ended = true;
+    this.#form.sharedMemory.release();
     if (this.#inflight !== undefined) this.#exchange.connection.done(this.#inflight);
   }
 }

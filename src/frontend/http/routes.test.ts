@@ -11,13 +11,10 @@ describe('a path is found', () => {
     ['/v2/models/stats', 'statistics'],
     ['/v2/logging', 'logging'],
     ['/v2/trace/setting', 'trace'],
-    ['/v2/repository/index', 'repository'],
-    ['/v2/repository/repo/index', 'repository'],
-    ['/v2/repository/models/m/load', 'repository'],
-    ['/v2/repository/repo/models/m/unload', 'repository'],
-    ['/v2/systemsharedmemory/status', 'shared memory'],
-    ['/v2/systemsharedmemory/region/r/register', 'shared memory'],
-    ['/v2/cudasharedmemory/unregister', 'shared memory'],
+    ['/v2/repository/index', 'repository index'],
+    ['/v2/systemsharedmemory/status', 'system shared memory status'],
+    ['/v2/systemsharedmemory/region/r/register', 'system shared memory register'],
+    ['/v2/cudasharedmemory/unregister', 'cuda shared memory unregister'],
     ['http://localhost:8000/v2', 'server metadata'],
     ['https://user@host/v2/health/live?x=/v2', 'live'],
   ])('%s: %s', (path, endpoint) => {
@@ -96,6 +93,30 @@ it.each([
   'ftp://localhost/v2',
 ])('nothing is at %j', (path) => {
   expect(matchRoute(path)).toBeUndefined();
+});
+
+it('a path of the repository names model and repository', () => {
+  expect(matchRoute('/v2/repository/models/m/load')).toMatchObject({
+    endpoint: 'model load',
+    model: 'm',
+    repository: undefined,
+  });
+  expect(matchRoute('/v2/repository/repo/models/m/unload')).toMatchObject({
+    endpoint: 'model unload',
+    model: 'm',
+    repository: 'repo',
+  });
+  expect(matchRoute('/v2/repository/repo/index')).toMatchObject({ endpoint: 'repository index', repository: 'repo' });
+  // A repository may be called models.
+  expect(matchRoute('/v2/repository/models/index')).toMatchObject({
+    endpoint: 'repository index',
+    repository: 'models',
+  });
+});
+
+it('a path of shared memory names the region', () => {
+  expect(matchRoute('/v2/systemsharedmemory/region/r%20s/register')!.region).toBe('r%20s');
+  expect(matchRoute('/v2/systemsharedmemory/unregister')!.region).toBeUndefined();
 });
 
 it('an endpoint knows its methods', () => {

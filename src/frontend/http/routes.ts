@@ -14,8 +14,12 @@ export type Endpoint =
   | 'generate stream'
   | 'trace'
   | 'logging'
-  | 'repository'
-  | 'shared memory';
+  | 'repository index'
+  | 'model load'
+  | 'model unload'
+  | SharedMemoryEndpoint;
+
+export type SharedMemoryEndpoint = `${'system' | 'cuda'} shared memory ${'status' | 'register' | 'unregister'}`;
 
 export interface Route {
   readonly endpoint: Endpoint;
@@ -24,6 +28,10 @@ export interface Route {
   readonly model: string;
   /** Digits, or '' for the latest. */
   readonly version: string;
+  /** Of a model repository, where the path names one. */
+  readonly repository?: string | undefined;
+  /** Of shared memory, where the path names one. */
+  readonly region?: string | undefined;
 }
 
 const GET = ['GET'];
@@ -52,8 +60,8 @@ const MODEL_ACTIONS: ReadonlyMap<string, { readonly endpoint: Endpoint; readonly
 
 const MODELS = '/v2/models/';
 const VERSIONS = 'versions/';
-const REPOSITORY = /^\/v2\/repository(?:\/[^/]+)?\/(?:index|models\/[^/]+\/(?:load|unload))$/;
-const SHARED_MEMORY = /^\/v2\/(?:system|cuda)sharedmemory(?:\/region\/[^/]+)?\/(status|register|unregister)$/;
+const REPOSITORY = /^\/v2\/repository(?:\/([^/]+))?\/(?:index|models\/([^/]+)\/(load|unload))$/;
+const SHARED_MEMORY = /^\/v2\/(system|cuda)sharedmemory(?:\/region\/([^/]+))?\/(status|register|unregister)$/;
 
 /** Undefined when there is no such path. */
 export function matchRoute(target: string): Route | undefined {
@@ -61,9 +69,23 @@ export function matchRoute(target: string): Route | undefined {
   if (path.startsWith(MODELS)) return EXACT.get(path) ?? matchModelRoute(path);
   const exact = EXACT.get(path);
   if (exact !== undefined) return exact;
-  if (REPOSITORY.test(path)) return serverRoute('repository', POST);
-  const action = SHARED_MEMORY.exec(path)?.[1];
-  return action === undefined ? undefined : serverRoute('shared memory', action === 'status' ? GET : POST);
+  return matchRepositoryRoute(path) ?? matchSharedMemoryRoute(path);
+}
+
+function matchRepositoryRoute(path: string): Route | undefined {
+  const match = REPOSITORY.exec(path);
+  if (match === null) return undefined;
+  const [, repository, model, action] = match;
+  if (model === undefined) return { ...serverRoute('repository index', POST), repository };
+  return { ...serverRoute(action === 'load' ? 'model load' : 'model unload', POST), model, repository };
+}
+
+function matchSharedMemoryRoute(path: string): Route | undefined {
+  const match = SHARED_MEMORY.exec(path);
+  if (match === null) return undefined;
+  const [, kind, region, action] = match;
+  const endpoint = `${kind} shared memory ${action}` as SharedMemoryEndpoint;
+  return { ...serverRoute(endpoint, action === 'status' ? GET : POST), region };
 }
 
 function serverRoute(endpoint: Endpoint, methods: readonly string[]): Route {

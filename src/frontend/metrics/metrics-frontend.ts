@@ -1,7 +1,7 @@
 // The metrics port: GET /metrics for Prometheus.
 
 import type { InferenceServer } from '../../core/inference-server.js';
-import type { Logger } from '../../model/callable.js';
+import type { Logger } from '../../model/logger.js';
 import type { Frontend } from '../frontend.js';
 import type { HttpExchange } from '../http/http-exchange.js';
 import { HttpListener } from '../http/http-listener.js';

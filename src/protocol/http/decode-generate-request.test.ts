@@ -9,15 +9,13 @@ function modelOf(
   inputs: Readonly<Record<string, readonly [Dtype, readonly number[]]>>,
   maxBatchSize = 8,
 ): CompleteModelConfig {
-  const specs = Object.entries(inputs).map(
-    ([name, [dtype, shape]]): CompleteTensorSpec => ({
-      name,
-      dtype,
-      datatype: DTYPES[dtype].datatype,
-      shape,
-      optional: false,
-    }),
-  );
+  const specs = Object.entries(inputs).map(([name, [dtype, shape]]): CompleteTensorSpec => ({
+    name,
+    dtype,
+    datatype: DTYPES[dtype].datatype,
+    shape,
+    optional: false,
+  }));
   return {
     name: 'model',
     version: 1,
@@ -168,12 +166,32 @@ describe('a generate request', () => {
     [TEXT, '{"o":{"k":1}}', invalidType('o')],
     [TEXT, '{"parameters":{"stop":["x"]}}', `Converting keyword: 'parameters': ${invalidType('stop')}`],
     [TEXT, '{"parameters":{"parameters":{}}}', `Converting keyword: 'parameters': ${invalidType('parameters')}`],
-    [TEXT, '{"parameters":[]}', "Expected JSON object for keyword: 'parameters': attempt to access JSON non-object as object"],
+    [
+      TEXT,
+      '{"parameters":[]}',
+      "Expected JSON object for keyword: 'parameters': attempt to access JSON non-object as object",
+    ],
     [TEXT, '{"id":42}', "Unable to parse 'id': attempt to access JSON non-string as string"],
-    [TEXT, '{"text_input":"a","text_input":"b"}', "[request id: <id_unknown>] input 'text_input' already exists in request"],
-    [TEXT, '{"text_input":"a","parameters":{"text_input":"b"},"id":"7"}', "Converting keyword: 'parameters': [request id: 7] input 'text_input' already exists in request"],
-    [modelOf({ parameters: ['float32', [1]] }), '{"parameters":{}}', "Keyword 'parameters' for nested schema also given as input tensor name"],
-    [modelOf({ x: ['float16', [-1]] }), '{"x":1}', 'receiving FP16 data via JSON is not supported. Please use the binary data format for input x'],
+    [
+      TEXT,
+      '{"text_input":"a","text_input":"b"}',
+      "[request id: <id_unknown>] input 'text_input' already exists in request",
+    ],
+    [
+      TEXT,
+      '{"text_input":"a","parameters":{"text_input":"b"},"id":"7"}',
+      "Converting keyword: 'parameters': [request id: 7] input 'text_input' already exists in request",
+    ],
+    [
+      modelOf({ parameters: ['float32', [1]] }),
+      '{"parameters":{}}',
+      "Keyword 'parameters' for nested schema also given as input tensor name",
+    ],
+    [
+      modelOf({ x: ['float16', [-1]] }),
+      '{"x":1}',
+      'receiving FP16 data via JSON is not supported. Please use the binary data format for input x',
+    ],
     [TEXT, '[]', 'attempt to get members for non-object'],
     [TEXT, '"x"', 'attempt to get members for non-object'],
     [TEXT, '', syntax('The document is empty. at 0')],

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
+import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
+import type { SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
 import { isBinaryOutput } from './binary-outputs.js';
 import { decodeInferRequest, type DecodedInferRequest } from './decode-infer-request.js';
 
@@ -31,22 +33,44 @@ const modelWith = (inputs: readonly CompleteTensorSpec[], maxBatchSize = 8): Com
 
 const MODEL = modelWith([spec('x', 'FP32', [-1])]);
 
+/** Regions of one name each; what is asked of them is kept. */
+class Regions implements SharedMemoryAccess {
+  readonly inputs: unknown[] = [];
+  readonly outputs: unknown[] = [];
+
+  input(reference: SharedMemoryReference, datatype: string): Uint8Array {
+    this.#check(reference);
+    this.inputs.push([reference, datatype]);
+    return Buffer.from('shared');
+  }
+
+  output(name: string, reference: SharedMemoryReference): void {
+    this.#check(reference);
+    this.outputs.push([name, reference]);
+  }
+
+  #check({ region }: SharedMemoryReference): void {
+    if (region !== 'r') throw new TritonError('NOT_FOUND', `Unable to find shared memory region: '${region}'`);
+  }
+}
+
 interface Given {
   readonly binary?: Uint8Array;
   readonly headerLength?: string;
   readonly config?: CompleteModelConfig;
   readonly maxInputSize?: number;
+  readonly sharedMemory?: SharedMemoryAccess;
 }
 
 /** Decodes a request of this JSON, followed by binary data if there is any. */
 function decode(
   json: string,
-  { binary, headerLength, config = MODEL, maxInputSize = 1000 }: Given = {},
+  { binary, headerLength, config = MODEL, maxInputSize = 1000, sharedMemory = new Regions() }: Given = {},
 ): DecodedInferRequest {
   const text = Buffer.from(json);
   const length = headerLength ?? (binary === undefined ? undefined : String(text.length));
   const body = Buffer.concat([text, binary ?? Buffer.of()]);
-  return decodeInferRequest({ config, modelVersion: '', body, headerLength: length, maxInputSize });
+  return decodeInferRequest({ config, modelVersion: '', body, headerLength: length, maxInputSize, sharedMemory });
 }
 
 const refusal = (message: string, code = 'INVALID_ARG') => expect.objectContaining({ code, message });
@@ -221,6 +245,22 @@ describe('the header length', () => {
 const SOURCES =
   "Input must set only one of the following fields: 'data', 'binary_data_size' in 'parameters', 'shared_memory_region' in 'parameters'.";
 
+it('tells which outputs are to be classified, the first listing of each', () => {
+  const outputs = (list: string) => decode(withOutputs(list)).classes;
+  expect(outputs('[{"name":"y"},{"name":"z","parameters":{"classification":0}}]')).toBeUndefined();
+  expect(
+    outputs(
+      '[{"name":"y","parameters":{"classification":2}},{"name":"y","parameters":{"classification":5}},{"name":"z","parameters":{"classification":18446744073709551615}}]',
+    ),
+  ).toEqual(
+    new Map<string, unknown>([
+      ['y', 2],
+      ['z', 18446744073709551615n],
+    ]),
+  );
+  expect(decode(withInput(X)).classes).toBeUndefined();
+});
+
 describe('what is malformed', () => {
   it.each<[string, string]>([
     ['{', 'failed to parse the request JSON buffer: Missing a name for object member. at 1'],
@@ -340,27 +380,20 @@ describe('what is malformed', () => {
 
   it.each<[string, string, string]>([
     [
-      'shared memory for inputs',
-      withInput('{"name":"x","datatype":"FP32","shape":[1],"parameters":{"shared_memory_region":"r"}}'),
-      "shared memory region 'r': shared memory is not supported by this version of TSTriton",
-    ],
-    [
-      'shared memory for outputs',
-      withOutputs('[{"name":"y","parameters":{"shared_memory_region":"r"}}]'),
-      "shared memory region 'r': shared memory is not supported by this version of TSTriton",
-    ],
-    [
-      'classification',
-      withOutputs('[{"name":"y","parameters":{"classification":3}}]'),
-      'classification is not supported by this version of TSTriton',
-    ],
-    [
       'long sequence ids',
       withParameters(`{"sequence_id":"${'s'.repeat(129)}"}`),
       'string correlation ID cannot be longer than 128 characters',
     ],
   ])('refuses %s as unsupported', (_, json, reason) => {
     expect(() => decode(json)).toThrow(refusal(reason, 'UNSUPPORTED'));
+  });
+
+  it('is a number of classes that is none', () => {
+    for (const classes of ['-1', '"3"', '1.5', 'true', 'null']) {
+      expect(() => decode(withOutputs(`[{"name":"y","parameters":{"classification":${classes}}}]`))).toThrow(
+        refusal("Unable to set 'classification': attempt to access JSON non-unsigned-integer as unsigned-integer"),
+      );
+    }
   });
 
   it('is a JSON part that is too large', () => {
@@ -417,5 +450,67 @@ describe('a raw request', () => {
         'Raw input has a byte_size (1004 bytes) that exceeds the maximum allowed value of 1000 bytes. Use --http-max-input-size to increase the limit.',
       ),
     );
+  });
+});
+
+describe('tensors in shared memory', () => {
+  const inputWith = (parameters: string) =>
+    withInput(`{"name":"x","datatype":"FP32","shape":[1],"parameters":{${parameters}}}`);
+
+  it('are read where the request says', () => {
+    const sharedMemory = new Regions();
+    const place = '"shared_memory_region":"r","shared_memory_offset":9223372036854775808,"shared_memory_byte_size":6';
+    const { request } = decode(inputWith(place), { sharedMemory });
+    expect(request.inputs[0]!.bytes.toString()).toBe('shared');
+    expect(sharedMemory.inputs).toEqual([[{ region: 'r', offset: 2n ** 63n, byteSize: 6 }, 'FP32']]);
+  });
+
+  it('are written where the request says, and neither in the JSON nor behind it', () => {
+    const sharedMemory = new Regions();
+    const { binaryOutputs } = decode(
+      withOutputs(
+        '[{"name":"y","parameters":{"shared_memory_region":"r","shared_memory_byte_size":8,"binary_data":false}},{"name":"z"}]',
+      ),
+      { sharedMemory },
+    );
+    expect(sharedMemory.outputs).toEqual([['y', { region: 'r', offset: 0, byteSize: 8 }]]);
+    expect(binaryOutputs.elsewhere).toEqual(new Set(['y']));
+  });
+
+  it('go by the first listing of an output', () => {
+    const { binaryOutputs } = decode(
+      withOutputs('[{"name":"y"},{"name":"y","parameters":{"shared_memory_region":"r","shared_memory_byte_size":8}}]'),
+    );
+    expect(binaryOutputs.elsewhere).toBeUndefined();
+  });
+
+  it.each<[string, string, string]>([
+    [
+      'a region that is not there',
+      inputWith('"shared_memory_region":"nope"'),
+      "Unable to find shared memory region: 'nope'",
+    ],
+    [
+      'a negative offset',
+      inputWith('"shared_memory_region":"r","shared_memory_offset":-4'),
+      "Unable to parse 'shared_memory_offset': attempt to access JSON non-unsigned-integer as unsigned-integer",
+    ],
+    [
+      'a size in a string',
+      inputWith('"shared_memory_region":"r","shared_memory_byte_size":"8"'),
+      "Unable to parse 'shared_memory_byte_size': attempt to access JSON non-unsigned-integer as unsigned-integer",
+    ],
+    [
+      'a region in a number',
+      inputWith('"shared_memory_region":1'),
+      "Unable to parse 'shared_memory_region': attempt to access JSON non-string as string",
+    ],
+    [
+      'an output in a region that is not there',
+      withOutputs('[{"name":"y","parameters":{"shared_memory_region":"nope"}}]'),
+      "Unable to find shared memory region: 'nope'",
+    ],
+  ])('are refused with %s', (_, json, message) => {
+    expect(() => decode(json)).toThrow(message);
   });
 });

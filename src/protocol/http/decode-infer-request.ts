@@ -7,6 +7,7 @@ import { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
+import type { SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
 import { DATATYPE_BYTE_SIZE, type Datatype } from '../../tensor/dtype.js';
 import { jsonElements, parseJson } from '../json/json-parser.js';
 import { JsonDouble, JsonObject, type JsonArray, type JsonInteger, type JsonValue } from '../json/json-value.js';
@@ -35,6 +36,8 @@ export interface InferBody {
   readonly headerLength: string | undefined;
   /** Largest JSON part, and largest tensor that JSON may expand to, in bytes. */
   readonly maxInputSize: number;
+  /** Where tensors in shared memory are found. */
+  readonly sharedMemory: SharedMemoryAccess;
 }
 
 export interface DecodedInferRequest {
@@ -44,13 +47,14 @@ export interface DecodedInferRequest {
   readonly classes: ReadonlyMap<string, JsonInteger> | undefined;
 }
 
-/** Throws INVALID_ARG for what is malformed and UNSUPPORTED for extensions that are not served. Inputs may be views of the body. */
+/** Throws INVALID_ARG for what is malformed, and what `sharedMemory` throws. Inputs may be views of the body or of shared memory. */
 export function decodeInferRequest({
   config,
   modelVersion,
   body,
   headerLength,
   maxInputSize,
+  sharedMemory,
 }: InferBody): DecodedInferRequest {
   const jsonLength = parseHeaderLength(headerLength, body.length);
   if (jsonLength === 0) {
@@ -65,9 +69,9 @@ export function decodeInferRequest({
   const id = member(json, 'id');
   const idText = id === undefined ? '' : expectString(id, 'id');
   const { parameters, priority, timeoutMicroseconds, binaryByDefault } = readParameters(member(json, 'parameters'));
-  const reader = new InputReader(config.name, body, jsonLength, maxInputSize);
+  const reader = new InputReader(config.name, { body, jsonLength, maxInputSize, sharedMemory });
   const inputs = reader.readAll(arrayMember(json, 'inputs'));
-  const { listed, classes } = readOutputs(json);
+  const { listed, classes, elsewhere } = readOutputs(json, sharedMemory);
   return {
     request: {
       modelName: config.name,
@@ -79,7 +83,7 @@ export function decodeInferRequest({
       priority,
       timeoutMicroseconds,
     },
-    binaryOutputs: { byDefault: binaryByDefault, listed },
+    binaryOutputs: { byDefault: binaryByDefault, listed, elsewhere },
     classes,
   };
 }
@@ -178,13 +182,18 @@ class InputReader {
   readonly #modelName: string;
   readonly #body: Buffer;
   readonly #maxInputSize: number;
+  readonly #sharedMemory: SharedMemoryAccess;
   #binaryOffset: number;
 
-  constructor(modelName: string, body: Buffer, jsonLength: number, maxInputSize: number) {
+  constructor(
+    modelName: string,
+    given: Pick<InferBody, 'body' | 'maxInputSize' | 'sharedMemory'> & { readonly jsonLength: number },
+  ) {
     this.#modelName = modelName;
-    this.#body = body;
-    this.#binaryOffset = jsonLength;
-    this.#maxInputSize = maxInputSize;
+    this.#body = given.body;
+    this.#binaryOffset = given.jsonLength;
+    this.#maxInputSize = given.maxInputSize;
+    this.#sharedMemory = given.sharedMemory;
   }
 
   readAll(list: JsonArray): InferTensor[] {
@@ -205,11 +214,13 @@ class InputReader {
     const dims = readDims(arrayMember(input, 'shape'));
     const count = elementCount(name, dims, datatype);
     const shape = dims.every((dim) => typeof dim === 'number') ? dims : dims.map(Number);
-    if (region !== undefined) throw sharedMemoryUnsupported(expectString(region, 'shared_memory_region'));
+    if (region !== undefined) {
+      const bytes = this.#sharedMemory.input(readReference(region, parameters), datatype);
+      return { name, datatype: knownDatatype(datatype), shape, bytes };
+    }
     if (binarySize !== undefined) {
       const bytes = this.#takeBinary(name, expectUnsigned(binarySize, 'binary_data_size'));
-      // An unknown datatype is reported by the core, as a mismatch, once the input is known to exist.
-      return { name, datatype: isDatatype(datatype) ? datatype : ('<invalid>' as Datatype), shape, bytes };
+      return { name, datatype: knownDatatype(datatype), shape, bytes };
     }
     return { name, datatype: datatype as Datatype, shape, bytes: this.#readData(input, name, datatype, count) };
   }
@@ -254,6 +265,11 @@ function isDatatype(name: string): name is Datatype {
   return Object.hasOwn(DATATYPE_BYTE_SIZE, name);
 }
 
+// An unknown datatype is reported by the core, as a mismatch, once the input is known to exist.
+function knownDatatype(name: string): Datatype {
+  return isDatatype(name) ? name : ('<invalid>' as Datatype);
+}
+
 function readDims(shape: JsonArray): readonly JsonInteger[] {
   const dims = jsonElements(shape);
   for (let i = 0; i < dims.length; i++) expectUnsigned(dims[i]!, 'shape');
@@ -288,52 +304,68 @@ function elementCount(name: string, dims: readonly JsonInteger[], datatype: stri
   return count;
 }
 
-function sharedMemoryUnsupported(region: string): TritonError {
-  return new TritonError(
-    'UNSUPPORTED',
-    `shared memory region '${region}': shared memory is not supported by this version of TSTriton`,
-  );
+function readReference(region: JsonValue, parameters: JsonValue): SharedMemoryReference {
+  const number = (name: string) => {
+    const value = member(parameters, name);
+    return value === undefined ? 0 : expectUnsigned(value, name);
+  };
+  return {
+    region: expectString(region, 'shared_memory_region'),
+    offset: number('shared_memory_offset'),
+    byteSize: number('shared_memory_byte_size'),
+  };
 }
 
 interface RequestedOutputs {
   /** The listed outputs in order, each with whether it is wanted in binary; undefined when none is listed. */
   readonly listed: ReadonlyMap<string, boolean> | undefined;
   readonly classes: ReadonlyMap<string, JsonInteger> | undefined;
+  readonly elsewhere: ReadonlySet<string> | undefined;
 }
 
-const ALL_OUTPUTS: RequestedOutputs = { listed: undefined, classes: undefined };
+const ALL_OUTPUTS: RequestedOutputs = { listed: undefined, classes: undefined, elsewhere: undefined };
 
-function readOutputs(json: JsonValue): RequestedOutputs {
+function readOutputs(json: JsonValue, sharedMemory: SharedMemoryAccess): RequestedOutputs {
   if (member(json, 'outputs') === undefined) return ALL_OUTPUTS;
   const list = jsonElements(arrayMember(json, 'outputs'));
   if (list.length === 0) return ALL_OUTPUTS;
   const listed = new Map<string, boolean>();
   let classes: Map<string, JsonInteger> | undefined;
+  let elsewhere: Set<string> | undefined;
   for (const output of list) {
     const name = stringMember(output, 'name');
     const asked = readOutputParameters(member(output, 'parameters') ?? null);
+    if (asked.place !== undefined) sharedMemory.output(name, asked.place);
     if (listed.has(name)) continue;
     listed.set(name, asked.isBinary);
+    if (asked.place !== undefined) (elsewhere ??= new Set<string>()).add(name);
     if (asked.classes > 0) (classes ??= new Map<string, JsonInteger>()).set(name, asked.classes);
   }
-  return { listed, classes };
+  return { listed, classes, elsewhere };
 }
 
-function readOutputParameters(parameters: JsonValue): { readonly isBinary: boolean; readonly classes: JsonInteger } {
+interface AskedOutput {
+  readonly isBinary: boolean;
+  readonly classes: JsonInteger;
+  /** Where in shared memory it is to be written. */
+  readonly place: SharedMemoryReference | undefined;
+}
+
+function readOutputParameters(parameters: JsonValue): AskedOutput {
   const region = member(parameters, 'shared_memory_region');
   const classification = member(parameters, 'classification');
   const binary = member(parameters, 'binary_data');
   const classes = classification === undefined ? 0 : readClassification(classification);
   const isBinary = binary !== undefined && expectBoolean(binary, 'binary_data');
   if (region !== undefined) {
-    expectString(region, 'shared_memory_region');
+    const place = readReference(region, parameters);
     if (classes > 0)
       throw new TritonError('INVALID_ARG', "Output can't set both 'shared_memory_region' and 'classification'");
     if (isBinary)
       throw new TritonError('INVALID_ARG', "Output can't set both 'shared_memory_region' and 'binary_data'");
-    throw sharedMemoryUnsupported(region as string);
+    return { isBinary, classes, place };
   }
-  return { isBinary, classes };
+  return { isBinary, classes, place: undefined };
 }
 
 function readClassification(value: JsonValue): JsonInteger {

@@ -5,7 +5,12 @@ import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
 import { encodeRaw } from '../../tensor/raw.js';
 import { encodeErrorEvent, encodeGenerateEvent, encodeGenerateResponse } from './encode-generate-response.js';
 
-const TEXT: InferTensor = { name: 'text_output', datatype: 'BYTES', shape: [1, 1], bytes: encodeRaw('string', ['HÉ\n']) };
+const TEXT: InferTensor = {
+  name: 'text_output',
+  datatype: 'BYTES',
+  shape: [1, 1],
+  bytes: encodeRaw('string', ['HÉ\n']),
+};
 
 function response(outputs: readonly InferTensor[], rest: Partial<ModelInferResponse> = {}): ModelInferResponse {
   return { modelName: 'm', modelVersion: '3', id: '', parameters: undefined, outputs, ...rest };

@@ -70,6 +70,7 @@ describe('encodeInferRequest', () => {
       body,
       headerLength: String(headerLength),
       maxInputSize: 1000,
+      sharedMemory: { input: () => new Uint8Array(0), output: () => undefined },
     });
     expect(decoded.request).toMatchObject({
       id: 'r',

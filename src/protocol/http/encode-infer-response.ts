@@ -35,7 +35,9 @@ export function encodeInferResponse(response: ModelInferResponse, binaryOutputs:
       if (axis > 0) writer.raw(',');
       writer.integer(output.shape[axis]!);
     }
-    if (isBinaryOutput(binaryOutputs, output.name)) {
+    if (binaryOutputs.elsewhere?.has(output.name) === true) {
+      writer.raw(']}');
+    } else if (isBinaryOutput(binaryOutputs, output.name)) {
       writer.raw('],"parameters":{"binary_data_size":').integer(output.bytes.byteLength).raw('}}');
       if (output.bytes.byteLength === 0) continue;
       parts.push(output.bytes);

@@ -72,7 +72,7 @@ def model_client_reads_the_configuration():
             config = client.model_config
             expect_equal((config.model_name, config.max_batch_size, config.batching, config.decoupled), ("AddSub", 16, True, False))
             expect_equal([(one.name, one.shape, one.dtype) for one in config.inputs], [("a", (-1,), np.float32), ("b", (-1,), np.float32)])
-            expect_equal(config.response_cache, False)
+            expect_equal(config.response_cache, None)
             expect_equal(client.is_batching_supported, True)
             client.wait_for_model(timeout_s=10)
             client.wait_for_server(timeout_s=10)

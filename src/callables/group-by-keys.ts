@@ -1,0 +1,88 @@
+// The decorator for models with optional inputs: never two sets of inputs in one call.
+
+import { TritonError } from '../errors.js';
+import type { InferenceContext, InferenceRequest, InferFunc } from '../model/callable.js';
+import { markDecorated } from '../model/decorated.js';
+import { withRequests } from '../model/derived-context.js';
+import { isPromiseLike } from '../model/is-promise-like.js';
+import { RequestGroups } from '../model/request-groups.js';
+import type { TensorSpecs } from '../model/tensor-spec.js';
+import { callInTurn } from './call-in-turn.js';
+
+type AnyInferFunc = (requests: readonly InferenceRequest[], context: InferenceContext) => unknown;
+
+/**
+ * Calls `fn` once for each set of inputs that requests of a batch have, so that `batch` can join them. Groups are
+ * called one after the other in the order of their first requests; a group that fails fails alone. In decoupled
+ * models each group has its own steps and its own end. PyTriton's `@group_by_keys`.
+ *
+ * @example
+ * groupByKeys(batch(({ x, scale }) => ({ y: scale === undefined ? x : x.map((value) => value * scale.data[0]!) })))
+ */
+export function groupByKeys<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
+  fn: InferFunc<I, O, Decoupled>,
+): InferFunc<I, O, Decoupled> {
+  const infer = fn as unknown as AnyInferFunc;
+  const grouped: AnyInferFunc = (requests, context) => {
+    const groups = groupsOf(requests);
+    if (groups.length <= 1) return requests.length === 0 ? [] : infer(requests, context);
+    const callGroup = (members: readonly number[]) => {
+      const part = members.map((index) => requests[index]!);
+      return infer(part, withRequests(context, part));
+    };
+    if (context.modelConfig.decoupled) {
+      return new RequestGroups(groups.map((members) => ({ members, start: () => callGroup(members) })));
+    }
+    const results = callInTurn(groups, (members) => settleGroup(() => callGroup(members), members.length, context));
+    return isPromiseLike(results)
+      ? results.then((settled) => scatter(settled, groups, requests.length))
+      : scatter(results, groups, requests.length);
+  };
+  return markDecorated(grouped as unknown as InferFunc<I, O, Decoupled>, 'groupByKeys', fn);
+}
+
+/** The places of the requests that have the same inputs. */
+function groupsOf(requests: readonly InferenceRequest[]): number[][] {
+  const groups = new Map<string, number[]>();
+  requests.forEach((request, index) => {
+    const key = JSON.stringify(Object.keys(request.inputs).sort());
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [index]);
+    else group.push(index);
+  });
+  return [...groups.values()];
+}
+
+/** The group's results; where it failed, its error for each of its requests. */
+function settleGroup(call: () => unknown, count: number, context: InferenceContext): unknown {
+  const check = (results: unknown) => expectList(results, count, context.modelName);
+  const fail = (thrown: unknown) => {
+    const error = TritonError.from(thrown);
+    const stack = thrown instanceof Error ? thrown.stack : undefined;
+    context.logger.error(`model '${context.modelName}' failed: ${stack ?? error.message}`);
+    return Array.from({ length: count }, () => error);
+  };
+  try {
+    const results = call();
+    return isPromiseLike(results) ? Promise.resolve(results).then(check).catch(fail) : check(results);
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function expectList(results: unknown, count: number, model: string): readonly unknown[] {
+  if (Array.isArray(results) && results.length === count) return results;
+  const got = Array.isArray(results) ? `${results.length} results` : 'no list';
+  throw new TritonError(
+    'INTERNAL',
+    `model '${model}' returned ${got} for ${count} requests of the same inputs, expected one result per request`,
+  );
+}
+
+function scatter(results: readonly unknown[], groups: readonly (readonly number[])[], count: number): unknown[] {
+  const scattered = new Array<unknown>(count);
+  groups.forEach((members, group) => {
+    members.forEach((index, place) => (scattered[index] = (results[group] as readonly unknown[])[place]));
+  });
+  return scattered;
+}

@@ -1,0 +1,154 @@
+// What a model with a response cache has in front of its scheduler. A request whose answer is kept has it at once; one
+// that asks the same as a request under way waits for that one's answer instead of running as well; all others are
+// queued, and their answers are kept. Errors never are: who waited for an execution shares its failure, and what was
+// refused or given up before it ran leaves the others to run.
+
+import { TritonError } from '../../errors.js';
+import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import type { EngineLogger } from '../engine-logger.js';
+import type { Answer, OutcomeWatcher, PendingRequest } from '../pending-request.js';
+import type { BatchScheduler } from '../scheduler/batch-scheduler.js';
+import type { InferenceStatistics } from '../statistics.js';
+import { CACHE_PARAMETER, requestKey } from './request-key.js';
+import type { ResponseCache } from './response-cache.js';
+
+export interface CachedSchedulerOptions {
+  readonly config: CompleteModelConfig;
+  readonly scheduler: BatchScheduler;
+  readonly cache: ResponseCache;
+  readonly statistics: InferenceStatistics;
+  readonly logger: EngineLogger;
+}
+
+let loads = 0;
+
+export class CachedScheduler {
+  readonly #config: CompleteModelConfig;
+  readonly #scheduler: BatchScheduler;
+  readonly #cache: ResponseCache;
+  readonly #statistics: InferenceStatistics;
+  readonly #logger: EngineLogger;
+  // A model that is loaded again may answer differently.
+  readonly #model: string;
+  readonly #flights = new Map<string, Flight>();
+  #warned = false;
+
+  constructor({ config, scheduler, cache, statistics, logger }: CachedSchedulerOptions) {
+    this.#config = config;
+    this.#scheduler = scheduler;
+    this.#cache = cache;
+    this.#statistics = statistics;
+    this.#logger = logger;
+    this.#model = `${config.name} ${config.version} ${++loads}`;
+  }
+
+  /** Takes ownership of the request. */
+  enqueue(request: PendingRequest): void {
+    if (!this.#scheduler.accepting || request.parameters?.[CACHE_PARAMETER] === false) {
+      return this.#scheduler.enqueue(request);
+    }
+    const key = requestKey(this.#model, this.#config, request);
+    const kept = this.#cache.get(key);
+    request.lookupMs = performance.now() - request.startedAt;
+    if (kept !== undefined) return this.#scheduler.answer(request, kept);
+    const flight = this.#flights.get(key);
+    if (flight?.takes(request)) {
+      this.#scheduler.takeTurn(request);
+      flight.followers.push(request);
+    } else {
+      this.#watch(key, request);
+      this.#scheduler.enqueue(request);
+    }
+  }
+
+  /** Forgets all answers of this model. */
+  clear(): void {
+    this.#cache.forget(this);
+  }
+
+  #watch(key: string, request: PendingRequest): void {
+    const flight: Flight = new Flight(request, {
+      answered: (answer) => this.#land(key, flight, answer),
+      failed: (error) => this.#crash(key, flight, error),
+    });
+    request.watcher = flight;
+    this.#flights.set(key, flight);
+  }
+
+  #land(key: string, flight: Flight, answer: Answer): void {
+    this.#forget(key, flight);
+    const startedAt = performance.now();
+    this.#insert(key, answer);
+    this.#statistics.recordCacheMiss(flight.leader.lookupMs + performance.now() - startedAt);
+    for (const follower of flight.followers) this.#scheduler.answer(follower, answer);
+  }
+
+  #crash(key: string, flight: Flight, error: TritonError): void {
+    this.#forget(key, flight);
+    for (const follower of flight.followers) {
+      if (follower.decided) continue;
+      if (flight.leader.isDispatched) {
+        this.#scheduler.fail(follower, error, 'BACKEND');
+        continue;
+      }
+      // The refusal was the leader's own: the first of the others takes its place.
+      const next = this.#flights.get(key);
+      if (next?.takes(follower)) {
+        next.followers.push(follower);
+      } else {
+        this.#watch(key, follower);
+        this.#scheduler.admit(follower);
+      }
+    }
+  }
+
+  #forget(key: string, flight: Flight): void {
+    if (this.#flights.get(key) === flight) this.#flights.delete(key);
+  }
+
+  #insert(key: string, answer: Answer): void {
+    try {
+      const byteSize = this.#cache.insert(key, answer, this);
+      if (byteSize <= this.#cache.capacity || this.#warned) return;
+      this.#warned = true;
+      const { name } = this.#config;
+      this.#logger.warn(
+        `an answer of model '${name}' takes ${byteSize} bytes of the response cache, more than its ${this.#cache.capacity}: such answers are not kept`,
+      );
+    } catch (error) {
+      // No memory for a copy: the clients have their answers all the same.
+      this.#logger.error(`the response cache could not keep an answer: ${TritonError.from(error).message}`);
+    }
+  }
+}
+
+/** A request under way, and those that wait for its answer. */
+class Flight implements OutcomeWatcher {
+  leader: PendingRequest;
+  readonly followers: PendingRequest[] = [];
+  readonly answered: OutcomeWatcher['answered'];
+  readonly failed: OutcomeWatcher['failed'];
+
+  constructor(leader: PendingRequest, { answered, failed }: Pick<OutcomeWatcher, 'answered' | 'failed'>) {
+    this.leader = leader;
+    this.answered = answered;
+    this.failed = failed;
+  }
+
+  /** Whether a request has its answer here at least as soon as from the queue. */
+  takes({ priority, timeoutMicroseconds }: PendingRequest): boolean {
+    const { leader } = this;
+    return leader.isDispatched || (leader.priority === priority && leader.timeoutMicroseconds === timeoutMicroseconds);
+  }
+
+  /** The client of an executing leader is gone: another request takes the execution over. */
+  takeOver(): boolean {
+    for (let next = this.followers.shift(); next !== undefined; next = this.followers.shift()) {
+      if (next.decided) continue;
+      this.leader.handOver(next);
+      this.leader = next;
+      return true;
+    }
+    return false;
+  }
+}

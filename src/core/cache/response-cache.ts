@@ -1,0 +1,85 @@
+// Answers kept in memory, for all models that ask for it together: bounded in bytes; what was used longest ago goes
+// first, as in Triton's local cache. Whoever asks gets the kept answer itself, not a copy: nobody writes to it.
+
+import type { Answer } from '../pending-request.js';
+
+interface Entry {
+  readonly owner: object;
+  readonly answer: Answer;
+  readonly byteSize: number;
+}
+
+// What an entry takes beside its tensors' bytes, in the heap of V8 with 64-bit pointers.
+const ENTRY_BYTES = 400;
+const OUTPUT_BYTES = 300;
+const DIMENSION_BYTES = 8;
+
+export class ResponseCache {
+  /** Most bytes of all entries together. */
+  readonly capacity: number;
+  /** In the order of their last use. */
+  readonly #entries = new Map<string, Entry>();
+  #byteSize = 0;
+
+  constructor(capacity: number) {
+    this.capacity = capacity;
+  }
+
+  /** Bytes of all entries together. */
+  get byteSize(): number {
+    return this.#byteSize;
+  }
+
+  /** Answers that are kept. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string): Answer | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry.answer;
+  }
+
+  /** Keeps a copy of an answer and returns how many bytes it takes; nothing is kept when they are more than the capacity. */
+  insert(key: string, answer: Answer, owner: object): number {
+    const byteSize = byteSizeOf(answer);
+    if (byteSize > this.capacity) return byteSize;
+    this.#remove(key);
+    for (const oldest of this.#entries.keys()) {
+      if (this.#byteSize + byteSize <= this.capacity) break;
+      this.#remove(oldest);
+    }
+    this.#entries.set(key, { owner, answer: copyOf(answer), byteSize });
+    this.#byteSize += byteSize;
+    return byteSize;
+  }
+
+  /** Forgets what was inserted for this owner. */
+  forget(owner: object): void {
+    for (const [key, entry] of this.#entries) if (entry.owner === owner) this.#remove(key);
+  }
+
+  #remove(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    this.#byteSize -= entry.byteSize;
+  }
+}
+
+function byteSizeOf({ outputs, parameters }: Answer): number {
+  let bytes = ENTRY_BYTES;
+  for (const { shape, bytes: data } of outputs) {
+    bytes += OUTPUT_BYTES + DIMENSION_BYTES * shape.length + data.byteLength;
+  }
+  for (const [name, value] of Object.entries(parameters ?? {})) bytes += 2 * (name.length + String(value).length) + 64;
+  return bytes;
+}
+
+// An answer's tensors are views of a whole batch's results: kept as they are, one row would hold on to all of them.
+function copyOf(answer: Answer): Answer {
+  return { ...answer, outputs: answer.outputs.map((output) => ({ ...output, bytes: new Uint8Array(output.bytes) })) };
+}

@@ -1,0 +1,56 @@
+// The certificate, the key and the root certificates of the gRPC port, read from files when the server starts, so that
+// what is wrong with them is said then and not by handshakes that fail.
+
+import { X509Certificate, createPrivateKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+
+import { TritonError } from '../../errors.js';
+
+/** Paths of PEM files. */
+export interface GrpcTlsFiles {
+  readonly serverCert: string;
+  readonly serverKey: string;
+  /** Whose certificates clients may show. Default: the roots that Node.js knows. */
+  readonly rootCert: string | undefined;
+  /** Whether clients have to show a certificate. */
+  readonly mutual: boolean;
+}
+
+/** What the transport makes TLS of: PEM texts that fit together. */
+export interface GrpcTls {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  readonly ca: Buffer | undefined;
+  readonly requestCert: boolean;
+}
+
+/** Throws INVALID_ARG naming the option and the file that cannot be used, and why. */
+export function readGrpcTls({ serverCert, serverKey, rootCert, mutual }: GrpcTlsFiles): GrpcTls {
+  const cert = readPem('grpcServerCert', serverCert);
+  const key = readPem('grpcServerKey', serverKey);
+  const ca = rootCert === undefined ? undefined : readPem('grpcRootCert', rootCert);
+  check('grpcServerCert', serverCert, 'a certificate', () => new X509Certificate(cert));
+  check('grpcServerKey', serverKey, 'an unencrypted private key', () => createPrivateKey(key));
+  if (ca !== undefined) check('grpcRootCert', rootCert!, 'certificates', () => new X509Certificate(ca));
+  check('grpcServerKey', serverKey, `the key of the certificate ${serverCert}`, () => createSecureContext({ cert, key, ca }));
+  return { cert, key, ca, requestCert: mutual };
+}
+
+function readPem(option: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new TritonError('INVALID_ARG', `${option}: cannot read ${path}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function check(option: string, path: string, expected: string, parse: () => unknown): void {
+  try {
+    parse();
+  } catch (error) {
+    throw new TritonError('INVALID_ARG', `${option}: expected ${expected} in PEM form in ${path}, got: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,71 @@
+// Watch of grpc.health.v1: the state when the stream opens, and each time that it changes. Which service is asked about
+// does not matter, as for Check.
+
+import { create, toBinary } from '@bufbuild/protobuf';
+
+import { TritonError } from '../../errors.js';
+import { decodeModelReference } from '../../protocol/grpc/decode-model-reference.js';
+import {
+  HealthCheckResponse_ServingStatus,
+  HealthCheckResponseSchema,
+} from '../../protocol/grpc/generated/health_pb.js';
+import { frameMessage } from '../../protocol/grpc/message-frame.js';
+import type { ServedCore } from './served-core.js';
+import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js';
+
+type WatchedCore = Pick<ServedCore, 'isReady' | 'onStateChange'>;
+
+export function healthWatchMethod(server: WatchedCore): StreamMethod {
+  return { open: (stream) => new HealthWatch(stream, server) };
+}
+
+class HealthWatch implements StreamHandler {
+  readonly #stream: AnswerStream;
+  readonly #server: WatchedCore;
+  #unsubscribe: (() => void) | undefined;
+  #told: boolean | undefined;
+  #waiting = false;
+
+  constructor(stream: AnswerStream, server: WatchedCore) {
+    this.#stream = stream;
+    this.#server = server;
+  }
+
+  message(bytes: Buffer): void {
+    if (this.#unsubscribe !== undefined) throw new TritonError('INTERNAL', 'expected one request message, got more');
+    // For what it throws when the bytes are no message: the field of that request is the same.
+    decodeModelReference(bytes);
+    this.#unsubscribe = this.#server.onStateChange(() => this.#tell());
+    this.#tell();
+  }
+
+  halfClosed(): void {
+    if (this.#unsubscribe === undefined) this.#stream.fail(new TritonError('INTERNAL', 'Unable to parse request'));
+  }
+
+  cancel(): void {
+    this.#unsubscribe?.();
+  }
+
+  drain(): void {
+    this.#tell();
+    this.cancel();
+    this.#stream.fail(new TritonError('UNAVAILABLE', 'Server exiting'));
+  }
+
+  // For a slow reader only the latest state counts.
+  #tell(): void {
+    const ready = this.#server.isReady();
+    if (this.#waiting || ready === this.#told) return;
+    this.#told = ready;
+    const { SERVING, NOT_SERVING } = HealthCheckResponse_ServingStatus;
+    const response = create(HealthCheckResponseSchema, { status: ready ? SERVING : NOT_SERVING });
+    const room = this.#stream.send([frameMessage(toBinary(HealthCheckResponseSchema, response))]);
+    if (room === undefined) return;
+    this.#waiting = true;
+    void room.then(() => {
+      this.#waiting = false;
+      this.#tell();
+    });
+  }
+}

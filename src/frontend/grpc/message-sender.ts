@@ -1,0 +1,144 @@
+// The messages of one streamed answer on their way to the client: in order, several in one write, compressed where the
+// client accepts that, and never more of them in memory than a slow reader makes unavoidable.
+
+import { compressFrame, type MessageCompression } from '../../protocol/grpc/message-compression.js';
+import type { GrpcCall, ResponseHeaders } from './grpc-transport.js';
+
+/** So many bytes are sent at once, without waiting for more. */
+const FLUSH_BYTES = 16_384;
+/** Up to so many are joined, which is cheaper than sending them one by one. */
+const JOIN_BYTES = 65_536;
+
+type Frame = readonly Uint8Array[];
+
+/** A frame whose place in the order is fixed while it is being compressed. */
+interface Place {
+  frame: Frame | undefined;
+}
+
+export class MessageSender {
+  readonly #call: GrpcCall;
+  readonly #compression: MessageCompression | undefined;
+  readonly #headers: ResponseHeaders | undefined;
+  /** Frames in order behind one that is being compressed. */
+  #places: Place[] = [];
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #scheduled = false;
+  #blocked = false;
+  #room: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
+  #finish: (() => void) | undefined;
+  #closed = false;
+
+  constructor(call: GrpcCall, compression: MessageCompression | undefined) {
+    this.#call = call;
+    this.#compression = compression;
+    this.#headers = compression && { 'grpc-encoding': compression.encoding };
+  }
+
+  /** While the reader is slow, so that what is sent stays in memory: resolves when it has caught up. */
+  get room(): Promise<void> | undefined {
+    return this.#isBlocked() && !this.#closed ? this.#whenRoom() : undefined;
+  }
+
+  /** Sends a message with the others of this turn of the event loop. A promise: the reader is slow. */
+  send(frame: Frame): void | Promise<void> {
+    if (this.#closed) return undefined;
+    if (this.#compression === undefined) this.#queue(frame);
+    else this.#compress(frame, this.#compression);
+    return this.room;
+  }
+
+  /** Sends what waits to be sent. */
+  flush(): void {
+    if (this.#chunks.length === 0 || this.#blocked || this.#closed) return;
+    const chunks = this.#bytes <= JOIN_BYTES && this.#chunks.length > 1 ? [Buffer.concat(this.#chunks)] : this.#chunks;
+    this.#chunks = [];
+    this.#bytes = 0;
+    this.#blocked = !this.#call.write(chunks, this.#headers);
+  }
+
+  /** The client has taken what was sent. */
+  drained(): void {
+    this.#blocked = false;
+    this.flush();
+    this.#settle();
+  }
+
+  /** Calls `end` when everything has been written; nothing is sent after it. */
+  finish(end: () => void): void {
+    this.#finish = end;
+    this.#settle();
+  }
+
+  /** The call is over: nothing more is sent, and nobody needs to wait. */
+  close(): void {
+    this.#closed = true;
+    this.#chunks = [];
+    this.#places = [];
+    this.#release();
+  }
+
+  #queue(frame: Frame): void {
+    for (const chunk of frame) {
+      this.#chunks.push(chunk);
+      this.#bytes += chunk.byteLength;
+    }
+    if (this.#bytes >= FLUSH_BYTES) this.flush();
+    else if (!this.#scheduled) {
+      this.#scheduled = true;
+      // After all that is ready to run now, promises included, and before the event loop goes on.
+      process.nextTick(flushScheduled, this);
+    }
+  }
+
+  /** For the callback of the next tick. */
+  flushScheduled(): void {
+    this.#scheduled = false;
+    this.flush();
+  }
+
+  #compress(frame: Frame, compression: MessageCompression): void {
+    const place: Place = { frame: undefined };
+    this.#places.push(place);
+    compressFrame(frame, compression, (compressed) => {
+      place.frame = compressed;
+      while (this.#places[0]?.frame !== undefined) this.#queue(this.#places.shift()!.frame!);
+      this.#settle();
+    });
+  }
+
+  #settle(): void {
+    if (!this.#isBlocked()) this.#release();
+    if (this.#finish === undefined || this.#places.length > 0 || this.#closed) return;
+    const end = this.#finish;
+    this.#finish = undefined;
+    // Behind what a slow reader has not taken yet: the transport keeps the order.
+    this.#blocked = false;
+    this.flush();
+    end();
+    this.close();
+  }
+
+  #isBlocked(): boolean {
+    return this.#blocked || this.#places.length > 0;
+  }
+
+  #whenRoom(): Promise<void> {
+    if (this.#room === undefined) {
+      let resolve!: () => void;
+      const promise = new Promise<void>((onResolve) => (resolve = onResolve));
+      this.#room = { promise, resolve };
+    }
+    return this.#room.promise;
+  }
+
+  #release(): void {
+    this.#room?.resolve();
+    this.#room = undefined;
+  }
+}
+
+function flushScheduled(sender: MessageSender): void {
+  sender.flushScheduled();
+}

@@ -1,0 +1,149 @@
+// ModelStreamInfer: requests to any models on one stream. Ordinary models answer in the order of the requests,
+// decoupled ones as their answers come. What is wrong with one request is a message on the stream, which stays open.
+
+import { TritonError } from '../../errors.js';
+import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import { encodeStreamError } from '../../protocol/grpc/encode-model-infer-response.js';
+import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
+import { readInferRequest, type InferMethodOptions } from './infer-requests.js';
+import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js';
+import { StreamedRequest, type RequestReference } from './streamed-request.js';
+
+/** More requests of one stream than this are not taken at a time: as many as a connection may have calls. */
+const MAX_REQUESTS_UNDER_WAY = 4096;
+
+const STOPPED = 'GRPC server is shutting down and has stopped accepting new requests.';
+
+export function modelStreamInferMethod(options: InferMethodOptions, compression: CompressionLevel): StreamMethod {
+  return { compression, open: (stream) => new InferStream(stream, options) };
+}
+
+export class InferStream implements StreamHandler {
+  readonly #stream: AnswerStream;
+  readonly #options: InferMethodOptions;
+  /** Whether the first error of a model ends the stream with its status. */
+  readonly #errorsEndStream: boolean;
+  readonly #open = new Set<StreamedRequest>();
+  /** Requests to ordinary models in order, whose answers were not sent yet. */
+  #first: StreamedRequest | undefined;
+  #last: StreamedRequest | undefined;
+  #halfClosed = false;
+  #draining = false;
+  #ended = false;
+
+  constructor(stream: AnswerStream, options: InferMethodOptions) {
+    this.#stream = stream;
+    this.#options = options;
+    this.#errorsEndStream = stream.header('triton_grpc_error') === 'true';
+  }
+
+  message(bytes: Buffer): void {
+    this.#run(bytes);
+    // No more of them while answers to earlier ones are not taken.
+    const { room } = this.#stream;
+    if (room === undefined && this.#open.size < MAX_REQUESTS_UNDER_WAY) return;
+    this.#stream.hold();
+    void room?.then(() => this.#resume());
+  }
+
+  #run(bytes: Buffer): void {
+    const { server, forwarding } = this.#options;
+    let reference: RequestReference | undefined;
+    let config: CompleteModelConfig | undefined;
+    const admit = (modelName: string, modelVersion: string, id: string): void => {
+      reference = { modelName, modelVersion, id };
+      config = server.modelConfig(modelName, modelVersion);
+    };
+    let decoded;
+    try {
+      decoded = readInferRequest(bytes, this.#stream, { forwarding, admit });
+    } catch (error) {
+      // No request at all: what follows on the stream cannot be trusted.
+      if (reference === undefined) throw error;
+      this.#refuse(reference, config, TritonError.from(error));
+      return;
+    }
+    const request = new StreamedRequest(this, { reference: reference!, config: config!, decoded });
+    this.#begin(request);
+    request.started(server.infer(decoded.request, request));
+  }
+
+  halfClosed(): void {
+    this.#halfClosed = true;
+    this.#endWhenIdle();
+  }
+
+  drain(): void {
+    this.#draining = true;
+    this.#endWhenIdle();
+  }
+
+  cancel(): void {
+    this.#ended = true;
+    const open = [...this.#open];
+    this.#open.clear();
+    this.#first = this.#last = undefined;
+    for (const request of open) request.cancel();
+  }
+
+  /** An answer of a decoupled model, or an ordinary one whose turn it is. */
+  send(frame: readonly Uint8Array[]): void | Promise<void> {
+    return this.#stream.send(frame);
+  }
+
+  /** A request that has its outcome: sent at once for decoupled models, else when those before it have theirs. */
+  settled(request: StreamedRequest): void {
+    if (request.ordered) while (this.#first?.outcome !== undefined && !this.#ended) this.#deliver(this.#first);
+    else this.#deliver(request);
+    this.#resume();
+    this.#endWhenIdle();
+  }
+
+  #begin(request: StreamedRequest): void {
+    this.#open.add(request);
+    if (!request.ordered) return;
+    if (this.#last === undefined) this.#first = request;
+    else this.#last.next = request;
+    this.#last = request;
+  }
+
+  #deliver(request: StreamedRequest): void {
+    const { outcome } = request;
+    this.#open.delete(request);
+    if (request === this.#first) {
+      this.#first = request.next;
+      if (this.#first === undefined) this.#last = undefined;
+    }
+    if (outcome === undefined || this.#ended) return;
+    if (outcome.kind === 'failed' && this.#errorsEndStream && !outcome.refused) {
+      this.#stream.fail(outcome.error);
+      this.cancel();
+      return;
+    }
+    const frame = outcome.kind === 'failed' ? request.errorFrame(outcome) : outcome.frame;
+    if (frame !== undefined) void this.send(frame);
+  }
+
+  /** Answers for a request that never came to the core. */
+  #refuse(reference: RequestReference, config: CompleteModelConfig | undefined, error: TritonError): void {
+    if (config?.decoupled === true || this.#first === undefined) {
+      void this.send(encodeStreamError(error.message, { id: reference.id, model: undefined }));
+      return;
+    }
+    const request = new StreamedRequest(this, { reference, config, decoded: undefined });
+    this.#begin(request);
+    request.fail(error);
+  }
+
+  #resume(): void {
+    if (this.#ended || this.#open.size >= MAX_REQUESTS_UNDER_WAY || this.#stream.room !== undefined) return;
+    this.#stream.resume();
+  }
+
+  #endWhenIdle(): void {
+    if (this.#ended || this.#open.size > 0 || !(this.#halfClosed || this.#draining)) return;
+    this.#ended = true;
+    if (this.#halfClosed) this.#stream.finish();
+    else this.#stream.fail(new TritonError('UNAVAILABLE', STOPPED));
+  }
+}

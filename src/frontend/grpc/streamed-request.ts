@@ -1,0 +1,114 @@
+// One request of a ModelStreamInfer stream: turns what the core answers into messages of the stream, and remembers its
+// outcome until its turn comes.
+
+import type { InflightRequest, ResponseSink } from '../../core/response-sink.js';
+import { TritonError } from '../../errors.js';
+import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import type { ModelInferResponse } from '../../model/exchange.js';
+import type { DecodedInferRequest } from '../../protocol/grpc/decode-model-infer-request.js';
+import { encodeStreamError, encodeStreamResponse } from '../../protocol/grpc/encode-model-infer-response.js';
+import { answerInForm } from './infer-requests.js';
+
+type Frame = readonly Uint8Array[];
+
+/** What an answer says of the request that it belongs to. */
+export interface RequestReference {
+  readonly modelName: string;
+  /** As it was asked for; '' for the latest. */
+  readonly modelVersion: string;
+  readonly id: string;
+}
+
+/** How a request ended, and the last message that is to tell so. */
+export type StreamOutcome =
+  | { readonly kind: 'answered'; readonly frame: Frame | undefined }
+  | { readonly kind: 'failed'; readonly error: TritonError; readonly refused: boolean };
+
+/** The stream of a request. */
+export interface RequestStream {
+  send(frame: Frame): void | Promise<void>;
+  /** The request has its outcome. */
+  settled(request: StreamedRequest): void;
+}
+
+export interface StreamedRequestParts {
+  readonly reference: RequestReference;
+  /** Undefined when there is no such model. */
+  readonly config: CompleteModelConfig | undefined;
+  /** Undefined when it was refused before. */
+  readonly decoded: DecodedInferRequest | undefined;
+}
+
+export class StreamedRequest implements ResponseSink {
+  /** Whether it has to wait for the answers to earlier requests. */
+  readonly ordered: boolean;
+  /** The one behind it in order. */
+  next: StreamedRequest | undefined;
+  outcome: StreamOutcome | undefined;
+  readonly #stream: RequestStream;
+  readonly #parts: StreamedRequestParts;
+  #inflight: InflightRequest | undefined;
+  /** The core has taken it: what fails now is the model. */
+  #accepted = false;
+
+  constructor(stream: RequestStream, parts: StreamedRequestParts) {
+    this.#stream = stream;
+    this.#parts = parts;
+    this.ordered = parts.config?.decoupled !== true;
+  }
+
+  started(inflight: InflightRequest): void {
+    this.#accepted = true;
+    if (this.outcome === undefined) this.#inflight = inflight;
+  }
+
+  /** Nobody waits for it any more. */
+  cancel(): void {
+    this.outcome ??= { kind: 'answered', frame: undefined };
+    this.#inflight?.cancel();
+  }
+
+  respond(response: ModelInferResponse, final: boolean): void | Promise<void> {
+    if (this.outcome !== undefined) return undefined;
+    const { decoded, config } = this.#parts;
+    let frame;
+    try {
+      frame = encodeStreamResponse(answerInForm(response, decoded!, config!), final);
+    } catch (error) {
+      const inflight = this.#inflight;
+      this.#settle({ kind: 'failed', error: TritonError.from(error), refused: false });
+      inflight?.cancel();
+      return undefined;
+    }
+    if (!final) return this.#stream.send(frame);
+    this.#settle({ kind: 'answered', frame });
+    return undefined;
+  }
+
+  complete(): void {
+    const { decoded, reference } = this.#parts;
+    const nothing = { ...reference, parameters: undefined, outputs: [] };
+    const frame = decoded?.emptyFinalResponse === true ? encodeStreamResponse(nothing, true) : undefined;
+    this.#settle({ kind: 'answered', frame });
+  }
+
+  fail(error: TritonError): void {
+    this.#settle({ kind: 'failed', error, refused: !this.#accepted });
+  }
+
+  /** What tells the client of a failure: a refused request is known by its id alone. */
+  errorFrame({ error, refused }: Extract<StreamOutcome, { kind: 'failed' }>): Frame {
+    const { modelName, modelVersion, id } = this.#parts.reference;
+    return encodeStreamError(error.message, {
+      id,
+      model: refused ? undefined : { name: modelName, version: modelVersion },
+    });
+  }
+
+  #settle(outcome: StreamOutcome): void {
+    if (this.outcome !== undefined) return;
+    this.outcome = outcome;
+    this.#inflight = undefined;
+    this.#stream.settled(this);
+  }
+}

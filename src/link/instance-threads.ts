@@ -1,0 +1,55 @@
+// The threads of a bound model's instance groups, kept alive together.
+
+import type { MessagePort } from 'node:worker_threads';
+
+import type { TritonError } from '../errors.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { InstanceGroup } from '../model/instance-group.js';
+import { InstanceSupervisor, type SupervisorOptions } from './instance-supervisor.js';
+
+export interface InstanceThreadsOptions {
+  readonly config: CompleteModelConfig;
+  readonly groups: readonly InstanceGroup[];
+  /** Number of the first thread's instance within the model. */
+  readonly firstInstance: number;
+  readonly logger: SupervisorOptions['logger'];
+  /** A thread was started again; batches for it go into the port. */
+  readonly onRestart: (port: MessagePort) => void;
+  readonly onUnrecoverable: (error: TritonError) => void;
+}
+
+export class InstanceThreads {
+  readonly #supervisors: readonly InstanceSupervisor[];
+  /** The ports of the first start; later ones are told to `onRestart`. */
+  #starting: MessagePort[] | undefined = [];
+
+  constructor({ config, groups, firstInstance, logger, onRestart, onUnrecoverable }: InstanceThreadsOptions) {
+    let instance = firstInstance;
+    this.#supervisors = groups.flatMap((group) =>
+      Array.from({ length: group.count }, (_, member) => {
+        const onPort = (port: MessagePort) => {
+          if (this.#starting === undefined) onRestart(port);
+          else this.#starting.push(port);
+        };
+        return new InstanceSupervisor({ group, member, instance: instance++, config, logger, onPort, onUnrecoverable });
+      }),
+    );
+  }
+
+  /** Resolves with a port per thread when all are set up. Rejects with the first reason; no thread is left then. */
+  async start(): Promise<readonly MessagePort[]> {
+    const started = await Promise.allSettled(this.#supervisors.map((supervisor) => supervisor.start()));
+    const ports = this.#starting ?? [];
+    this.#starting = undefined;
+    const failed = started.find((result) => result.status === 'rejected');
+    if (failed === undefined) return ports;
+    await this.stop();
+    for (const port of ports) port.close();
+    throw failed.reason;
+  }
+
+  /** Runs every thread's `teardown` and ends it. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#supervisors.map((supervisor) => supervisor.stop()));
+  }
+}

@@ -1,0 +1,83 @@
+// Collects what one callable records of its own metrics until a message takes it to the server: no message of its own,
+// and nothing at all while nothing is recorded.
+
+import { TritonError } from '../errors.js';
+import type { CounterMetric, GaugeMetric, HistogramMetric, LabelValues, Metric, Metrics } from '../model/metrics.js';
+import type { MetricsUpdate } from '../model/metrics-update.js';
+
+interface PendingSeries {
+  readonly labels: readonly string[];
+  set?: number;
+  added: number;
+  counts?: number[];
+}
+
+export class MetricsRecorder implements Metrics {
+  #pending = new Map<Metric, Map<string, PendingSeries>>();
+
+  add<L extends string>(metric: CounterMetric<L> | GaugeMetric<L>, amount: number, ...labels: LabelValues<L>): void {
+    if (metric.kind !== 'counter' && metric.kind !== 'gauge') throw wrongKind(metric, 'added to', 'a counter or gauge');
+    if (!Number.isFinite(amount) || (metric.kind === 'counter' && amount < 0)) {
+      const expected = metric.kind === 'counter' ? 'a finite number >= 0' : 'a finite number';
+      throw new TritonError('INVALID_ARG', `${metric.kind} '${metric.name}' can be added ${expected} only, got ${amount}`);
+    }
+    this.#series(metric, labels[0]).added += amount;
+  }
+
+  set<L extends string>(metric: GaugeMetric<L>, value: number, ...labels: LabelValues<L>): void {
+    if (metric.kind !== 'gauge') throw wrongKind(metric, 'set', 'a gauge');
+    if (typeof value !== 'number') {
+      throw new TritonError('INVALID_ARG', `gauge '${metric.name}' must be set to a number, got ${typeof value}`);
+    }
+    const series = this.#series(metric, labels[0]);
+    series.set = value;
+    series.added = 0;
+  }
+
+  observe<L extends string>(metric: HistogramMetric<L>, value: number, ...labels: LabelValues<L>): void {
+    if (metric.kind !== 'histogram') throw wrongKind(metric, 'observed', 'a histogram');
+    if (!Number.isFinite(value)) {
+      throw new TritonError('INVALID_ARG', `histogram '${metric.name}' takes finite numbers only, got ${value}`);
+    }
+    const series = this.#series(metric, labels[0]);
+    series.counts ??= new Array<number>(metric.buckets.length + 1).fill(0);
+    let bucket = metric.buckets.findIndex((bound) => value <= bound);
+    if (bucket < 0) bucket = metric.buckets.length;
+    series.counts[bucket]!++;
+    series.added += value;
+  }
+
+  /** What was recorded since the last time; undefined for nothing. */
+  take(): MetricsUpdate | undefined {
+    if (this.#pending.size === 0) return undefined;
+    const update = [...this.#pending].map(([metric, series]) => ({ metric, series: [...series.values()] }));
+    this.#pending = new Map();
+    return update;
+  }
+
+  #series(metric: Metric, given: Readonly<Record<string, string>> | undefined): PendingSeries {
+    const labels = labelsOf(metric, given);
+    let all = this.#pending.get(metric);
+    if (all === undefined) this.#pending.set(metric, (all = new Map()));
+    const key = labels.length === 0 ? '' : JSON.stringify(labels);
+    let series = all.get(key);
+    if (series === undefined) all.set(key, (series = { labels, added: 0 }));
+    return series;
+  }
+}
+
+/** In the order of the declaration. */
+function labelsOf(metric: Metric, given: Readonly<Record<string, string>> = {}): readonly string[] {
+  const values = metric.labels.map((name) => given[name]);
+  const complete = values.every((value) => typeof value === 'string') && Object.keys(given).length === values.length;
+  if (complete) return values as string[];
+  const got = Object.entries(given).map(([name, value]) => (typeof value === 'string' ? name : `${name} of type ${typeof value}`));
+  throw new TritonError(
+    'INVALID_ARG',
+    `metric '${metric.name}' has the labels [${metric.labels.join(', ')}] with string values, got [${got.join(', ')}]`,
+  );
+}
+
+function wrongKind({ kind, name }: Metric, what: string, expected: string): TritonError {
+  return new TritonError('INVALID_ARG', `'${name}' is a ${kind} and cannot be ${what}, expected ${expected}`);
+}

@@ -1,0 +1,70 @@
+// A typed array or plain nested arrays that users wrote in place of a Tensor, as one: outputs of callables and
+// defaults of optional inputs. What has no shape of its own gets the declared one.
+
+import { TritonError } from '../errors.js';
+import { DTYPES, isBytesDtype, isDataOf, type DataOf, type Dtype } from '../tensor/dtype.js';
+import { flattenNested, type Nested } from '../tensor/nested.js';
+import { elementCount, formatShape } from '../tensor/shape.js';
+import { Tensor } from '../tensor/tensor.js';
+import { describeValue } from './describe-value.js';
+
+export interface ExpectedTensor {
+  /** Names the value in messages. */
+  readonly what: string;
+  readonly dtype: Dtype;
+  /** With the batch axis where there is one; -1 stands for any size. */
+  readonly shape: readonly number[];
+  /** The shape as the user declared it, for messages. */
+  readonly declared: readonly number[];
+}
+
+/** Throws INTERNAL, for the value is the server's own, when it is no tensor of that dtype. */
+export function tensorFromValue(value: unknown, expected: ExpectedTensor): Tensor {
+  const { what, dtype } = expected;
+  if (ArrayBuffer.isView(value)) {
+    if (DTYPES[dtype].array === undefined || !isDataOf(dtype, value)) {
+      const hint = isBytesDtype(dtype)
+        ? 'a Tensor or an array of elements'
+        : `${dtype}; wrap it in a Tensor to have it converted`;
+      throw fail(`${what} is ${describeValue(value)}, expected ${hint}`);
+    }
+    const data = value as DataOf[Dtype] & ArrayBufferView;
+    return new Tensor(dtype, data, shapeOfFlat(data.length, expected));
+  }
+  if (!Array.isArray(value))
+    throw fail(`${what} is ${describeValue(value)}, expected a Tensor, a typed array or nested arrays`);
+  const { data, shape } = flatten(value as Nested, expected);
+  const isFlat = shape.length === 1 && expected.shape.length !== 1;
+  return new Tensor(dtype, data, isFlat ? shapeOfFlat(data.length, expected) : shape);
+}
+
+function fail(message: string): TritonError {
+  return new TritonError('INTERNAL', message);
+}
+
+function flatten(values: Nested, { dtype, what }: ExpectedTensor): { data: DataOf[Dtype]; shape: number[] } {
+  try {
+    return flattenNested(dtype, values);
+  } catch (error) {
+    throw fail(`${what}: ${TritonError.from(error).message}`);
+  }
+}
+
+/** The shape of data that came without one: the expected dimensions, of which at most one may be open. */
+function shapeOfFlat(length: number, { what, shape: expected, declared }: ExpectedTensor): number[] {
+  const shape = [...expected];
+  const open = shape.indexOf(-1);
+  if (open !== shape.lastIndexOf(-1)) {
+    throw fail(
+      `${what} is an array without a shape, and ${formatShape(declared)} has more than one open dimension; return a Tensor`,
+    );
+  }
+  if (open >= 0) {
+    const known = elementCount(shape.filter((dim) => dim !== -1));
+    shape[open] = known === 0 ? 0 : length / known;
+  }
+  if (shape.some((dim) => !Number.isInteger(dim)) || elementCount(shape) !== length) {
+    throw fail(`${what} has ${length} elements, which do not fill the shape ${formatShape(expected)}`);
+  }
+  return shape;
+}

@@ -1,0 +1,174 @@
+// Instances in threads of their own: each way in which one can die, and what becomes of requests, model and server.
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { defineModel, instanceGroup, type Triton } from 'tstriton';
+
+import { gate, inferJson, startServer } from '../support/start-server.js';
+
+const MODULE = new URL('../fixtures/instance.js', import.meta.url);
+
+const model = defineModel({
+  modelName: 'Threads',
+  inputs: { x: { dtype: 'int32', shape: [1] } },
+  outputs: { y: { dtype: 'string', shape: [1] }, thread: { dtype: 'int32', shape: [1] } },
+});
+
+/** What the module does for a value of x; see test/fixtures/instance.js. */
+const WHAT = { answer: 0, exit: 1, throw: 2, throwOutside: 3, useUpMemory: 4, wait: 5, compute: 6 } as const;
+
+async function ask(http: string, what: keyof typeof WHAT, name: string = model.modelName) {
+  const answer = await inferJson(http, name, [{ name: 'x', datatype: 'INT32', shape: [1, 1], data: [WHAT[what]] }]);
+  const [y, thread] = answer.outputs ?? [];
+  return { ...answer, said: y === undefined ? undefined : JSON.parse(String(y.data[0])), thread: thread?.data[0] };
+}
+
+function bindThreads(triton: Triton, options: Parameters<typeof instanceGroup>[1] = {}): void {
+  triton.bind({ ...model, inferFunc: instanceGroup(MODULE, options) });
+}
+
+describe.each([{ serverThread: true }, { serverThread: false }])('an instance group with %o', ({ serverThread }) => {
+  afterEach(() => expect(process.exitCode).toBeUndefined());
+
+  it('runs a module in threads, each with its own entry of args and environment', async () => {
+    await using server = await startServer((triton) => bindThreads(triton, { args: ['a', 'b'], env: { OWN: 'yes' } }), { serverThread });
+    const [first, second] = [await ask(server.http, 'answer'), await ask(server.http, 'answer')];
+    const said = { isMainThread: false, model: 'Threads', env: 'yes' };
+    expect([first.said, second.said]).toEqual([
+      { ...said, instance: 0, args: 'a' },
+      { ...said, instance: 1, args: 'b' },
+    ]);
+    expect(first.thread).not.toBe(second.thread);
+  });
+
+  it('mixes with callables of this thread', async () => {
+    await using server = await startServer(
+      (triton) =>
+        triton.bind({
+          ...model,
+          inferFunc: [(requests) => requests.map(() => ({ y: [['"here"']], thread: [[0]] })), instanceGroup(MODULE)],
+        }),
+      { serverThread },
+    );
+    const said = [await ask(server.http, 'answer'), await ask(server.http, 'answer')].map((answer) => answer.said as unknown);
+    expect(said).toEqual(['here', expect.objectContaining({ instance: 1 })]);
+  });
+
+  it.each(['exit', 'throwOutside', 'useUpMemory'] as const)(
+    'that dies (%s) fails its requests with UNAVAILABLE and serves again within a second',
+    async (way) => {
+      await using server = await startServer((triton) => bindThreads(triton, { resourceLimits: { maxOldGenerationSizeMb: 32 } }), { serverThread });
+      const failed = await ask(server.http, way);
+      expect(failed).toMatchObject({
+        status: 503,
+        error: "an instance of model 'Threads' ended while it was working on the request",
+      });
+      const from = performance.now();
+      await expect.poll(async () => (await ask(server.http, 'answer')).status, { timeout: 5000, interval: 10 }).toBe(200);
+      expect(performance.now() - from).toBeLessThan(1000);
+    },
+  );
+
+  it('that throws fails only its request', async () => {
+    await using server = await startServer((triton) => bindThreads(triton), { serverThread });
+    expect(await ask(server.http, 'throw')).toMatchObject({ status: 500, error: 'thrown in a thread' });
+    expect((await ask(server.http, 'answer')).status).toBe(200);
+  });
+
+  it('keeps the model ready while another instance lives, and not when the last one is gone', async () => {
+    await using server = await startServer((triton) => bindThreads(triton, { count: 2 }), { serverThread });
+    const ready = async () => (await fetch(`${server.http}/v2/models/Threads/ready`)).status;
+    expect((await ask(server.http, 'exit')).status).toBe(503);
+    expect(await ready()).toBe(200);
+    expect((await ask(server.http, 'answer')).status).toBe(200);
+  });
+
+  it('tells a callable in a thread that its client is gone', async () => {
+    await using server = await startServer((triton) => bindThreads(triton), { serverThread });
+    const hangUp = new AbortController();
+    const body = JSON.stringify({ inputs: [{ name: 'x', datatype: 'INT32', shape: [1, 1], data: [WHAT.wait] }] });
+    const asked = fetch(`${server.http}/v2/models/Threads/infer`, { method: 'POST', body, signal: hangUp.signal });
+    await expect.poll(async () => (await (await fetch(server.metrics)).text()).includes('nv_inference_pending_request_count')).toBe(true);
+    setTimeout(() => hangUp.abort(), 20);
+    await expect(asked).rejects.toThrow('aborted');
+    // The instance takes one batch at a time: it is free again only when the callable has seen the signal.
+    expect((await ask(server.http, 'answer')).status).toBe(200);
+  });
+
+  it('computes in two threads at once', async () => {
+    await using server = await startServer((triton) => bindThreads(triton, { count: 2 }), { serverThread });
+    const from = performance.now();
+    const answers = await Promise.all([ask(server.http, 'compute'), ask(server.http, 'compute')]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(new Set(answers.map(({ thread }) => thread)).size).toBe(2);
+    expect(performance.now() - from).toBeLessThan(2000);
+  });
+
+  it.each([
+    ['a setup that fails', MODULE, { args: ['fail'] }, 'no weights here'],
+    ['a module that is not there', new URL('../fixtures/none.js', import.meta.url), {}, 'cannot load the module'],
+    ['a module without a callable', new URL('../support/start-server.ts', import.meta.url), {}, /cannot load|does not load|default export/],
+  ])('is a failed load with its reason: %s', async (_what, url, options, reason) => {
+    await using server = await startServer((triton) => bindThreads(triton), { serverThread });
+    server.triton.bind({ ...model, modelName: 'Broken', inferFunc: instanceGroup(url, options) });
+    await expect(server.triton.ready('Broken')).rejects.toThrow(reason);
+    expect((await ask(server.http, 'answer')).status).toBe(200);
+  });
+});
+
+describe('a bound model', () => {
+  it('is replaced without dropping a request', async () => {
+    const started = gate();
+    const release = gate();
+    await using server = await startServer(
+      (triton) =>
+        void triton.bind({
+          ...model,
+          inferFunc: async (requests) => {
+            started.open();
+            await release.opened;
+            return requests.map(() => ({ y: [['"old"']], thread: [[0]] }));
+          },
+        }),
+    );
+    const old = ask(server.http, 'answer');
+    await started.opened;
+    const replaced = server.triton.rebind({ ...model, inferFunc: (requests) => requests.map(() => ({ y: [['"new"']], thread: [[0]] })) });
+    await expect.poll(async () => (await ask(server.http, 'answer')).said as unknown).toBe('new');
+    release.open();
+    expect((await old).said).toBe('old');
+    await replaced;
+  });
+
+  it('stays when its replacement does not load', async () => {
+    await using server = await startServer((triton) => bindThreads(triton));
+    await expect(server.triton.rebind({ ...model, inferFunc: instanceGroup(MODULE, { args: ['fail'] }) })).rejects.toThrow('no weights here');
+    expect((await ask(server.http, 'answer')).status).toBe(200);
+  });
+
+  it('is gone after unbind, and its name is free again', async () => {
+    await using server = await startServer((triton) => bindThreads(triton));
+    await server.triton.unbind('Threads');
+    expect((await ask(server.http, 'answer')).status).toBe(404);
+    bindThreads(server.triton);
+    await server.triton.ready('Threads');
+    expect((await ask(server.http, 'answer')).status).toBe(200);
+    await expect(server.triton.unbind('Nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('is set up before it is served and torn down after', async () => {
+    const events: string[] = [];
+    {
+      await using server = await startServer(
+        (triton) =>
+          void triton.bind({
+            ...model,
+            setup: ({ modelName }) => void events.push(`setup ${modelName}`),
+            teardown: () => void events.push('teardown'),
+            inferFunc: (requests) => (events.push('infer'), requests.map(() => ({ y: [['0']], thread: [[0]] }))),
+          }),
+      );
+      await ask(server.http, 'answer');
+    }
+    expect(events).toEqual(['setup Threads', 'infer', 'teardown']);
+  });
+});
