@@ -1,6 +1,23 @@
 // Entry point of the package: everything a server needs.
 
 export { batch } from './callables/batch.js';
+export { constantPadder, type GroupOutputs, type PadFunc } from './callables/constant-padder.js';
+export {
+  fillOptionals,
+  type DefaultValue,
+  type FilledSpecs,
+  type OptionalInputName,
+} from './callables/fill-optionals.js';
+export {
+  firstValue,
+  type FirstValueOptions,
+  type FirstValues,
+  type SingleValue,
+  type ValueFunc,
+} from './callables/first-value.js';
+export { groupByKeys } from './callables/group-by-keys.js';
+export { groupByValues, type GroupByValuesOptions } from './callables/group-by-values.js';
+export { padBatch } from './callables/pad-batch.js';
 export { sample } from './callables/sample.js';
 export { instanceGroup, type InstanceGroup, type InstanceGroupOptions, type ThreadResourceLimits } from './model/instance-group.js';
 export type { SetupContext } from './model/setup-context.js';
@@ -17,11 +34,18 @@ export {
   type ModelSpec,
   type OutputsLike,
   type Result,
+  type Results,
   type TensorFunc,
+  type TensorResult,
 } from './model/callable.js';
 export { stream } from './callables/stream.js';
+export { withInputs } from './model/inference-request.js';
+export { mapOutputs } from './model/map-outputs.js';
+export type { Awaitable } from './model/awaitable.js';
+export type { Steps } from './model/steps.js';
 export { InferenceResponse, type InferenceResponseOptions } from './model/inference-response.js';
 export type { Logger } from './model/logger.js';
+export type { ModelWarmup, WarmupInput } from './model/model-warmup.js';
 export type { Parameters } from './model/parameters.js';
 export type { CompleteModelConfig, CompleteTensorSpec } from './model/complete-model-config.js';
 export {
@@ -32,7 +56,7 @@ export {
   type QueuePolicy,
 } from './model/model-config.js';
 export type {
-  InputValues,
+  InputName, InputValues,
   Inputs,
   OutputList,
   OutputRecord,

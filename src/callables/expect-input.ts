@@ -5,7 +5,11 @@ import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-
 import { nearest } from '../model/nearest.js';
 
 /** The declaration of the input that a decorator names. Throws INVALID_ARG when the model has no such input. */
-export function expectInput(name: string, { name: model, inputs }: CompleteModelConfig, decorator: string): CompleteTensorSpec {
+export function expectInput(
+  name: string,
+  { name: model, inputs }: CompleteModelConfig,
+  decorator: string,
+): CompleteTensorSpec {
   const spec = inputs.find((input) => input.name === name);
   if (spec !== undefined) return spec;
   const names = inputs.map((input) => input.name);

@@ -65,6 +65,8 @@ export class InferenceServer {
   readonly cache: ResponseCache | undefined;
   readonly #traceSettings = new TraceSettingsStore();
   readonly #strictReadiness: boolean;
+  readonly #listeners = new Set<() => void>();
+  #telling = false;
   #state: 'starting' | 'ready' | 'exiting' = 'starting';
 
   constructor(options: InferenceServerOptions) {
@@ -74,7 +76,7 @@ export class InferenceServer {
     this.logger = logger;
     const { responseCacheByteSize: size, summaries } = options;
     this.cache = size === undefined ? undefined : new ResponseCache(size);
-    this.repository = new ModelRepository({ logger, cache: this.cache, summaries });
+    this.repository = new ModelRepository({ logger, cache: this.cache, summaries }, () => this.#changed());
     this.#strictReadiness = strictReadiness;
     this.models = new ModelControl(this.repository, { mode, logger });
     this.logSettings = options.logSettings ?? unreadLog();
@@ -84,7 +86,25 @@ export class InferenceServer {
 
   /** Everything was bound that was to be bound before serving. */
   started(): void {
-    if (this.#state === 'starting') this.#state = 'ready';
+    if (this.#state !== 'starting') return;
+    this.#state = 'ready';
+    this.#changed();
+  }
+
+  /** Calls back soon after anything changed that readiness depends on, until the function that this gives is called. */
+  onStateChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  // Several changes that belong together are told once.
+  #changed(): void {
+    if (this.#telling || this.#listeners.size === 0) return;
+    this.#telling = true;
+    queueMicrotask(() => {
+      this.#telling = false;
+      for (const listener of this.#listeners) listener();
+    });
   }
 
   get live(): boolean {
@@ -188,6 +208,7 @@ export class InferenceServer {
   /** Not ready and not live any more; resolves when no request is under way. */
   drain(): Promise<unknown> {
     this.#state = 'exiting';
+    this.#changed();
     return Promise.all(this.repository.runningModels().map((model) => model.drain()));
   }
 

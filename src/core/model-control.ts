@@ -7,6 +7,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { ModelInstance } from './instance/model-instance.js';
 import type { ModelRepository } from './model-repository.js';
+import { warmUp } from './warm-up.js';
 
 /** Whether clients may load and unload models. */
 export type ModelControlMode = 'none' | 'explicit';
@@ -70,6 +71,7 @@ export class ModelControl {
         // Everything that may fail or take time comes first: there is no moment without a ready model.
         const startedAt = performance.now();
         const instances = entry?.state === 'READY' ? await model.open() : [];
+        await warmUp(model.config, instances);
         old = bound.model;
         bound.model = model;
         if (entry?.state !== 'READY') return;
@@ -178,7 +180,9 @@ export class ModelControl {
     const entry = this.#repository.add(config);
     const startedAt = performance.now();
     try {
-      for (const instance of await open()) entry.model.addInstance(instance);
+      const instances = await open();
+      await warmUp(config, instances);
+      for (const instance of instances) entry.model.addInstance(instance);
     } catch (thrown) {
       const error = TritonError.from(thrown);
       entry.state = 'UNAVAILABLE';

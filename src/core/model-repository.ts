@@ -9,11 +9,26 @@ import { parseModelVersion } from './model-version.js';
 export type ModelState = 'LOADING' | 'READY' | 'UNLOADING' | 'UNAVAILABLE';
 
 /** One version of a model and how it is. */
-export interface ModelEntry {
+export class ModelEntry {
   readonly model: Model;
-  state: ModelState;
   /** Why it is UNAVAILABLE, or ''. */
-  reason: string;
+  reason = '';
+  #state: ModelState = 'LOADING';
+  readonly #onChange: () => void;
+
+  constructor(model: Model, onChange: () => void) {
+    this.model = model;
+    this.#onChange = onChange;
+  }
+
+  get state(): ModelState {
+    return this.#state;
+  }
+
+  set state(state: ModelState) {
+    this.#state = state;
+    this.#onChange();
+  }
 }
 
 export class ModelRepository {
@@ -21,17 +36,21 @@ export class ModelRepository {
   /** Replaced or removed models whose last requests are still under way. */
   readonly #retiring = new Set<Model>();
   readonly #surroundings: ModelSurroundings;
+  readonly #onChange: () => void;
 
-  constructor(surroundings: ModelSurroundings = {}) {
+  /** `onChange` is called when a version comes, goes, or changes its state. */
+  constructor(surroundings: ModelSurroundings = {}, onChange: () => void = () => undefined) {
     this.#surroundings = surroundings;
+    this.#onChange = onChange;
   }
 
   /** Adds a version in state LOADING. A version of that name and number that is there is replaced. */
   add(config: CompleteModelConfig): ModelEntry {
-    const entry: ModelEntry = { model: new Model(config, this.#surroundings), state: 'LOADING', reason: '' };
+    const entry = new ModelEntry(new Model(config, this.#surroundings), this.#onChange);
     let versions = this.#models.get(config.name);
     if (versions === undefined) this.#models.set(config.name, (versions = new Map()));
     versions.set(config.version, entry);
+    this.#onChange();
     return entry;
   }
 
@@ -53,6 +72,7 @@ export class ModelRepository {
     const entry = versions?.get(version);
     versions?.delete(version);
     if (versions?.size === 0) this.#models.delete(name);
+    this.#onChange();
     return entry;
   }
 

@@ -45,10 +45,7 @@ export type InferFunc<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
   Decoupled extends boolean = false,
-> = (
-  requests: readonly InferenceRequest<I>[],
-  context: InferenceContext<I>,
-) => Results<I, O, Decoupled>;
+> = (requests: readonly InferenceRequest<I>[], context: InferenceContext<I>) => Results<I, O, Decoupled>;
 
 /**
  * What a raw callable gives for its list of requests: a list of results; for decoupled models steps, each a list

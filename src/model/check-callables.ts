@@ -22,7 +22,9 @@ export function checkCallables(
     if (isInstanceGroup(callable)) continue;
     if (!isCallable(callable)) {
       const got = callable === null ? 'null' : typeof callable;
-      throw invalid(`${what} must be a function, an object with a method 'infer', an instanceGroup, or a list of those, got ${got}`);
+      throw invalid(
+        `${what} must be a function, an object with a method 'infer', an instanceGroup, or a list of those, got ${got}`,
+      );
     }
     if (config !== undefined) checkDecorators(callable, config, what);
   }

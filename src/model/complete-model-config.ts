@@ -3,6 +3,7 @@
 
 import type { Datatype, Dtype } from '../tensor/dtype.js';
 import type { CompleteDynamicBatcher } from './complete-batcher.js';
+import type { CompleteWarmup } from './model-warmup.js';
 
 export interface CompleteTensorSpec {
   readonly name: string;
@@ -31,4 +32,5 @@ export interface CompleteModelConfig {
   /** Whether answers are kept and given again. */
   readonly responseCache: boolean;
   readonly strict: boolean;
+  readonly modelWarmup?: readonly CompleteWarmup[];
 }

@@ -6,13 +6,24 @@ import type { ModelSpec } from './callable.js';
 import { checkMembers, expectBoolean, expectInteger } from './check.js';
 import { completeBatcher } from './complete-batcher.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
+import { completeWarmups } from './model-warmup.js';
 import { completeTensorSpecs } from './complete-tensor-specs.js';
 
 const MODEL_NAME = /^[a-zA-Z0-9._-]+$/;
-const SPEC_MEMBERS = ['modelName', 'modelVersion', 'inputs', 'outputs', 'config', 'strict', 'inferFunc', 'setup', 'teardown'];
-const CONFIG_MEMBERS = ['batching', 'maxBatchSize', 'batcher', 'concurrency', 'decoupled', 'responseCache'];
+const SPEC_MEMBERS = [
+  'modelName',
+  'modelVersion',
+  'inputs',
+  'outputs',
+  'config',
+  'strict',
+  'inferFunc',
+  'setup',
+  'teardown',
+];
+const CONFIG_MEMBERS = ['batching', 'maxBatchSize', 'batcher', 'concurrency', 'decoupled', 'responseCache', 'modelWarmup'];
 // Options that are known but not served yet: refused by name rather than ignored.
-const COMING_MEMBERS = ['modelWarmup', 'versionPolicy', 'executionTimeoutMicroseconds'];
+const COMING_MEMBERS = ['versionPolicy', 'executionTimeoutMicroseconds'];
 
 /** Largest max_batch_size of the protocol, an int32. */
 const MAX_INT32 = 2_147_483_647;
@@ -44,10 +55,11 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
   const maxBatchSize = expectInteger(config.maxBatchSize ?? 4, 1, MAX_INT32, `config.maxBatchSize of ${where}`);
   // Checked even where batching: false leaves it without effect.
   const batcher = config.batcher === null ? undefined : completeBatcher(config.batcher ?? {}, maxBatchSize, where);
+  const inputs = completeTensorSpecs(spec.inputs, 'input', where);
   return {
     name,
     version,
-    inputs: completeTensorSpecs(spec.inputs, 'input', where),
+    inputs,
     outputs: completeTensorSpecs(spec.outputs, 'output', where),
     maxBatchSize: batching ? maxBatchSize : 0,
     dynamicBatching: batching ? batcher : undefined,
@@ -62,6 +74,7 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
     decoupled,
     responseCache,
     strict: expectBoolean(spec.strict ?? false, `strict of ${where}`),
+    modelWarmup: completeWarmups(config.modelWarmup ?? [], { inputs, maxBatchSize: batching ? maxBatchSize : 0, where }),
   };
 }
 

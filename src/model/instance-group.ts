@@ -48,14 +48,20 @@ const MEMBERS = ['count', 'args', 'env', 'execArgv', 'resourceLimits'];
 export function instanceGroup(module: URL | string, options: InstanceGroupOptions = {}): InstanceGroup {
   const url = String(module);
   if (!url.startsWith('file:')) {
-    throw new TritonError('INVALID_ARG', `instanceGroup takes a module's file: URL, as new URL('./model.js', import.meta.url) is, got ${url}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `instanceGroup takes a module's file: URL, as new URL('./model.js', import.meta.url) is, got ${url}`,
+    );
   }
   const what = `instanceGroup(${url})`;
   checkMembers(options, MEMBERS, what);
   const args = options.args ?? [];
   const count = expectInteger(options.count ?? Math.max(1, args.length), 1, 1024, `count of ${what}`);
   if (args.length > 0 && args.length !== count) {
-    throw new TritonError('INVALID_ARG', `args of ${what} has ${args.length} entries for ${count} instances, expected one per instance`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `args of ${what} has ${args.length} entries for ${count} instances, expected one per instance`,
+    );
   }
   const { env = {}, execArgv = [], resourceLimits = {} } = options;
   const group: InstanceGroup = { url, count, args, env, execArgv, resourceLimits };

@@ -84,7 +84,9 @@ export function histogram<const L extends string = never>(
   options: MetricOptions<L> & { readonly buckets?: readonly number[] },
 ): HistogramMetric<L> {
   const buckets = options.buckets ?? DEFAULT_BUCKETS;
-  const ascending = buckets.every((bound, index) => Number.isFinite(bound) && (index === 0 || bound > buckets[index - 1]!));
+  const ascending = buckets.every(
+    (bound, index) => Number.isFinite(bound) && (index === 0 || bound > buckets[index - 1]!),
+  );
   if (!ascending || buckets.length === 0) {
     throw new TritonError(
       'INVALID_ARG',
@@ -102,7 +104,8 @@ function checked<L extends string>({ name, help, labels = [] }: MetricOptions<L>
   if (/^(?:nv|tstriton)_/.test(name)) {
     throw refuse(`metric '${name}' must not begin with nv_ or tstriton_: these are the server's own`);
   }
-  if (typeof help !== 'string' || help === '') throw refuse(`metric '${name}' needs a help text, got ${JSON.stringify(help)}`);
+  if (typeof help !== 'string' || help === '')
+    throw refuse(`metric '${name}' needs a help text, got ${JSON.stringify(help)}`);
   const seen = new Set<string>();
   for (const label of labels) {
     if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(label) || label.startsWith('__')) {

@@ -1,6 +1,8 @@
 // The options of a model beyond its tensors, with PyTriton's names in camelCase and PyTriton's defaults.
 // Plain objects; `complete-model-config.ts` checks them and fills the defaults in.
 
+import type { ModelWarmup } from './model-warmup.js';
+
 /** What happens to a request that waited longer than its timeout. */
 export const TimeoutAction = { REJECT: 'REJECT', DELAY: 'DELAY' } as const;
 export type TimeoutAction = (typeof TimeoutAction)[keyof typeof TimeoutAction];
@@ -56,4 +58,6 @@ export interface ModelConfig<Decoupled extends boolean = boolean> {
   readonly responseCache?: boolean;
   /** Whether the model sends any number of responses per request. Default false. */
   readonly decoupled?: Decoupled;
+  /** Requests that every instance answers before the model is ready; one that fails is a failed load. Default none. */
+  readonly modelWarmup?: readonly ModelWarmup[];
 }

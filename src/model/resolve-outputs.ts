@@ -97,7 +97,12 @@ function resolveOutput(value: unknown, spec: CompleteTensorSpec, config: Complet
 function toTensor(value: unknown, spec: CompleteTensorSpec, config: CompleteModelConfig, rows: number): Tensor {
   if (Tensor.is(value)) return castTensor(value, spec, config);
   const shape = config.maxBatchSize > 0 ? [rows, ...spec.shape] : spec.shape;
-  return tensorFromValue(value, { what: `output '${spec.name}' of model '${config.name}'`, dtype: spec.dtype, shape, declared: spec.shape });
+  return tensorFromValue(value, {
+    what: `output '${spec.name}' of model '${config.name}'`,
+    dtype: spec.dtype,
+    shape,
+    declared: spec.shape,
+  });
 }
 
 function castTensor(tensor: Tensor, spec: CompleteTensorSpec, config: CompleteModelConfig): Tensor {

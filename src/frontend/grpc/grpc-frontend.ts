@@ -1,53 +1,96 @@
 // The gRPC port: methods on a transport.
 
 import type { Logger } from '../../model/logger.js';
-import type { Frontend } from '../frontend.js';
 import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
-import type { GrpcTransport } from './grpc-transport.js';
+import { ACCEPTED_ENCODINGS, isKnownEncoding, type CompressionLevel } from '../../protocol/grpc/message-compression.js';
+import { HeaderForwarding } from '../../protocol/header-forwarding.js';
+import type { Frontend } from '../frontend.js';
+import { readGrpcTls, type GrpcTlsFiles } from './grpc-tls.js';
+import type { CallListener, GrpcCall, GrpcTransport } from './grpc-transport.js';
 import { NodeHttp2Transport } from './node-http2-transport.js';
 import type { ServedCore } from './served-core.js';
-import { servedMethods } from './service.js';
+import { isStreaming, servedMethods, type ServedMethod } from './service.js';
+import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './session-keepalive.js';
+import { StreamCall } from './stream-call.js';
 import { UnaryCall } from './unary-call.js';
 
 export interface GrpcFrontendOptions {
   readonly server: ServedCore;
   readonly address: string;
   readonly port: number;
-  /** Largest request message in bytes. */
+  /** Largest request message in bytes, and largest once it is inflated. */
   readonly maxMessageSize: number;
   readonly logger: Logger;
+  /** How answers of inference are compressed for clients that accept that. Default: not at all. */
+  readonly compressionLevel?: CompressionLevel | undefined;
+  /** Which metadata become request parameters. Default: none. */
+  readonly headerForwardPattern?: string | undefined;
+  /** Default: Triton's. */
+  readonly keepalive?: KeepaliveOptions | undefined;
+  /** Default: no TLS. */
+  readonly tls?: GrpcTlsFiles | undefined;
 }
 
 export class GrpcFrontend implements Frontend {
-  readonly #transport: GrpcTransport;
-  readonly #address: string;
-  readonly #port: number;
+  readonly #options: GrpcFrontendOptions;
+  readonly #methods: ReadonlyMap<string, ServedMethod>;
+  readonly #streams = new Set<StreamCall>();
+  #transport: GrpcTransport | undefined;
+  #draining = false;
 
-  constructor({ server, address, port, maxMessageSize, logger }: GrpcFrontendOptions) {
-    this.#address = address;
-    this.#port = port;
-    const methods = servedMethods(server);
-    this.#transport = new NodeHttp2Transport({
-      logger,
-      accept(call) {
-        const method = methods.get(call.path);
-        if (method !== undefined) return new UnaryCall(call, method, maxMessageSize);
-        // Without a text, as Triton answers unknown paths.
-        call.fail(GRPC_STATUS.UNIMPLEMENTED, '');
-        return undefined;
-      },
-    });
+  /** Throws INVALID_ARG when the pattern for metadata cannot be read. */
+  constructor(options: GrpcFrontendOptions) {
+    const { server, compressionLevel = 'none', headerForwardPattern: pattern } = options;
+    this.#options = options;
+    const forwarding = pattern === undefined ? undefined : new HeaderForwarding(pattern, 'grpcHeaderForwardPattern');
+    this.#methods = servedMethods({ server, forwarding, compression: compressionLevel });
   }
 
-  start(): Promise<number> {
-    return this.#transport.listen(this.#address, this.#port);
+  /** Rejects also with INVALID_ARG when certificates cannot be used. */
+  async start(): Promise<number> {
+    const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls } = this.#options;
+    this.#transport = new NodeHttp2Transport({
+      logger,
+      keepalive,
+      tls: tls === undefined ? undefined : readGrpcTls(tls),
+      accept: (call) => this.#accept(call),
+    });
+    return this.#transport.listen(address, port);
   }
 
   drain(): void {
-    this.#transport.drain();
+    this.#draining = true;
+    this.#transport?.drain();
+    for (const stream of this.#streams) stream.drain();
   }
 
-  close(): Promise<void> {
-    return this.#transport.close();
+  async close(): Promise<void> {
+    this.drain();
+    await this.#transport?.close();
+  }
+
+  #accept(call: GrpcCall): CallListener | undefined {
+    const method = this.#methods.get(call.path);
+    if (method === undefined) {
+      // Without a text, as Triton answers unknown paths.
+      call.fail(GRPC_STATUS.UNIMPLEMENTED, '');
+      return undefined;
+    }
+    const encoding = call.header('grpc-encoding');
+    if (!isKnownEncoding(encoding)) {
+      call.fail(
+        GRPC_STATUS.UNIMPLEMENTED,
+        `grpc-encoding '${encoding}' is not supported, expected one of ${ACCEPTED_ENCODINGS}`,
+        { 'grpc-accept-encoding': ACCEPTED_ENCODINGS },
+      );
+      return undefined;
+    }
+    const { maxMessageSize } = this.#options;
+    if (!isStreaming(method)) return new UnaryCall(call, method, maxMessageSize);
+    const stream = new StreamCall(call, method, { maxMessageSize, onEnd: (ended) => this.#streams.delete(ended) });
+    if (stream.ended) return undefined;
+    this.#streams.add(stream);
+    if (this.#draining) stream.drain();
+    return stream;
   }
 }

@@ -48,14 +48,13 @@ class HealthWatch implements StreamHandler {
   }
 
   drain(): void {
-    this.#tell();
     this.cancel();
+    this.#tell(false);
     this.#stream.fail(new TritonError('UNAVAILABLE', 'Server exiting'));
   }
 
   // For a slow reader only the latest state counts.
-  #tell(): void {
-    const ready = this.#server.isReady();
+  #tell(ready = this.#server.isReady()): void {
     if (this.#waiting || ready === this.#told) return;
     this.#told = ready;
     const { SERVING, NOT_SERVING } = HealthCheckResponse_ServingStatus;

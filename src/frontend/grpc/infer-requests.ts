@@ -1,43 +1,64 @@
 // Requests for inference as they come over gRPC, alike for both methods: decoded, with the metadata that the operator
-// forwards; and answers in the form that was asked for.
+// forwards, and with the shared memory that they use; and their answers in the form that was asked for.
 
+import { RequestSharedMemory } from '../../core/shared-memory/request-shared-memory.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferRequest, ModelInferResponse } from '../../model/exchange.js';
 import { classifyOutputs } from '../../protocol/classification.js';
-import {
-  decodeModelInferRequest,
-  type AdmitModel,
-  type DecodedInferRequest,
-} from '../../protocol/grpc/decode-model-infer-request.js';
+import { decodeModelInferRequest, type AdmitModel } from '../../protocol/grpc/decode-model-infer-request.js';
 import type { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { ServedCore } from './served-core.js';
 import type { CallContext } from './unary-call.js';
 
 export interface InferMethodOptions {
-  readonly server: Pick<ServedCore, 'modelConfig' | 'infer' | 'exiting'>;
+  readonly server: Pick<ServedCore, 'modelConfig' | 'infer' | 'sharedMemory'>;
   /** Which metadata become parameters; undefined for none. */
   readonly forwarding: HeaderForwarding | undefined;
 }
 
-/** Decodes a request; throws what is wrong with it. `admit` is called as by {@link decodeModelInferRequest}. */
+/** A request with all that its answers need. Whoever reads one releases it when it has ended. */
+export interface IncomingRequest {
+  readonly request: ModelInferRequest;
+  readonly config: CompleteModelConfig;
+  /** Whether the end of its answers is wanted as a message of its own. */
+  readonly emptyFinalResponse: boolean;
+  /** What the client gets for an answer. Throws INVALID_ARG or INTERNAL when that cannot be made of it. */
+  answer(response: ModelInferResponse): ModelInferResponse;
+  release(): void;
+}
+
+/** Finds the model of a well-formed request; throws when it is not there or does not serve this. */
+export type FindModel = (...reference: Parameters<AdmitModel>) => CompleteModelConfig;
+
+/** Throws what is wrong with the message. */
 export function readInferRequest(
   message: Buffer,
   call: CallContext,
-  { forwarding, admit }: { readonly forwarding: HeaderForwarding | undefined; readonly admit: AdmitModel },
-): DecodedInferRequest {
-  const decoded = decodeModelInferRequest(message, admit);
-  if (forwarding === undefined) return decoded;
-  const parameters = forwarding.forward(call.rawHeaders, decoded.request.parameters);
-  const request: ModelInferRequest = { ...decoded.request, parameters };
-  return { ...decoded, request };
-}
-
-/** The answer with those outputs classified that were asked for so. Throws INVALID_ARG when one cannot be. */
-export function answerInForm(
-  response: ModelInferResponse,
-  { classes }: DecodedInferRequest,
-  config: CompleteModelConfig,
-): ModelInferResponse {
-  if (classes === undefined) return response;
-  return { ...response, outputs: classifyOutputs(response.outputs, classes, config) };
+  { server, forwarding, find }: InferMethodOptions & { readonly find: FindModel },
+): IncomingRequest {
+  let config: CompleteModelConfig | undefined;
+  const sharedMemory = new RequestSharedMemory(server.sharedMemory);
+  try {
+    const decoded = decodeModelInferRequest(message, {
+      admit: (...reference) => (config = find(...reference)),
+      sharedMemory,
+    });
+    const { request, classes, emptyFinalResponse } = decoded;
+    const parameters = forwarding?.forward(call.rawHeaders, request.parameters);
+    const found = config!;
+    return {
+      request: forwarding === undefined ? request : { ...request, parameters },
+      config: found,
+      emptyFinalResponse,
+      answer(response) {
+        const delivered = sharedMemory.deliver(response);
+        if (classes === undefined) return delivered;
+        return { ...delivered, outputs: classifyOutputs(delivered.outputs, classes, found) };
+      },
+      release: () => sharedMemory.release(),
+    };
+  } catch (error) {
+    sharedMemory.release();
+    throw error;
+  }
 }

@@ -47,25 +47,25 @@ export class InferStream implements StreamHandler {
   }
 
   #run(bytes: Buffer): void {
-    const { server, forwarding } = this.#options;
+    const { server } = this.#options;
     let reference: RequestReference | undefined;
     let config: CompleteModelConfig | undefined;
-    const admit = (modelName: string, modelVersion: string, id: string): void => {
+    const find = (modelName: string, modelVersion: string, id: string): CompleteModelConfig => {
       reference = { modelName, modelVersion, id };
-      config = server.modelConfig(modelName, modelVersion);
+      return (config = server.modelConfig(modelName, modelVersion));
     };
-    let decoded;
+    let incoming;
     try {
-      decoded = readInferRequest(bytes, this.#stream, { forwarding, admit });
+      incoming = readInferRequest(bytes, this.#stream, { ...this.#options, find });
     } catch (error) {
       // No request at all: what follows on the stream cannot be trusted.
       if (reference === undefined) throw error;
       this.#refuse(reference, config, TritonError.from(error));
       return;
     }
-    const request = new StreamedRequest(this, { reference: reference!, config: config!, decoded });
+    const request = new StreamedRequest(this, reference!, incoming);
     this.#begin(request);
-    request.started(server.infer(decoded.request, request));
+    request.started(server.infer(incoming.request, request));
   }
 
   halfClosed(): void {
@@ -130,7 +130,8 @@ export class InferStream implements StreamHandler {
       void this.send(encodeStreamError(error.message, { id: reference.id, model: undefined }));
       return;
     }
-    const request = new StreamedRequest(this, { reference, config, decoded: undefined });
+    // It has to wait for its turn.
+    const request = new StreamedRequest(this, reference, undefined);
     this.#begin(request);
     request.fail(error);
   }

@@ -67,8 +67,10 @@ export class NodeHttp2Transport implements GrpcTransport {
     );
     this.#server.on('connection', (socket: Socket) => socket.setNoDelay(true));
     this.#server.on('session', (session) => this.#addSession(session));
-    this.#server.on('stream', (stream, headers, _flags, rawHeaders: readonly string[]) =>
-      this.#startCall(stream as ServerHttp2Stream, headers, rawHeaders),
+    this.#server.on(
+      'stream',
+      (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, rawHeaders: string[]) =>
+        this.#startCall(stream, headers, rawHeaders),
     );
     // Not HTTP/2, a broken frame, a connection reset: the connection ends, its calls learn of it through their streams.
     this.#server.on('sessionError', (error: Error) =>
@@ -120,7 +122,8 @@ export class NodeHttp2Transport implements GrpcTransport {
   }
 
   #startCall(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
-    const keepalive = stream.session === undefined ? undefined : this.#sessions.get(stream.session as ServerHttp2Session);
+    const { session } = stream;
+    const keepalive = session === undefined ? undefined : this.#sessions.get(session as ServerHttp2Session);
     // Its connection ended while the headers were on their way to us.
     if (keepalive === undefined) return;
     if (headers[':method'] !== 'POST') refuse(stream, constants.HTTP_STATUS_METHOD_NOT_ALLOWED);

@@ -15,6 +15,8 @@ export type ServedCore = Pick<
   | 'modelConfig'
   | 'statistics'
   | 'infer'
+  | 'onStateChange'
+  | 'sharedMemory'
 >;
 
 /** The part of the engine that control methods read and change. */

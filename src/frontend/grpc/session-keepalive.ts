@@ -21,6 +21,16 @@ export interface KeepaliveOptions {
   readonly maxPingStrikes: number;
 }
 
+/** Triton's. */
+export const DEFAULT_KEEPALIVE: KeepaliveOptions = {
+  keepaliveTime: 7_200_000,
+  keepaliveTimeout: 20_000,
+  permitWithoutCalls: false,
+  maxPingsWithoutData: 2,
+  minRecvPingInterval: 300_000,
+  maxPingStrikes: 2,
+};
+
 /** Between pings of a client without calls, unless those are permitted: what RFC 1122 says of TCP's keepalive. */
 const IDLE_PING_INTERVAL = 7_200_000;
 

@@ -85,6 +85,11 @@ export class StreamCall implements CallListener, AnswerStream {
     if (malformed !== undefined) this.#abort(GRPC_STATUS.INTERNAL, malformed);
   }
 
+  /** True when the call has ended already. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
   get room(): Promise<void> | undefined {
     return this.#sender.room;
   }
@@ -191,7 +196,7 @@ export class StreamCall implements CallListener, AnswerStream {
     inflateMessage(bytes, encoding, this.#options.maxMessageSize, (message) => {
       this.#inflating = false;
       if (this.#ended) return;
-      if (message instanceof Buffer) this.#give(message);
+      if (Buffer.isBuffer(message)) this.#give(message);
       else this.#abort(message.status, message.message);
       this.#read();
     });

@@ -3,11 +3,9 @@
 
 import type { InflightRequest, ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
-import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
-import type { DecodedInferRequest } from '../../protocol/grpc/decode-model-infer-request.js';
 import { encodeStreamError, encodeStreamResponse } from '../../protocol/grpc/encode-model-infer-response.js';
-import { answerInForm } from './infer-requests.js';
+import type { IncomingRequest } from './infer-requests.js';
 
 type Frame = readonly Uint8Array[];
 
@@ -31,14 +29,6 @@ export interface RequestStream {
   settled(request: StreamedRequest): void;
 }
 
-export interface StreamedRequestParts {
-  readonly reference: RequestReference;
-  /** Undefined when there is no such model. */
-  readonly config: CompleteModelConfig | undefined;
-  /** Undefined when it was refused before. */
-  readonly decoded: DecodedInferRequest | undefined;
-}
-
 export class StreamedRequest implements ResponseSink {
   /** Whether it has to wait for the answers to earlier requests. */
   readonly ordered: boolean;
@@ -46,15 +36,18 @@ export class StreamedRequest implements ResponseSink {
   next: StreamedRequest | undefined;
   outcome: StreamOutcome | undefined;
   readonly #stream: RequestStream;
-  readonly #parts: StreamedRequestParts;
+  readonly #reference: RequestReference;
+  readonly #incoming: IncomingRequest | undefined;
   #inflight: InflightRequest | undefined;
   /** The core has taken it: what fails now is the model. */
   #accepted = false;
 
-  constructor(stream: RequestStream, parts: StreamedRequestParts) {
+  /** `incoming` is undefined for one that was refused before it came to the core. */
+  constructor(stream: RequestStream, reference: RequestReference, incoming: IncomingRequest | undefined) {
     this.#stream = stream;
-    this.#parts = parts;
-    this.ordered = parts.config?.decoupled !== true;
+    this.#reference = reference;
+    this.#incoming = incoming;
+    this.ordered = incoming?.config.decoupled !== true;
   }
 
   started(inflight: InflightRequest): void {
@@ -69,16 +62,17 @@ export class StreamedRequest implements ResponseSink {
   }
 
   respond(response: ModelInferResponse, final: boolean): void | Promise<void> {
-    if (this.outcome !== undefined) return undefined;
-    const { decoded, config } = this.#parts;
     let frame;
     try {
-      frame = encodeStreamResponse(answerInForm(response, decoded!, config!), final);
+      if (this.outcome !== undefined) return undefined;
+      frame = encodeStreamResponse(this.#incoming!.answer(response), final);
     } catch (error) {
       const inflight = this.#inflight;
       this.#settle({ kind: 'failed', error: TritonError.from(error), refused: false });
       inflight?.cancel();
       return undefined;
+    } finally {
+      if (final) this.#incoming!.release();
     }
     if (!final) return this.#stream.send(frame);
     this.#settle({ kind: 'answered', frame });
@@ -86,19 +80,20 @@ export class StreamedRequest implements ResponseSink {
   }
 
   complete(): void {
-    const { decoded, reference } = this.#parts;
-    const nothing = { ...reference, parameters: undefined, outputs: [] };
-    const frame = decoded?.emptyFinalResponse === true ? encodeStreamResponse(nothing, true) : undefined;
+    this.#incoming?.release();
+    const nothing = { ...this.#reference, parameters: undefined, outputs: [] };
+    const frame = this.#incoming?.emptyFinalResponse === true ? encodeStreamResponse(nothing, true) : undefined;
     this.#settle({ kind: 'answered', frame });
   }
 
   fail(error: TritonError): void {
+    this.#incoming?.release();
     this.#settle({ kind: 'failed', error, refused: !this.#accepted });
   }
 
   /** What tells the client of a failure: a refused request is known by its id alone. */
   errorFrame({ error, refused }: Extract<StreamOutcome, { kind: 'failed' }>): Frame {
-    const { modelName, modelVersion, id } = this.#parts.reference;
+    const { modelName, modelVersion, id } = this.#reference;
     return encodeStreamError(error.message, {
       id,
       model: refused ? undefined : { name: modelName, version: modelVersion },

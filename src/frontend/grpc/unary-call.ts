@@ -121,7 +121,7 @@ export class UnaryCall implements CallListener, UnaryAnswer {
     const encoding = this.#call.header('grpc-encoding') as MessageEncoding;
     inflateMessage(bytes, encoding, this.#maxMessageSize, (message) => {
       if (this.#ended) return;
-      if (message instanceof Buffer) this.#serve(message);
+      if (Buffer.isBuffer(message)) this.#serve(message);
       else this.#abort(message.status, message.message);
     });
   }

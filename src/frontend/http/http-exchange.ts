@@ -15,6 +15,8 @@ export class HttpExchange {
   readonly response: ServerResponse;
   readonly connection: HttpConnection;
   answered = false;
+  /** The client waits for a word before it sends the body (Expect: 100-continue). */
+  expectsContinue = false;
   /** Headers that the answer has whatever it is, a flat list of names and values. */
   commonHeaders: readonly string[] = [];
 
@@ -32,6 +34,13 @@ export class HttpExchange {
   /** The protocol's form of an error: `{"error":"…"}` with the status of its code. */
   answerError(error: TritonError, headers: readonly string[] = []): void {
     this.answerJson(HTTP_STATUS[error.code], { error: error.message }, headers);
+  }
+
+  /** The body is wanted. */
+  continue(): void {
+    if (!this.expectsContinue) return;
+    this.expectsContinue = false;
+    this.response.writeContinue();
   }
 
   /** Health and readiness answer with the status alone. */
@@ -93,6 +102,8 @@ export class HttpExchange {
   /** False when nobody is there to read the answer. */
   #head(status: number, headers: string[]): boolean {
     this.answered = true;
+    // Whether the body still comes is anybody's guess, so nothing can come after it.
+    if (this.expectsContinue) headers.push('Connection', 'close');
     if (this.commonHeaders.length > 0) headers.push(...this.commonHeaders);
     this.connection.beforeAnswer(this, headers);
     if (this.response.destroyed) return false;

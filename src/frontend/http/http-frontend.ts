@@ -1,4 +1,4 @@
-// The HTTP/REST protocol: finds the endpoint of each request and answers it from the core.
+// The HTTP/REST protocol: finds the endpoint that each request is for.
 
 import type { InferenceServer } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
@@ -85,71 +85,12 @@ export class HttpFrontend implements Frontend {
       exchange.answerJson(404, { error: 'Not Found' });
     } else if (cors !== undefined && isPreflight(method, headers)) {
       exchange.answerNoContent(cors.preflightHeaders(route.methods, headers['access-control-request-headers']));
-    } else if (this.#refuseRestricted(exchange, route)) {
-      // Answered, before it tells which methods there are.
+    } else if (this.#endpoints.refuseRestricted(exchange, route)) {
+      // Before it tells which methods there are.
     } else if (!route.methods.includes(method!)) {
       exchange.answerJson(405, { error: 'Method Not Allowed' }, ['Allow', route.methods.join(', ')]);
     } else {
-      this.#answerRoute(exchange, route);
+      this.#endpoints.answer(exchange, route);
     }
-  }
-
-  /** True when the endpoint wants a header that the request does not have. */
-  #refuseRestricted(exchange: HttpExchange, { endpoint }: Route): boolean {
-    const { headers } = exchange.request;
-    const missing = this.#restricted.missing(CATEGORY_OF[endpoint], (name) => headers[name]?.toString());
-    if (missing === undefined) return false;
-    exchange.answerJson(403, { error: `This API is restricted, expecting header '${missing}'` });
-    return true;
-  }
-
-  #answerRoute(exchange: HttpExchange, route: Route): void {
-    const server = this.#server;
-    const { model, version } = route;
-    switch (route.endpoint) {
-      case 'infer':
-        handleInfer(exchange, route, {
-          server,
-          maxInputSize: this.#maxInputSize,
-          forwarding: this.#forwarding,
-          pending: this.#pending,
-        });
-        return;
-      case 'generate':
-      case 'generate stream':
-        handleGenerate(exchange, route, { server, maxInputSize: this.#maxInputSize });
-        return;
-      case 'live':
-        this.#answerHealth(exchange, server.live);
-        return;
-      case 'ready':
-        this.#answerHealth(exchange, server.isReady());
-        return;
-      case 'model ready':
-        if (server.isModelReady(model, version)) exchange.answerEmpty(200);
-        else exchange.answerJson(400, { error: 'Model version not ready' });
-        return;
-      case 'server metadata':
-        exchange.answerJson(200, { name: server.name, version: server.version, extensions: server.extensions });
-        return;
-      case 'model metadata': {
-        const { config, versions } = server.modelMetadata(model, version);
-        exchange.answerJson(200, modelMetadata(config, versions));
-        return;
-      }
-      case 'model config':
-        exchange.answerJson(200, modelConfigJson(server.modelConfig(model, version)));
-        return;
-      case 'statistics':
-        exchange.answerJson(200, statisticsJson(server.statistics(model, version)));
-        return;
-      default:
-        handleManagement(exchange, route, { server, maxInputSize: this.#maxInputSize });
-    }
-  }
-
-  #answerHealth(exchange: HttpExchange, healthy: boolean): void {
-    if (this.#server.exiting) exchange.answerError(new TritonError('UNAVAILABLE', 'Server exiting'));
-    else exchange.answerEmpty(healthy ? 200 : 400);
   }
 }

@@ -7,8 +7,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import { TritonError } from '../../errors.js';
 import type { Logger } from '../../model/logger.js';
 import type { Frontend } from '../frontend.js';
+import { framingFault } from './framing-fault.js';
 import { HttpConnection } from './http-connection.js';
 import { HttpExchange } from './http-exchange.js';
+import { declaredLength } from './receive-body.js';
 
 export interface HttpListenerOptions {
   /** As the log names it. */
@@ -46,11 +48,17 @@ export class HttpListener implements Frontend {
         headersTimeout: HEADERS_MILLISECONDS,
         requestTimeout: REQUEST_MILLISECONDS,
         maxHeaderSize: MAX_HEADER_BYTES,
+        // See framing-fault.ts, which tells what is wrong.
+        requireHostHeader: false,
         highWaterMark: BUFFERED_BYTES,
       },
       (request, response) => this.#receive(request, response),
     );
     this.#server.on('connection', (socket) => this.#accept(socket));
+    this.#server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
+      this.#receive(request, response, { expectsContinue: true }),
+    );
+    this.#server.on('connect', (_request, socket) => refuseTunnel(socket as Socket));
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#refuse(error, socket as Socket));
   }
 
@@ -91,11 +99,18 @@ export class HttpListener implements Frontend {
     if (this.#draining) connection.closeWhenAnswered();
   }
 
-  #receive(request: IncomingMessage, response: ServerResponse): void {
+  #receive(request: IncomingMessage, response: ServerResponse, { expectsContinue = false } = {}): void {
     const connection = this.#connections.get(request.socket);
     if (connection === undefined) return;
     const exchange = new HttpExchange(request, response, connection);
+    exchange.expectsContinue = expectsContinue && declaredLength(exchange) !== 0;
     connection.opened(exchange);
+    const fault = framingFault(request);
+    if (fault !== undefined) {
+      connection.closeWhenAnswered();
+      exchange.answerJson(fault.status, { error: fault.message });
+      return;
+    }
     try {
       this.#options.onRequest(exchange);
     } catch (error) {
@@ -120,6 +135,11 @@ export class HttpListener implements Frontend {
       socket.destroy();
       return;
     }
+    if (error.code === 'HPE_CLOSED_CONNECTION') {
+      // More came after a request that was to be the last: not even an answer to it.
+      connection.closeWhenAnswered();
+      return;
+    }
     const { newest } = connection;
     const [status, reason] = REFUSALS[error.code ?? ''] ?? REFUSALS.malformed!;
     const body = JSON.stringify({
@@ -127,13 +147,22 @@ export class HttpListener implements Frontend {
         reason === 'Bad Request' ? `malformed HTTP request: ${error.message.replace('Parse Error: ', '')}` : reason,
     });
     if (newest === undefined || newest.response.writableFinished) {
-      const head = `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`;
-      socket.end(head + body, () => socket.destroy());
+      socket.end(lastAnswer(status, reason, body), () => socket.destroy());
       return;
     }
     connection.closeWhenAnswered();
     if (!newest.answered && !newest.request.complete) newest.answerBody(status, 'application/json', Buffer.from(body));
   }
+}
+
+/** CONNECT asks for a connection to elsewhere; node:http has given up the socket. */
+function refuseTunnel(socket: Socket): void {
+  socket.on('error', () => undefined);
+  socket.end(lastAnswer(405, 'Method Not Allowed', '{"error":"Method Not Allowed"}'), () => socket.destroy());
+}
+
+function lastAnswer(status: number, reason: string, body: string): string {
+  return `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
 }
 
 const REFUSALS: Readonly<Record<string, readonly [number, string]>> = {

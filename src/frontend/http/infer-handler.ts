@@ -24,6 +24,7 @@ import {
 } from '../../protocol/http/decode-infer-request.js';
 import { encodeInferResponse, type EncodedInferResponse } from '../../protocol/http/encode-infer-response.js';
 import { parseHeaderLength } from '../../protocol/http/header-length.js';
+import type { BinaryFraming } from './binary-framing.js';
 import { headerTexts } from './header-texts.js';
 import type { HttpExchange } from './http-exchange.js';
 import type { PendingWork } from './pending-work.js';
@@ -38,6 +39,8 @@ export interface InferHandlerOptions {
   readonly forwarding: HeaderForwarding | undefined;
   /** Answers that are being compressed. */
   readonly pending: PendingWork;
+  /** How messages with binary tensors say where their JSON ends. */
+  readonly framing: BinaryFraming;
 }
 
 /** Throws what is wrong before the body is read; everything later is answered. */
@@ -55,7 +58,7 @@ export function handleInfer(exchange: HttpExchange, route: Route, options: Infer
     exchange.answerError(TritonError.from(error), ['Accept-Encoding', REQUEST_CODINGS]);
     return;
   }
-  const headerLength = headers['inference-header-content-length'] as string | undefined;
+  const headerLength = options.framing.headerLength(headers);
   const refused = (error: TritonError) => {
     // Reading the rest only to drop it could take forever.
     exchange.connection.closeWhenAnswered();
@@ -89,14 +92,14 @@ interface ReceivedRequest extends InferHandlerOptions {
 }
 
 function run(exchange: HttpExchange, received: ReceivedRequest): void {
-  const { server, config, route, body, headerLength, maxInputSize, forwarding, pending } = received;
+  const { server, config, route, body, headerLength, maxInputSize, forwarding, pending, framing } = received;
   const sharedMemory = new RequestSharedMemory(server.sharedMemory);
   try {
     const modelVersion = route.version;
     const decoded = decodeInferRequest({ config, modelVersion, body, headerLength, maxInputSize, sharedMemory });
     const parameters = forwarding?.forward(headerTexts(exchange.request.rawHeaders), decoded.request.parameters);
     const request = forwarding === undefined ? decoded.request : { ...decoded.request, parameters };
-    const sink = new HttpResponseSink(exchange, { config, decoded, sharedMemory, pending });
+    const sink = new HttpResponseSink(exchange, { config, decoded, sharedMemory, pending, framing });
     sink.started(server.infer(request, sink));
   } catch (error) {
     sharedMemory.release();
@@ -104,11 +107,14 @@ function run(exchange: HttpExchange, received: ReceivedRequest): void {
   }
 }
 
+const JSON_ANSWER: readonly string[] = ['Content-Type', 'application/json'];
+
 interface AnswerForm {
   readonly config: CompleteModelConfig;
   readonly decoded: DecodedInferRequest;
   readonly sharedMemory: RequestSharedMemory;
   readonly pending: PendingWork;
+  readonly framing: BinaryFraming;
 }
 
 class HttpResponseSink implements ResponseSink {
@@ -156,11 +162,9 @@ class HttpResponseSink implements ResponseSink {
   }
 
   #answer({ headerLength, parts, contentLength }: EncodedInferResponse, further: readonly string[]): void {
-    const headers = ['Content-Type', 'application/json', 'Content-Length', String(contentLength), ...further];
-    if (headerLength !== undefined) {
-      headers[1] = 'application/octet-stream';
-      headers.push('Inference-Header-Content-Length', String(headerLength));
-    }
+    const { framing } = this.#form;
+    const type = headerLength === undefined ? JSON_ANSWER : framing.answerHeaders(headerLength);
+    const headers = [...type, 'Content-Length', String(contentLength), ...further];
     this.#exchange.answerParts(headers, parts, contentLength);
   }
 

@@ -37,6 +37,7 @@ export function receiveBody(exchange: HttpExchange, limit: number, receiver: Bod
     receiver.refused(tooLarge(String(length), limit));
     return;
   }
+  exchange.continue();
   let whole: Buffer | undefined;
   const pieces: Buffer[] = [];
   let size = 0;

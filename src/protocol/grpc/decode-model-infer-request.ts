@@ -4,12 +4,13 @@
 
 import { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
+import type { SharedMemoryAccess } from '../../model/shared-memory.js';
 import { DATATYPE_BYTE_SIZE, isDatatype, type Datatype } from '../../tensor/dtype.js';
 import { readParameter, type ParameterMap } from './infer-parameters.js';
 import {
-  checkInputParameters,
-  readClassification,
+  readOutputForm,
   readRequestParameters,
+  readSharedMemory,
   type RequestParameters,
 } from './request-parameters.js';
 import { TensorContents } from './tensor-contents.js';
@@ -20,6 +21,12 @@ import { LENGTH_DELIMITED, VARINT, WireReader } from './wire-reader.js';
  * no such model.
  */
 export type AdmitModel = (modelName: string, modelVersion: string, id: string) => void;
+
+export interface DecodeOptions {
+  readonly admit?: AdmitModel;
+  /** Where tensors in shared memory are found. Default: nowhere. */
+  readonly sharedMemory?: SharedMemoryAccess;
+}
 
 export interface DecodedInferRequest {
   readonly request: ModelInferRequest;
@@ -40,6 +47,12 @@ const NO_PARAMETERS: RequestParameters = {
   timeoutMicroseconds: 0,
   emptyFinalResponse: false,
 };
+
+const NO_SHARED_MEMORY: SharedMemoryAccess = { input: refuseSharedMemory, output: refuseSharedMemory };
+
+function refuseSharedMemory(): never {
+  throw new TritonError('UNSUPPORTED', 'shared memory is not supported here');
+}
 
 const MAX_INT64 = 9223372036854775807n;
 
@@ -62,13 +75,14 @@ interface OutputParameters {
 const reader = new WireReader('request');
 
 /**
- * Decodes a request. Throws INTERNAL when the bytes are no such message, what `admit` throws, and INVALID_ARG or
- * UNSUPPORTED for what the message says. The tensors are views of `bytes`, which must not change any more.
+ * Decodes a request. Throws INTERNAL when the bytes are no such message, what `admit` and `sharedMemory` throw, and
+ * INVALID_ARG or UNSUPPORTED for what the message says. The tensors are views of `bytes`, which must not change any
+ * more, or of shared memory.
  */
-export function decodeModelInferRequest(bytes: Uint8Array, admit?: AdmitModel): DecodedInferRequest {
+export function decodeModelInferRequest(bytes: Uint8Array, options: DecodeOptions = {}): DecodedInferRequest {
   reader.start(bytes);
   try {
-    return new RequestMessage().decode(admit);
+    return new RequestMessage().decode(options);
   } finally {
     reader.release();
   }
@@ -88,13 +102,13 @@ class RequestMessage {
   readonly #raw: number[] = [];
   #parts = 0;
 
-  decode(admit: AdmitModel | undefined): DecodedInferRequest {
+  decode({ admit, sharedMemory = NO_SHARED_MEMORY }: DecodeOptions): DecodedInferRequest {
     this.#read();
     admit?.(this.#modelName, this.#modelVersion, this.#id);
     const { parameters, priority, timeoutMicroseconds, emptyFinalResponse } =
       this.#parameters === undefined ? NO_PARAMETERS : readRequestParameters(this.#parameters);
     if (this.#extras === undefined && this.#raw.length >= 2 * this.#inputs.length) this.#takeRaw();
-    else this.#takeData();
+    else this.#takeData(sharedMemory);
     return {
       request: {
         modelName: this.#modelName,
@@ -106,20 +120,26 @@ class RequestMessage {
         priority,
         timeoutMicroseconds,
       },
-      classes: this.#outputParameters === undefined ? undefined : this.#readClasses(this.#outputParameters),
+      classes:
+        this.#outputParameters === undefined ? undefined : this.#readOutputs(this.#outputParameters, sharedMemory),
       emptyFinalResponse,
     };
   }
 
-  #readClasses(outputs: readonly OutputParameters[]): ReadonlyMap<string, number | bigint> | undefined {
-    let classes: Map<string, number | bigint> | undefined;
+  #readOutputs(
+    outputs: readonly OutputParameters[],
+    sharedMemory: SharedMemoryAccess,
+  ): ReadonlyMap<string, number | bigint> | undefined {
+    let wanted: Map<string, number | bigint> | undefined;
     for (const { index, parameters } of outputs) {
       const name = this.#outputs[index]!;
-      const count = readClassification(parameters, name);
+      const form = readOutputForm(parameters, name);
       // The first listing of an output counts.
-      if (count !== undefined && this.#outputs.indexOf(name) === index) (classes ??= new Map()).set(name, count);
+      if (this.#outputs.indexOf(name) !== index) continue;
+      if (form.sharedMemory !== undefined) sharedMemory.output(name, form.sharedMemory);
+      if (form.classes !== undefined) (wanted ??= new Map()).set(name, form.classes);
     }
-    return classes;
+    return wanted;
   }
 
   #read(): void {
@@ -260,15 +280,23 @@ class RequestMessage {
       inputs[i]!.bytes = reader.bytes.subarray(this.#raw[2 * i], this.#raw[2 * i + 1]);
   }
 
-  #takeData(): void {
+  #takeData(sharedMemory: SharedMemoryAccess): void {
     const raw = this.#raw;
     let nextRaw = 0;
     for (const [index, input] of this.#inputs.entries()) {
       const { contents, parameters, hugeShape } = this.#extras?.[index] ?? NO_EXTRAS;
       if (hugeShape !== undefined) checkHugeShape(input, hugeShape);
       const describe = () => `input tensor '${input.name}' for model '${this.#modelName}'`;
-      if (parameters !== undefined) checkInputParameters(parameters, input.name);
-      if (contents !== undefined) {
+      const reference = parameters === undefined ? undefined : readSharedMemory(parameters, input.name);
+      if (reference !== undefined) {
+        if (contents !== undefined) {
+          throw new TritonError(
+            'INVALID_ARG',
+            `unexpected 'content' provided when using shared memory for ${describe()}`,
+          );
+        }
+        input.bytes = sharedMemory.input(reference, input.datatype);
+      } else if (contents !== undefined) {
         if (raw.length > 0) {
           throw new TritonError(
             'INVALID_ARG',

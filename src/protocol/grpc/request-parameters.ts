@@ -3,6 +3,7 @@
 
 import { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
+import type { SharedMemoryReference } from '../../model/shared-memory.js';
 import { setParameter, type ParameterMap, type ParameterValue } from './infer-parameters.js';
 
 /** The parameters of a request, those with a meaning of their own apart from those for the model. */
@@ -87,55 +88,47 @@ function readCustom(name: string, entry: ParameterValue): Parameters[string] {
   return entry.value;
 }
 
-/** Checks the parameters of an input. Ones that mean nothing to the server are passed over, as Triton does. */
-export function checkInputParameters(entries: ParameterMap, tensor: string): void {
-  if (namesSharedMemory(entries, tensor)) {
-    throw new TritonError(
-      'UNSUPPORTED',
-      `shared memory is not supported by this version of TSTriton, expected the data of input tensor '${tensor}' in the request`,
-    );
-  }
-}
-
-/** How many classes are wanted of a requested output; undefined when it is not to be classified. */
-export function readClassification(entries: ParameterMap, tensor: string): number | bigint | undefined {
-  const sharedMemory = namesSharedMemory(entries, tensor);
-  const classification = entries.get('classification');
-  if (classification !== undefined) {
-    if (classification.kind !== 'int64') {
-      refuse(`invalid value type for 'classification' parameter, expected int64_param`);
-    }
-    if (classification.value <= 0) refuse(`invalid value for 'classification' parameter, expected >= 0`);
-    if (sharedMemory) refuse(`output can't set both 'shared_memory_region' and 'classification'`);
-    return classification.value;
-  }
-  if (sharedMemory) {
-    throw new TritonError(
-      'UNSUPPORTED',
-      `shared memory is not supported by this version of TSTriton, expected output '${tensor}' to be requested in the response`,
-    );
-  }
-  return undefined;
-}
-
-function namesSharedMemory(entries: ParameterMap, tensor: string): boolean {
+/** Where an input or a requested output lies in shared memory; undefined when it does not. Other parameters mean nothing. */
+export function readSharedMemory(entries: ParameterMap, tensor: string): SharedMemoryReference | undefined {
   const region = entries.get('shared_memory_region');
   if (region !== undefined && region.kind !== 'string')
     refuseSharedMemoryKind('shared_memory_region', tensor, 'string_param');
-  for (const name of ['shared_memory_offset', 'shared_memory_byte_size']) {
+  const numberOf = (name: string): number | bigint | undefined => {
     const entry = entries.get(name);
-    if (entry === undefined) continue;
+    if (entry === undefined) return undefined;
     if (region === undefined) {
       refuse(`'${name}' can not be specified without 'shared_memory_region' parameter for tensor '${tensor}'`);
     }
     if (entry.kind !== 'int64') refuseSharedMemoryKind(name, tensor, 'int64_param');
-  }
-  if (region !== undefined && !entries.has('shared_memory_byte_size')) {
+    return entry.value;
+  };
+  const offset = numberOf('shared_memory_offset') ?? 0;
+  const byteSize = numberOf('shared_memory_byte_size');
+  if (region === undefined) return undefined;
+  if (byteSize === undefined) {
     refuse(
       `'shared_memory_byte_size' must be specified along with 'shared_memory_region' parameter for tensor '${tensor}'`,
     );
   }
-  return region !== undefined;
+  return { region: region.value, offset, byteSize };
+}
+
+/** What is wanted of a requested output beside its data. */
+export interface OutputForm {
+  /** Where it is to be written. */
+  readonly sharedMemory: SharedMemoryReference | undefined;
+  /** How many classes it is to become. */
+  readonly classes: number | bigint | undefined;
+}
+
+export function readOutputForm(entries: ParameterMap, tensor: string): OutputForm {
+  const sharedMemory = readSharedMemory(entries, tensor);
+  const classification = entries.get('classification');
+  if (classification === undefined) return { sharedMemory, classes: undefined };
+  if (classification.kind !== 'int64') refuse(`invalid value type for 'classification' parameter, expected int64_param`);
+  if (classification.value <= 0) refuse(`invalid value for 'classification' parameter, expected >= 0`);
+  if (sharedMemory !== undefined) refuse(`output can't set both 'shared_memory_region' and 'classification'`);
+  return { sharedMemory, classes: classification.value };
 }
 
 function refuseSharedMemoryKind(name: string, tensor: string, expected: string): never {

@@ -1,0 +1,147 @@
+// The decorator that gives optional inputs a default, so that the function under it always has them.
+
+import { TritonError } from '../errors.js';
+import type { InferenceContext, InferenceRequest, InferFunc } from '../model/callable.js';
+import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
+import { markDecorated } from '../model/decorated.js';
+import { withRequests } from '../model/derived-context.js';
+import { rowsOf, withInputs } from '../model/inference-request.js';
+import { tensorFromValue } from '../model/tensor-from-value.js';
+import type {
+  DtypeIn,
+  InputName,
+  NamedSpecs,
+  PlainElement,
+  TensorLike,
+  TensorSpec,
+  TensorSpecs,
+} from '../model/tensor-spec.js';
+import type { DtypeLike } from '../tensor/dtype.js';
+import type { Nested } from '../tensor/nested.js';
+import { formatShape, matchesShape } from '../tensor/shape.js';
+import { Tensor } from '../tensor/tensor.js';
+import { expectInput } from './expect-input.js';
+import { repeatLastRow } from './rows.js';
+
+type AnyInferFunc = (requests: readonly InferenceRequest[], context: InferenceContext) => unknown;
+type Tensors = Readonly<Record<string, Tensor>>;
+type Specs<I extends TensorSpecs> = NamedSpecs<I, 'INPUT'>;
+
+/** The names of a model's optional inputs; any string where they are known only at run time. */
+export type OptionalInputName<I extends TensorSpecs> =
+  string extends InputName<I>
+    ? string
+    : { [K in keyof Specs<I>]: Specs<I>[K] extends { readonly optional: true } ? K & string : never }[keyof Specs<I>];
+
+/** A default for an input: a value of the declared shape, without a batch axis; one element may stand alone. */
+export type DefaultValue<Spec> = TensorLike<DtypeIn<Spec>> | PlainElement<DtypeIn<Spec>>;
+
+type Present<Spec> = Spec extends {
+  readonly dtype: infer D extends DtypeLike;
+  readonly shape: infer Shape extends readonly number[];
+}
+  ? { readonly dtype: D; readonly shape: Shape }
+  : never;
+
+/** A model's inputs, by name, with the named ones no longer optional. */
+export type FilledSpecs<I extends TensorSpecs, Names extends string> = {
+  readonly [K in keyof Specs<I> & string]: K extends Names
+    ? Present<Specs<I>[K]>
+    : Specs<I>[K] extends infer Spec extends Omit<TensorSpec, 'name'>
+      ? Spec
+      : never;
+};
+
+/**
+ * Gives requests that leave an optional input out its default, repeated for each of their rows; `fn` gets the
+ * input as one that is always there. PyTriton's `@fill_optionals`.
+ *
+ * @example
+ * fillOptionals({ temperature: 0.7 }, batch(({ prompt, temperature }) => generate(prompt, temperature.data)))
+ */
+export function fillOptionals<
+  I extends TensorSpecs,
+  O extends TensorSpecs,
+  Decoupled extends boolean,
+  Names extends OptionalInputName<I>,
+>(
+  defaults: { readonly [K in Names]: DefaultValue<Specs<I>[K & keyof Specs<I>]> },
+  fn: InferFunc<FilledSpecs<I, Names>, O, Decoupled>,
+): InferFunc<I, O, Decoupled> {
+  const infer = fn as unknown as AnyInferFunc;
+  // A decorated function serves one model, as a rule; its defaults are made once.
+  let made: { readonly config: CompleteModelConfig; readonly tensors: Tensors } | undefined;
+  const filling: AnyInferFunc = (requests, context) => {
+    const { modelConfig } = context;
+    if (made?.config !== modelConfig) made = { config: modelConfig, tensors: makeDefaults(defaults, modelConfig) };
+    const { tensors } = made;
+    const names = Object.keys(tensors);
+    if (requests.every(({ inputs }) => names.every((name) => Object.hasOwn(inputs, name)))) {
+      return infer(requests, context);
+    }
+    const filled = requests.map((request) => fill(request, tensors, modelConfig));
+    return infer(filled, withRequests(context, filled));
+  };
+  return markDecorated(filling as unknown as InferFunc<I, O, Decoupled>, 'fillOptionals', fn, (config) => {
+    makeDefaults(defaults, config);
+  });
+}
+
+function fill(
+  request: InferenceRequest,
+  defaults: Tensors,
+  { inputs, maxBatchSize }: CompleteModelConfig,
+): InferenceRequest {
+  const given = request.inputs as Tensors;
+  const filled: Record<string, Tensor> = {};
+  for (const { name } of inputs) {
+    const tensor = given[name] ?? defaultFor(defaults[name], maxBatchSize > 0 ? rowsOf(request) : undefined);
+    if (tensor !== undefined) filled[name] = tensor;
+  }
+  return withInputs(request, filled) as InferenceRequest;
+}
+
+/** A copy, for inputs belong to the callable: one row for each of the request's. */
+function defaultFor(tensor: Tensor | undefined, rows: number | undefined): Tensor | undefined {
+  if (tensor === undefined) return undefined;
+  if (rows === undefined) return new Tensor(tensor.dtype, tensor.data.slice() as typeof tensor.data, tensor.shape);
+  return repeatLastRow(tensor.reshape([1, ...tensor.shape]), rows);
+}
+
+function makeDefaults(defaults: object, config: CompleteModelConfig): Tensors {
+  return Object.fromEntries(
+    Object.entries(defaults).map(([name, value]) => {
+      const spec = expectInput(name, config, 'fillOptionals');
+      if (!spec.optional) {
+        throw new TritonError(
+          'INVALID_ARG',
+          `fillOptionals has a default for input '${name}' of model '${config.name}', which is not optional`,
+        );
+      }
+      return [name, makeDefault(value, spec, config.name)];
+    }),
+  );
+}
+
+function makeDefault(value: unknown, spec: CompleteTensorSpec, model: string): Tensor {
+  const { name, dtype, shape } = spec;
+  const what = `the default of input '${name}' of model '${model}'`;
+  const tensor = Tensor.is(value)
+    ? value
+    : tensorFromValue(isElement(value, spec) ? [value as Nested] : value, { what, dtype, shape, declared: shape });
+  if (tensor.dtype !== dtype) {
+    throw new TritonError('INVALID_ARG', `${what} has dtype ${tensor.dtype}, expected ${dtype}`);
+  }
+  if (!matchesShape(shape, tensor.shape)) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `${what} has shape ${formatShape(tensor.shape)}, expected ${formatShape(shape)}, without a batch axis`,
+    );
+  }
+  return tensor;
+}
+
+function isElement(value: unknown, { dtype }: CompleteTensorSpec): boolean {
+  if (['number', 'bigint', 'boolean', 'string'].includes(typeof value)) return true;
+  return dtype === 'bytes' && value instanceof Uint8Array;
+}

@@ -1,0 +1,109 @@
+// The decorator for inputs that have one value for the whole batch, a temperature say.
+
+import { TritonError } from '../errors.js';
+import type { InferenceContext, TensorFunc, TensorResult } from '../model/callable.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { markDecorated } from '../model/decorated.js';
+import type { DtypeIn, InputName, Inputs, NamedSpecs, TensorSpecs } from '../model/tensor-spec.js';
+import type { Dtype } from '../tensor/dtype.js';
+import { elementCount } from '../tensor/shape.js';
+import type { Tensor } from '../tensor/tensor.js';
+import { expectInput } from './expect-input.js';
+import { hasEqualRows } from './row-values.js';
+
+type Tensors = Readonly<Record<string, Tensor>>;
+
+export interface FirstValueOptions<Squeeze extends boolean = boolean> {
+  /** Gives inputs whose declared shape is one element, `[1]` say, as plain values. Default true. */
+  readonly squeezeSingleValues?: Squeeze;
+  /** Refuses batches whose rows differ in the inputs. Default true. */
+  readonly strict?: boolean;
+}
+
+/** One element of a dtype as a plain value. */
+export type SingleValue<D extends Dtype> = D extends 'string'
+  ? string
+  : D extends 'bytes'
+    ? Uint8Array
+    : D extends 'bool'
+      ? boolean
+      : D extends 'int64' | 'uint64'
+        ? bigint
+        : number;
+
+type FirstOf<Spec, Squeeze extends boolean> = Spec extends { readonly shape: infer Shape extends readonly number[] }
+  ? Squeeze extends false
+    ? Tensor<DtypeIn<Spec>>
+    : number extends Shape[number]
+      ? Tensor<DtypeIn<Spec>> | SingleValue<DtypeIn<Spec>>
+      : Shape extends readonly 1[]
+        ? SingleValue<DtypeIn<Spec>>
+        : Tensor<DtypeIn<Spec>>
+  : never;
+
+/** A model's inputs, the named ones as one row or one value instead of all rows. */
+export type FirstValues<I extends TensorSpecs, Names extends string, Squeeze extends boolean = true> = {
+  readonly [K in keyof Inputs<I>]: K extends Names
+    ? FirstOf<NamedSpecs<I, 'INPUT'>[K & keyof NamedSpecs<I, 'INPUT'>], Squeeze>
+    : Inputs<I>[K];
+};
+
+/** The function under `firstValue`. */
+export type ValueFunc<
+  I extends TensorSpecs,
+  O extends TensorSpecs,
+  Decoupled extends boolean,
+  Names extends string,
+  Squeeze extends boolean = true,
+> = (inputs: FirstValues<I, Names, Squeeze>, context: InferenceContext<I>) => TensorResult<O, Decoupled>;
+
+/**
+ * Gives `fn` the first row of the named inputs in place of all rows: inputs whose declared shape is one element as
+ * plain values, others as a Tensor without the batch axis. Rows that differ are refused unless `strict: false`;
+ * `groupByValues` around it makes them the same. PyTriton's `@first_value`.
+ *
+ * @example
+ * batch(firstValue(['temperature'], ({ prompt, temperature }) => generate(prompt, temperature)))
+ */
+export function firstValue<
+  I extends TensorSpecs,
+  O extends TensorSpecs,
+  Decoupled extends boolean,
+  const Names extends InputName<I>,
+  const Squeeze extends boolean = true,
+>(
+  names: readonly Names[],
+  fn: ValueFunc<I, O, Decoupled, Names, Squeeze>,
+  options: FirstValueOptions<Squeeze> = {},
+): TensorFunc<I, O, Decoupled> {
+  const { squeezeSingleValues = true, strict = true } = options;
+  const call = fn as unknown as (inputs: Readonly<Record<string, unknown>>, context: InferenceContext<I>) => unknown;
+  const first = (inputs: Tensors, context: InferenceContext<I>): unknown => {
+    const values: Record<string, unknown> = { ...inputs };
+    for (const name of names) {
+      const tensor = inputs[name];
+      if (tensor === undefined) continue;
+      if (strict && !hasEqualRows(tensor)) throw differentRows(name, context.modelName);
+      const row = tensor.row(0);
+      values[name] = squeezeSingleValues && isSingle(name, context.modelConfig) ? row.reshape([]).toNested() : row;
+    }
+    return call(values, context);
+  };
+  return markDecorated(first as unknown as TensorFunc<I, O, Decoupled>, 'firstValue', fn, (config) => {
+    for (const name of names) expectInput(name, config, 'firstValue');
+  });
+}
+
+/** Whether the declared shape, not that of the moment, is one element. */
+function isSingle(name: string, { inputs }: CompleteModelConfig): boolean {
+  const shape = inputs.find((input) => input.name === name)?.shape ?? [];
+  return elementCount(shape.map((dim) => (dim === -1 ? 0 : dim))) === 1;
+}
+
+function differentRows(name: string, model: string): TritonError {
+  return new TritonError(
+    'INVALID_ARG',
+    `the rows of input '${name}' for model '${model}' have different values, expected one value for the batch; ` +
+      `put groupByValues(['${name}'], …) around firstValue, or pass strict: false to take the first row's`,
+  );
+}

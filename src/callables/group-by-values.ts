@@ -1,0 +1,157 @@
+// The decorator for functions that compute with one value of an input at a time, a language or a temperature say.
+
+import { TritonError } from '../errors.js';
+import type { InferenceContext, TensorFunc } from '../model/callable.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { markDecorated } from '../model/decorated.js';
+import { isPromiseLike } from '../model/is-promise-like.js';
+import { resolveOutputs } from '../model/resolve-outputs.js';
+import { expectSteps, zipSteps, mapSteps } from '../model/steps.js';
+import type { InputName, TensorSpecs } from '../model/tensor-spec.js';
+import { formatShape, sameShape } from '../tensor/shape.js';
+import { Tensor } from '../tensor/tensor.js';
+import { callInTurn } from './call-in-turn.js';
+import type { GroupOutputs, PadFunc } from './constant-padder.js';
+import { expectInput } from './expect-input.js';
+import { rowKeys } from './row-values.js';
+import { scatterRows, takeRows } from './rows.js';
+
+type Tensors = Readonly<Record<string, Tensor>>;
+
+export interface GroupByValuesOptions {
+  /** Makes the outputs of the groups equal in shape: `constantPadder(0)`, or a function of your own. */
+  readonly padFn?: PadFunc;
+}
+
+/**
+ * Calls `fn` once for each value that the rows have in the named inputs, with the rows that have it; the results
+ * go back to where the rows came from. Groups are called one after the other in the order of their first rows. In
+ * decoupled models a step of the result is one step of every group. PyTriton's `@group_by_values`.
+ *
+ * @example
+ * batch(groupByValues(['language'], firstValue(['language'], ({ text, language }) => translate(text, language))))
+ */
+export function groupByValues<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
+  names: readonly InputName<I>[],
+  fn: TensorFunc<I, O, Decoupled>,
+  options: GroupByValuesOptions = {},
+): TensorFunc<I, O, Decoupled> {
+  const { padFn } = options;
+  const call = fn as (inputs: Tensors, context: InferenceContext<I>) => unknown;
+  const grouped = (inputs: Tensors, context: InferenceContext<I>): unknown => {
+    const groups = groupsOf(names.flatMap((name) => inputs[name] ?? []));
+    if (groups.length <= 1) return call(inputs, context);
+    const { modelConfig } = context;
+    const results = callInTurn(groups, (rows) => call(rowsOfInputs(inputs, rows), context));
+    const join = (outputs: readonly unknown[]) => joinGroups(outputs, groups, { padFn, modelConfig });
+    const finish = (settled: readonly unknown[]) => {
+      if (!modelConfig.decoupled) return join(settled);
+      const series = settled.map((result) => expectSteps(result, modelConfig));
+      return mapSteps(
+        zipSteps(series, () => unevenSteps(modelConfig)),
+        join,
+      );
+    };
+    return isPromiseLike(results) ? results.then(finish) : finish(results);
+  };
+  return markDecorated(grouped as unknown as TensorFunc<I, O, Decoupled>, 'groupByValues', fn, (config) => {
+    for (const name of names) expectInput(name, config, 'groupByValues');
+  });
+}
+
+/** The rows that have the same values; none when there is nothing to tell them apart by. */
+function groupsOf(keyed: readonly Tensor[]): number[][] {
+  const groups = new Map<unknown, number[]>();
+  rowKeys(keyed).forEach((key, row) => {
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [row]);
+    else group.push(row);
+  });
+  return [...groups.values()];
+}
+
+function rowsOfInputs(inputs: Tensors, rows: readonly number[]): Tensors {
+  return Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, takeRows(tensor, rows)]));
+}
+
+function unevenSteps({ name }: CompleteModelConfig): TritonError {
+  return new TritonError(
+    'INTERNAL',
+    `groupByValues: the groups of model '${name}' yielded different numbers of steps, expected as many of each; use stream for requests that end on their own`,
+  );
+}
+
+interface Joining {
+  readonly padFn: PadFunc | undefined;
+  readonly modelConfig: CompleteModelConfig;
+}
+
+function joinGroups(
+  results: readonly unknown[],
+  groups: readonly (readonly number[])[],
+  { padFn, modelConfig }: Joining,
+): Tensors {
+  const given = results.map((result, group) => outputsOf(result, groups[group]!.length, modelConfig));
+  const padded = padFn === undefined ? given : checkPadded(padFn(given), groups, modelConfig);
+  const joined: Record<string, Tensor> = {};
+  for (const { name } of modelConfig.outputs) {
+    const parts = padded.flatMap((outputs) => outputs[name] ?? []);
+    if (parts.length === 0) continue;
+    const what = `output '${name}' of model '${modelConfig.name}'`;
+    if (parts.length < groups.length) {
+      throw new TritonError(
+        'INTERNAL',
+        `groupByValues: ${what} is missing for ${groups.length - parts.length} of ${groups.length} groups`,
+      );
+    }
+    const alike = inOneForm(parts);
+    const other = alike.find((part) => !sameShape(part.shape.slice(1), alike[0]!.shape.slice(1)));
+    if (other !== undefined) {
+      const [a, b] = [alike[0]!, other].map((part) => formatShape(part.shape.slice(1)));
+      const hint =
+        padFn === undefined ? 'give a padFn, constantPadder(0) for example' : 'padFn did not make them equal';
+      throw new TritonError('INTERNAL', `groupByValues: ${what} has rows of shape ${a} and ${b}; ${hint}`);
+    }
+    joined[name] = scatterRows(alike, groups);
+  }
+  return joined;
+}
+
+function outputsOf(result: unknown, rows: number, modelConfig: CompleteModelConfig): GroupOutputs {
+  const outputs: Record<string, Tensor> = {};
+  resolveOutputs(result, modelConfig, rows).forEach((tensor, index) => {
+    if (tensor !== undefined) outputs[modelConfig.outputs[index]!.name] = tensor;
+  });
+  return outputs;
+}
+
+/** What the user's padFn made is checked as outputs are. */
+function checkPadded(
+  padded: unknown,
+  groups: readonly (readonly number[])[],
+  modelConfig: CompleteModelConfig,
+): readonly GroupOutputs[] {
+  if (Array.isArray(padded) && padded.length === groups.length) {
+    return padded.map((outputs, group) => outputsOf(outputs, groups[group]!.length, modelConfig));
+  }
+  const got = Array.isArray(padded) ? `${padded.length} records` : typeof padded;
+  throw new TritonError(
+    'INTERNAL',
+    `padFn must return a list of ${groups.length} records of outputs, one per group, got ${got}`,
+  );
+}
+
+/** Strings and bytes are one datatype: where groups differ, all become bytes. */
+function inOneForm(parts: readonly Tensor[]): readonly Tensor[] {
+  if (parts.every(({ dtype }) => dtype === parts[0]!.dtype)) return parts;
+  const encoder = new TextEncoder();
+  return parts.map((part) =>
+    part.dtype === 'string'
+      ? new Tensor(
+          'bytes',
+          (part.data as string[]).map((text) => encoder.encode(text)),
+          part.shape,
+        )
+      : part,
+  );
+}

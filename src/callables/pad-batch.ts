@@ -1,0 +1,57 @@
+// The decorator for models that are fast at certain batch sizes, as compiled ones are.
+
+import type { InferenceContext, TensorFunc, TensorResult } from '../model/callable.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { markDecorated } from '../model/decorated.js';
+import { finishResult } from '../model/map-outputs.js';
+import { resolveOutputs } from '../model/resolve-outputs.js';
+import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { Tensor } from '../tensor/tensor.js';
+import { repeatLastRow } from './rows.js';
+
+type Tensors = Readonly<Record<string, Tensor>>;
+
+/**
+ * Repeats the last row until there are as many rows as the next preferred batch size, or the maximum where none is
+ * large enough, and takes the outputs of the added rows off again: `fn` returns as many rows as it gets.
+ * PyTriton's `@pad_batch`.
+ *
+ * @example
+ * batch(padBatch(({ image }) => compiled.run(image)))
+ */
+export function padBatch<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
+  fn: TensorFunc<I, O, Decoupled>,
+): TensorFunc<I, O, Decoupled> {
+  const call = fn as (inputs: Tensors, context: InferenceContext<I>) => TensorResult<O, Decoupled>;
+  const padding = (inputs: Tensors, context: InferenceContext<I>): unknown => {
+    const { modelConfig } = context;
+    const rows = Object.values(inputs)[0]?.rowCount ?? 0;
+    const size = paddedSize(rows, modelConfig);
+    if (rows === 0 || size === rows) return call(inputs, context);
+    const padded = Object.fromEntries(
+      Object.entries(inputs).map(([name, tensor]) => [name, repeatLastRow(tensor, size)]),
+    );
+    return finishResult(call(padded, context), modelConfig, (outputs) => trim(outputs, { rows, size, modelConfig }));
+  };
+  return markDecorated(padding as unknown as TensorFunc<I, O, Decoupled>, 'padBatch', fn);
+}
+
+/** The smallest size that is preferred, or the largest allowed, and holds all rows. */
+function paddedSize(rows: number, { dynamicBatching, maxBatchSize }: CompleteModelConfig): number {
+  const fitting = [...(dynamicBatching?.preferredBatchSize ?? []), maxBatchSize].filter((size) => size >= rows);
+  return fitting.length === 0 ? rows : Math.min(...fitting);
+}
+
+interface Padding {
+  readonly rows: number;
+  readonly size: number;
+  readonly modelConfig: CompleteModelConfig;
+}
+
+function trim(result: unknown, { rows, size, modelConfig }: Padding): Tensors {
+  const outputs: Record<string, Tensor> = {};
+  resolveOutputs(result, modelConfig, size).forEach((tensor, index) => {
+    if (tensor !== undefined) outputs[modelConfig.outputs[index]!.name] = tensor.slice(0, rows);
+  });
+  return outputs;
+}

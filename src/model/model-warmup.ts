@@ -1,0 +1,141 @@
+// Warm-up: requests that the server sends to a model before it is ready, with Triton's and PyTriton's options.
+
+import { readFileSync } from 'node:fs';
+
+import { TritonError } from '../errors.js';
+import { DTYPES, parseDtype, type Datatype, type Dtype, type DtypeLike, type NumericDtype } from '../tensor/dtype.js';
+import { encodeFloat16, encodeBfloat16 } from '../tensor/float16.js';
+import { encodeRaw } from '../tensor/raw.js';
+import { elementCount } from '../tensor/shape.js';
+import { checkMembers, expectBoolean, expectInteger } from './check.js';
+import type { InferTensor } from './exchange.js';
+
+/** One input of a warm-up request; exactly one of the three sources of data is to be given. */
+export interface WarmupInput {
+  readonly dtype: DtypeLike;
+  /** Without the batch axis; all dimensions given. */
+  readonly shape: readonly number[];
+  /** All zeros; empty strings. */
+  readonly zeroData?: boolean;
+  /** Random values, the same at every start: integers of all sizes, floats from 0 up to 1, short strings. */
+  readonly randomData?: boolean;
+  /** A file with the input's bytes in wire form, of all rows. */
+  readonly inputDataFile?: string;
+}
+
+/** Requests of one kind to warm a model up with. */
+export interface ModelWarmup {
+  readonly name: string;
+  /** Rows of each request. Default 1; without batching there is no batch axis. */
+  readonly batchSize?: number;
+  readonly inputs: Readonly<Record<string, WarmupInput>>;
+  /** How often each instance gets the request. Default 1. */
+  readonly count?: number;
+}
+
+/** Checked, with its data: what the server sends. */
+export interface CompleteWarmup {
+  readonly name: string;
+  readonly count: number;
+  readonly inputs: readonly InferTensor[];
+}
+
+const WARMUP_MEMBERS = ['name', 'batchSize', 'inputs', 'count'];
+const INPUT_MEMBERS = ['dtype', 'shape', 'zeroData', 'randomData', 'inputDataFile'];
+
+/** What is to be known of a declared input. */
+export interface WarmedInput {
+  readonly name: string;
+  readonly dtype: Dtype;
+  readonly datatype: Datatype;
+}
+
+export interface WarmupSurroundings {
+  readonly inputs: readonly WarmedInput[];
+  /** 0 for models without a batch axis. */
+  readonly maxBatchSize: number;
+  /** Names the model in messages. */
+  readonly where: string;
+}
+
+/** Throws INVALID_ARG for what does not fit the model, or for a file that cannot be read. */
+export function completeWarmups(warmups: readonly ModelWarmup[], surroundings: WarmupSurroundings): readonly CompleteWarmup[] {
+  const { where } = surroundings;
+  if (!Array.isArray(warmups)) throw new TritonError('INVALID_ARG', `config.modelWarmup of ${where} must be a list, got ${typeof warmups}`);
+  return (warmups as readonly ModelWarmup[]).map((warmup, index) => {
+    const what = `config.modelWarmup[${index}] of ${where}`;
+    checkMembers(warmup, WARMUP_MEMBERS, what);
+    checkMembers(warmup.inputs, surroundings.inputs.map(({ name }) => name), `inputs of ${what}`);
+    const { maxBatchSize } = surroundings;
+    const batchSize = expectInteger(warmup.batchSize ?? 1, 1, Math.max(1, maxBatchSize), `batchSize of ${what}`);
+    return {
+      name: warmup.name,
+      count: expectInteger(warmup.count ?? 1, 1, 1_000_000, `count of ${what}`),
+      inputs: Object.entries(warmup.inputs).map(([name, input]) => {
+        const spec = surroundings.inputs.find((candidate) => candidate.name === name)!;
+        const shape = maxBatchSize > 0 ? [batchSize, ...input.shape] : [...input.shape];
+        return completeInput(input, spec, shape, `input '${name}' of ${what}`);
+      }),
+    };
+  });
+}
+
+function completeInput(input: WarmupInput, spec: WarmedInput, shape: readonly number[], what: string): InferTensor {
+  checkMembers(input, INPUT_MEMBERS, what);
+  const { datatype } = DTYPES[parseDtype(input.dtype)];
+  if (datatype !== spec.datatype) throw new TritonError('INVALID_ARG', `${what} is ${datatype}, but the model expects ${spec.datatype}`);
+  for (const dim of shape) expectInteger(dim, 0, Number.MAX_SAFE_INTEGER, `a dimension of ${what}`);
+  const zero = expectBoolean(input.zeroData ?? false, `zeroData of ${what}`);
+  const random = expectBoolean(input.randomData ?? false, `randomData of ${what}`);
+  if (Number(zero) + Number(random) + Number(input.inputDataFile !== undefined) !== 1) {
+    throw new TritonError('INVALID_ARG', `exactly one of zeroData, randomData and inputDataFile must be given for ${what}`);
+  }
+  const count = elementCount(shape);
+  const bytes =
+    input.inputDataFile !== undefined
+      ? readFile(input.inputDataFile, what)
+      : zero
+        ? Buffer.alloc(count * (DTYPES[spec.dtype].byteSize || 4))
+        : randomBytes(spec, count);
+  return { name: spec.name, datatype, shape, bytes };
+}
+
+function readFile(file: string, what: string): Uint8Array {
+  try {
+    return new Uint8Array(readFileSync(file));
+  } catch (error) {
+    throw new TritonError('INVALID_ARG', `cannot read the inputDataFile of ${what}: ${TritonError.from(error).message}`, { cause: error });
+  }
+}
+
+function randomBytes({ dtype }: WarmedInput, count: number): Uint8Array {
+  const next = randomNumbers();
+  switch (dtype) {
+    case 'bytes':
+    case 'string':
+      return encodeRaw('string', Array.from({ length: count }, () => next().toString(36).slice(2)));
+    case 'bool':
+      return Uint8Array.from({ length: count }, () => Math.round(next()));
+    case 'float16':
+      return encodeRaw(dtype, encodeFloat16(Array.from({ length: count }, next)));
+    case 'bfloat16':
+      return encodeRaw(dtype, encodeBfloat16(Array.from({ length: count }, next)));
+    case 'float32':
+      return encodeRaw(dtype, Float32Array.from({ length: count }, next));
+    case 'float64':
+      return encodeRaw(dtype, Float64Array.from({ length: count }, next));
+    default: {
+      const bytes = Uint8Array.from({ length: count * DTYPES[dtype satisfies NumericDtype].byteSize }, () => next() * 256);
+      return bytes;
+    }
+  }
+}
+
+// A linear congruential generator: the same numbers at every start, so that a failing warm-up fails again.
+function randomNumbers(): () => number {
+  let state = 12_345;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

@@ -1,0 +1,87 @@
+// Warm-up: what the model gets before anybody else may ask it.
+import { describe, expect, it } from 'vitest';
+
+import { batch, defineModel, stream, type ModelWarmup } from 'tstriton';
+
+import { inferJson, startServer } from '../support/start-server.js';
+
+const WARMUP: readonly ModelWarmup[] = [
+  { name: 'zeros', batchSize: 3, count: 2, inputs: { x: { dtype: 'float32', shape: [2], zeroData: true } } },
+  { name: 'random', inputs: { x: { dtype: 'FP32', shape: [4], randomData: true } } },
+];
+
+const warmed = defineModel({
+  modelName: 'Warmed',
+  inputs: { x: { dtype: 'float32', shape: [-1] } },
+  outputs: { y: { dtype: 'float32', shape: [-1] } },
+  config: { modelWarmup: WARMUP },
+});
+
+describe.each([{ serverThread: true }, { serverThread: false }])('warm-up with %o', ({ serverThread }) => {
+  it('reaches every instance through the real path before the model is ready, and counts nowhere', async () => {
+    const shapes: string[][] = [[], []];
+    await using server = await startServer(
+      (triton) =>
+        void triton.bind({
+          ...warmed,
+          inferFunc: shapes.map((seen) => batch(async ({ x }) => (seen.push(x.shape.join('x')), { y: x }))),
+        }),
+      { serverThread },
+    );
+    expect(shapes).toEqual([
+      ['3x2', '3x2', '1x4'],
+      ['3x2', '3x2', '1x4'],
+    ]);
+    const stats = (await (await fetch(`${server.http}/v2/models/Warmed/stats`)).json()) as { model_stats: { execution_count: number }[] };
+    expect(stats.model_stats[0]!.execution_count).toBe(0);
+  });
+
+  it('runs generators to their end', async () => {
+    let answers = 0;
+    await using server = await startServer(
+      (triton) =>
+        void triton.bind({
+          ...warmed,
+          config: { decoupled: true, modelWarmup: WARMUP },
+          inferFunc: stream(async function* ({ x }) {
+            for (let i = 0; i < 3; i++) {
+              answers++;
+              yield { y: x };
+            }
+          }),
+        }),
+      { serverThread },
+    );
+    expect(server.triton.isReady).toBe(true);
+    expect(answers).toBe(9);
+  });
+
+  it('that fails is a failed load with its reason, and the others serve on', async () => {
+    await using server = await startServer((triton) => void triton.bind({ ...warmed, modelName: 'Fine', inferFunc: (requests) => requests }), {
+      serverThread,
+    });
+    server.triton.bind({ ...warmed, inferFunc: () => Promise.reject(new Error('the weights are cold')) });
+    await expect(server.triton.ready('Warmed')).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: "warm-up 'zeros' of model 'Warmed' failed: the weights are cold",
+    });
+    const one = [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }];
+    expect((await inferJson(server.http, 'Fine', one)).status).toBe(200);
+    expect((await inferJson(server.http, 'Warmed', one)).status).toBe(404);
+  });
+});
+
+describe('warm-up settings', () => {
+  it.each([
+    [{ name: 'w', inputs: { z: { dtype: 'float32', shape: [1], zeroData: true } } }, "unknown option 'z'"],
+    [{ name: 'w', inputs: { x: { dtype: 'int32', shape: [1], zeroData: true } } }, 'is INT32, but the model expects FP32'],
+    [{ name: 'w', inputs: { x: { dtype: 'float32', shape: [1] } } }, 'exactly one of zeroData, randomData and inputDataFile'],
+    [{ name: 'w', batchSize: 5, inputs: { x: { dtype: 'float32', shape: [1], zeroData: true } } }, 'batchSize of'],
+    [{ name: 'w', inputs: { x: { dtype: 'float32', shape: [1], inputDataFile: 'nowhere.bin' } } }, 'cannot read the inputDataFile'],
+  ] as const)('are refused at bind: %o', async (warmup, message) => {
+    await using server = await startServer(() => undefined);
+    expect(() =>
+      server.triton.bind({ ...warmed, config: { modelWarmup: [warmup as ModelWarmup] }, inferFunc: (requests) => requests }),
+    ).toThrow(message);
+  });
+});
