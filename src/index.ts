@@ -19,7 +19,12 @@ export { groupByKeys } from './callables/group-by-keys.js';
 export { groupByValues, type GroupByValuesOptions } from './callables/group-by-values.js';
 export { padBatch } from './callables/pad-batch.js';
 export { sample } from './callables/sample.js';
-export { instanceGroup, type InstanceGroup, type InstanceGroupOptions, type ThreadResourceLimits } from './model/instance-group.js';
+export {
+  instanceGroup,
+  type InstanceGroup,
+  type InstanceGroupOptions,
+  type ThreadResourceLimits,
+} from './model/instance-group.js';
 export type { SetupContext } from './model/setup-context.js';
 export { TritonError, TritonUnrecoverableError, type ErrorCode, type TritonErrorOptions } from './errors.js';
 export {
@@ -45,7 +50,20 @@ export type { Awaitable } from './model/awaitable.js';
 export type { Steps } from './model/steps.js';
 export { InferenceResponse, type InferenceResponseOptions } from './model/inference-response.js';
 export type { Logger } from './model/logger.js';
+export type { CallableModel, CallableModels, ModelCallOptions } from './model/model-calls.js';
+export type { VersionPolicy } from './model/version-policy.js';
 export type { ModelWarmup, WarmupInput } from './model/model-warmup.js';
+export {
+  counter,
+  gauge,
+  histogram,
+  type CounterMetric,
+  type GaugeMetric,
+  type HistogramMetric,
+  type LabelValues,
+  type MetricOptions,
+  type Metrics,
+} from './model/metrics.js';
 export type { Parameters } from './model/parameters.js';
 export type { CompleteModelConfig, CompleteTensorSpec } from './model/complete-model-config.js';
 export {
@@ -56,7 +74,8 @@ export {
   type QueuePolicy,
 } from './model/model-config.js';
 export type {
-  InputName, InputValues,
+  InputName,
+  InputValues,
   Inputs,
   OutputList,
   OutputRecord,

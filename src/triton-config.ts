@@ -5,8 +5,16 @@ import { TritonError } from './errors.js';
 import { LOG_FORMATS, type LogFormat } from './logger.js';
 import { nearest } from './model/nearest.js';
 import { checkHeaderPattern } from './server/check-header-pattern.js';
+import {
+  checkSafePorts,
+  sagemakerSettings,
+  vertexAiRoutes,
+  type SagemakerSettings,
+  type VertexAiRoutes,
+} from './server/hosting-environment.js';
 import { checkOption, parseOption, type OptionKind } from './server/option-value.js';
 import { parseCacheConfig } from './server/parse-cache-config.js';
+import { parseMetricsConfig, type MetricsConfig } from './server/parse-metrics-config.js';
 import { parseOrigins } from './server/parse-origins.js';
 import { parseRestrictions, type Restrictions } from './server/parse-restrictions.js';
 
@@ -48,6 +56,17 @@ export interface TritonConfig {
   readonly metricsAddress?: string;
   /** Default 8002. */
   readonly metricsPort?: number;
+  /**
+   * Triton's settings of metrics: `summary_latencies=true`, `summary_quantiles=0.5:0.05,0.9:0.01`,
+   * `histogram_latencies=true`, `counter_latencies=false`. Default: counters alone.
+   */
+  readonly metricsConfig?: string | readonly string[];
+  /** How old figures of the machine's processors and memory may be. Default 2000. */
+  readonly metricsIntervalMs?: number;
+  /** Whether metrics show the machine's processors and memory, where /proc tells them. Default true. */
+  readonly allowCpuMetrics?: boolean;
+  /** There are none: what computes on a GPU is the callable's business. Default false; true is refused. */
+  readonly allowGpuMetrics?: boolean;
   /**
    * What clients send to reach the restricted endpoints: over HTTP as `triton-access-token`, over gRPC as
    * `triton-grpc-protocol-triton-access-token`. Default: a random one, see `triton.accessToken`.
@@ -116,19 +135,20 @@ type WithoutDefault =
   | 'sagemakerSafePortRange'
   | 'httpHeaderForwardPattern'
   | 'grpcHeaderForwardPattern';
+type Parsed = 'loadModel' | 'corsAllowOrigin' | 'metricsConfig';
 type Restriction = 'accessToken' | 'restrictedEndpoints' | 'httpRestrictedApi' | 'grpcRestrictedProtocol';
 
 /** Every option with its value; restrictions are apart, as tables. */
 export type CompleteTritonConfig = {
-  readonly [K in Exclude<keyof TritonConfig, WithoutDefault | Restriction | 'loadModel' | 'corsAllowOrigin' | 'cacheConfig'>]-?: Exclude<
-    TritonConfig[K],
-    undefined
-  >;
+  readonly [
+    K in Exclude<keyof TritonConfig, WithoutDefault | Restriction | Parsed | 'cacheConfig'>
+  ]-?: Exclude<TritonConfig[K], undefined>;
 } & {
   readonly [K in WithoutDefault]: TritonConfig[K] | undefined;
 } & {
   readonly loadModel: readonly string[];
   readonly corsAllowOrigin: readonly string[];
+  readonly metricsConfig: MetricsConfig;
 };
 
 const PORT: OptionKind = [0, 65_535];
@@ -150,6 +170,10 @@ const KINDS: Readonly<Record<keyof TritonConfig, OptionKind>> = {
   allowMetrics: 'boolean',
   metricsAddress: 'string',
   metricsPort: PORT,
+  metricsConfig: { separator: ';' },
+  metricsIntervalMs: SIZE,
+  allowCpuMetrics: 'boolean',
+  allowGpuMetrics: 'boolean',
   accessToken: 'string',
   restrictedEndpoints: { separator: ',' },
   httpRestrictedApi: { separator: ';' },
@@ -194,12 +218,8 @@ const UNSUPPORTED = [
   'grpcHttp2MaxPingsWithoutData',
   'grpcHttp2MinRecvPingIntervalWithoutData',
   'grpcHttp2MaxPingStrikes',
-  'allowGpuMetrics',
-  'allowCpuMetrics',
-  'metricsIntervalMs',
   'sagemakerThreadCount',
   'vertexAiThreadCount',
-  'metricsConfig',
   'traceConfig',
   'cacheDirectory',
   'bufferManagerThreadCount',
@@ -212,6 +232,9 @@ const PREFIXES = ['PYTRITON_TRITON_CONFIG_', 'TSTRITON_CONFIG_'];
 export interface ReadTritonConfig {
   readonly config: CompleteTritonConfig;
   readonly restrictions: Restrictions;
+  /** What Vertex AI and SageMaker said in the environment; undefined where they are not served. */
+  readonly vertexAi: VertexAiRoutes | undefined;
+  readonly sagemaker: SagemakerSettings | undefined;
   /** For the log: variables that nobody understands. */
   readonly warnings: readonly string[];
 }
@@ -242,6 +265,10 @@ export function readTritonConfig(
     allowMetrics: merged.allowMetrics ?? true,
     metricsAddress: merged.metricsAddress ?? merged.httpAddress ?? '0.0.0.0',
     metricsPort: merged.metricsPort ?? 8002,
+    metricsConfig: parseMetricsConfig(listOf(merged.metricsConfig)),
+    metricsIntervalMs: merged.metricsIntervalMs ?? 2000,
+    allowCpuMetrics: merged.allowCpuMetrics ?? true,
+    allowGpuMetrics: merged.allowGpuMetrics ?? false,
     allowClientShm: merged.allowClientShm ?? false,
     strictReadiness: merged.strictReadiness ?? true,
     modelControlMode: merged.modelControlMode ?? 'none',
@@ -270,7 +297,13 @@ export function readTritonConfig(
     httpRestrictedApi: listOf(merged.httpRestrictedApi),
     grpcRestrictedProtocol: listOf(merged.grpcRestrictedProtocol),
   });
-  return { config, restrictions, warnings };
+  return {
+    config,
+    restrictions,
+    vertexAi: config.allowVertexAi ? vertexAiRoutes(environment) : undefined,
+    sagemaker: config.allowSagemaker ? sagemakerSettings(environment) : undefined,
+    warnings,
+  };
 }
 
 /** Options that do not go together, and ports out of the range that SageMaker allows. */
@@ -288,33 +321,17 @@ function checkTogether(config: CompleteTritonConfig): void {
   if (loadModel.length > 1 && loadModel.includes('*')) {
     throw new TritonError('INVALID_ARG', "loadModel must be '*' alone or names of models, got both");
   }
+  if (config.allowGpuMetrics) {
+    throw new TritonError('UNSUPPORTED', 'allowGpuMetrics: TSTriton has no GPU metrics, expected false');
+  }
   checkHeaderPattern(config.httpHeaderForwardPattern, 'httpHeaderForwardPattern');
   checkHeaderPattern(config.grpcHeaderForwardPattern, 'grpcHeaderForwardPattern');
-  checkSafePorts(config);
-}
-
-function checkSafePorts(config: CompleteTritonConfig): void {
-  const text = config.sagemakerSafePortRange;
-  if (text === undefined) return;
-  const [, least, most] = /^([0-9]+)-([0-9]+)$/.exec(text) ?? [];
-  if (least === undefined || most === undefined || Number(least) > Number(most)) {
-    throw new TritonError('INVALID_ARG', `sagemakerSafePortRange must be like '21000-22000', got '${text}'`);
-  }
-  const ports = [
-    ['HTTP', config.allowHttp, config.httpPort],
-    ['GRPC', config.allowGrpc, config.grpcPort],
-    ['metrics', config.allowMetrics, config.metricsPort],
-    ['Vertex AI', config.allowVertexAi, config.vertexAiPort],
-  ] as const;
-  for (const [endpoint, allowed, port] of ports) {
-    // Port 0 is any that is free.
-    if (allowed && port !== 0 && (port < Number(least) || port > Number(most))) {
-      throw new TritonError(
-        'INVALID_ARG',
-        `The server cannot listen to ${endpoint} requests at port ${port}, allowed port range is [${least}, ${most}]`,
-      );
-    }
-  }
+  checkSafePorts(config.sagemakerSafePortRange, {
+    HTTP: config.allowHttp ? config.httpPort : undefined,
+    GRPC: config.allowGrpc ? config.grpcPort : undefined,
+    metrics: config.allowMetrics ? config.metricsPort : undefined,
+    'Vertex AI': config.allowVertexAi ? config.vertexAiPort : undefined,
+  });
 }
 
 function vertexAiPortOf(environment: Readonly<Record<string, string | undefined>>): number {

@@ -7,13 +7,23 @@ import { ModelBinding } from './server/model-binding.js';
 import { LocalServer, type ServerHandle } from './server/server-handle.js';
 import type { ServerOptions, ServerPorts } from './server/server.js';
 import { ThreadServer } from './server/thread-server.js';
-import type { Restrictions } from './server/parse-restrictions.js';
-import { readTritonConfig, type CompleteTritonConfig, type TritonConfig } from './triton-config.js';
+import {
+  readTritonConfig,
+  type CompleteTritonConfig,
+  type ReadTritonConfig,
+  type TritonConfig,
+} from './triton-config.js';
 
 /** How long requests under way may go on after an unrecoverable error. */
 const UNRECOVERABLE_GRACE_SECS = 0.5;
 
-const NO_PORTS: ServerPorts = { http: undefined, grpc: undefined, metrics: undefined };
+const NO_PORTS: ServerPorts = {
+  http: undefined,
+  grpc: undefined,
+  metrics: undefined,
+  vertexAi: undefined,
+  sagemaker: undefined,
+};
 
 /**
  * Serves TypeScript functions over Triton's HTTP and gRPC protocols.
@@ -30,7 +40,8 @@ const NO_PORTS: ServerPorts = { http: undefined, grpc: undefined, metrics: undef
  */
 export class Triton {
   readonly #config: CompleteTritonConfig;
-  readonly #restrictions: Restrictions;
+  readonly #options: ServerOptions;
+  readonly #accessToken: string | undefined;
   readonly #warnings: readonly string[];
   readonly #bindings = new Map<string, ModelBinding>();
   /** Told of an unrecoverable error, when the server begins to shut down. `serve()` rejects with it as well. */
@@ -54,7 +65,8 @@ export class Triton {
   constructor(config: TritonConfig = {}) {
     const read = readTritonConfig(config, process.env);
     this.#config = read.config;
-    this.#restrictions = read.restrictions;
+    this.#options = serverOptions(read);
+    this.#accessToken = read.restrictions.accessToken;
     this.#warnings = read.warnings;
   }
 
@@ -189,7 +201,7 @@ export class Triton {
    * `restrictedEndpoints` is empty.
    */
   get accessToken(): string | undefined {
-    return this.#restrictions.accessToken;
+    return this.#accessToken;
   }
 
   /** The real HTTP port; undefined while the server does not run or HTTP is off. */
@@ -207,6 +219,16 @@ export class Triton {
     return this.#ports.metrics;
   }
 
+  /** The real port for Vertex AI; undefined while the server does not run or does not serve it. */
+  get vertexAiPort(): number | undefined {
+    return this.#ports.vertexAi;
+  }
+
+  /** The real port for SageMaker; undefined while the server does not run or does not serve it. */
+  get sagemakerPort(): number | undefined {
+    return this.#ports.sagemaker;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
@@ -215,8 +237,8 @@ export class Triton {
     this.#ended = deferred();
     try {
       const server = this.#config.serverThread
-        ? new ThreadServer(serverOptions(this.#config, this.#restrictions), (error) => this.#died(error))
-        : new LocalServer(serverOptions(this.#config, this.#restrictions));
+        ? new ThreadServer(this.#options, (error) => this.#died(error))
+        : new LocalServer(this.#options);
       this.#server = server;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
@@ -298,17 +320,20 @@ export class Triton {
   }
 }
 
-function serverOptions(config: CompleteTritonConfig, restrictions: Restrictions): ServerOptions {
+function serverOptions({ config, restrictions, vertexAi, sagemaker }: ReadTritonConfig): ServerOptions {
+  const http = {
+    address: config.httpAddress,
+    maxInputSize: config.httpMaxInputSize,
+    restrictions: restrictions.http,
+  };
   return {
     id: config.id,
     http: config.allowHttp
       ? {
-          address: config.httpAddress,
+          ...http,
           port: config.httpPort,
-          maxInputSize: config.httpMaxInputSize,
           headerForwardPattern: config.httpHeaderForwardPattern,
           corsAllowOrigin: config.corsAllowOrigin,
-          restrictions: restrictions.http,
         }
       : undefined,
     grpc: config.allowGrpc
@@ -319,7 +344,22 @@ function serverOptions(config: CompleteTritonConfig, restrictions: Restrictions)
           restrictions: restrictions.grpc,
         }
       : undefined,
-    metrics: config.allowMetrics ? { address: config.metricsAddress, port: config.metricsPort } : undefined,
+    metrics: config.allowMetrics
+      ? {
+          address: config.metricsAddress,
+          port: config.metricsPort,
+          intervalMs: config.metricsIntervalMs,
+          cpu: config.allowCpuMetrics,
+          ...config.metricsConfig,
+        }
+      : undefined,
+    vertexAi: vertexAi && {
+      ...http,
+      ...vertexAi,
+      port: config.vertexAiPort,
+      defaultModel: config.vertexAiDefaultModel,
+    },
+    sagemaker: sagemaker && { ...http, ...sagemaker, port: config.sagemakerPort },
     strictReadiness: config.strictReadiness,
     modelControlMode: config.modelControlMode,
     loadModel: config.loadModel,

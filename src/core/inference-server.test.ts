@@ -133,11 +133,13 @@ describe('InferenceServer and statistics', () => {
     expect(ran!.lastInference).toBeGreaterThanOrEqual(before);
     expect(idle).toMatchObject({ lastInference: 0, executionCount: 0, batchStats: [] });
     expect(
-      server.modelReports().map(({ name, version, statistics }) => [name, version, statistics.executionCount]),
+      server.repository
+        .loadedModels()
+        .map(({ config, statistics }) => [config.name, config.version, statistics.executionCount]),
     ).toEqual([
-      ['a', '1', 0],
-      ['b', '1', 1],
-      ['b', '2', 0],
+      ['a', 1, 0],
+      ['b', 1, 1],
+      ['b', 2, 0],
     ]);
   });
 

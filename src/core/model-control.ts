@@ -7,6 +7,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { ModelInstance } from './instance/model-instance.js';
 import type { ModelRepository } from './model-repository.js';
+import { EVERY_VERSION, servedVersions } from '../model/version-policy.js';
 import { warmUp } from './warm-up.js';
 
 /** Whether clients may load and unload models. */
@@ -121,13 +122,35 @@ export class ModelControl {
     if (failure !== undefined) throw failure;
   }
 
-  /** Loads every version of a model, for a client. Rejects with INTERNAL, INVALID_ARG or UNAVAILABLE in Triton's words. */
+  /**
+   * Loads the versions of a model that its version policy serves and unloads the others. Rejects with what the
+   * start of `version` failed with, when it is one of them.
+   */
+  async applyVersionPolicy(name: string, version: number): Promise<void> {
+    const served = this.#served(name);
+    const others: Promise<void>[] = [];
+    for (const [number, bound] of this.#bound.get(name) ?? []) {
+      if (served.has(number) && number !== version) others.push(this.loadVersion(name, number).catch(() => undefined));
+      if (!served.has(number)) others.push(this.#next(bound, () => this.#unload(bound.model)));
+    }
+    if (served.has(version)) await this.loadVersion(name, version);
+    await Promise.all(others);
+  }
+
+  #served(name: string): ReadonlySet<number> {
+    const versions = this.#bound.get(name) ?? new Map<number, BoundVersion>();
+    const numbers = [...versions.keys()];
+    const highest = versions.get(Math.max(...numbers));
+    return servedVersions(highest?.model.config.versionPolicy ?? EVERY_VERSION, numbers);
+  }
+
+  /** Loads every version of a model that its version policy serves, for a client. Rejects with INTERNAL, INVALID_ARG or UNAVAILABLE in Triton's words. */
   async load(name: string): Promise<void> {
     this.#checkMode();
     const versions = this.#bound.get(name);
     if (versions === undefined) throw notPolled(name);
     const failures = await Promise.all(
-      [...versions.keys()].map((version) =>
+      [...this.#served(name)].map((version) =>
         this.loadVersion(name, version).then(
           () => '',
           (error: TritonError) => `version ${version} is at UNAVAILABLE state: ${describe(error)};\n`,

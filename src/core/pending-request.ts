@@ -33,6 +33,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   readonly inputs: readonly (InferTensor | undefined)[];
   readonly rows: number;
   readonly body: ArrayBuffer | undefined;
+  readonly callers: readonly string[] | undefined;
   readonly requestedOutputs: readonly string[];
   readonly priority: number;
   readonly timeoutMicroseconds: number;
@@ -66,6 +67,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.timeoutMicroseconds = request.timeoutMicroseconds;
     this.inputs = shape.inputs;
     this.body = request.body;
+    this.callers = request.callers;
     this.rows = shape.rows;
     this.startedAt = place.now;
     this.#owner = place.owner;

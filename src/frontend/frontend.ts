@@ -7,4 +7,6 @@ export interface Frontend {
   drain(): void;
   /** Closes whatever is left; resolves when no socket is open. Idempotent. */
   close(): Promise<void>;
+  /** Open now. */
+  readonly connections: number;
 }

@@ -97,17 +97,20 @@ function encodeExtras(batch: readonly ExecutionRequest[]): RequestExtras | undef
   let hasIds = false;
   let hasParameters = false;
   let hasRequestedOutputs = false;
+  let hasCallers = false;
   for (let r = 0; r < batch.length; r++) {
     const request = batch[r]!;
     if (request.id !== '') hasIds = true;
     if (request.parameters !== undefined) hasParameters = true;
     if (request.requestedOutputs.length > 0) hasRequestedOutputs = true;
+    if (request.callers !== undefined) hasCallers = true;
   }
-  if (!hasIds && !hasParameters && !hasRequestedOutputs) return undefined;
+  if (!hasIds && !hasParameters && !hasRequestedOutputs && !hasCallers) return undefined;
   return {
     ids: hasIds ? batch.map(({ id }) => id) : undefined,
     parameters: hasParameters ? batch.map(({ parameters }) => parameters) : undefined,
     requestedOutputs: hasRequestedOutputs ? batch.map(({ requestedOutputs }) => requestedOutputs) : undefined,
+    callers: hasCallers ? [...new Set(batch.flatMap(({ callers }) => callers ?? []))] : undefined,
   };
 }
 

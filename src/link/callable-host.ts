@@ -7,11 +7,13 @@ import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { inputsInOrder, isInferenceRequest, type HostedRequest } from '../model/inference-request.js';
 import { InferenceResponse } from '../model/inference-response.js';
+import type { ModelCaller } from '../model/model-calls.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
 import type { Parameters } from '../model/parameters.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import { HostContext } from './host-context.js';
 import { expectResults, type HostDone, type HostResult, type HostStream, type ResolvedResult } from './host-results.js';
+import { MetricsRecorder } from './metrics-recorder.js';
 import { runSteps } from './run-steps.js';
 
 /** A batch that the callable is working on. */
@@ -22,12 +24,25 @@ export interface HostExecution {
   cancelAll(): void;
 }
 
+/** What some batches have. */
+export interface HostBatch {
+  /** Of decoupled models: where the answers go as they come. */
+  readonly stream?: HostStream | undefined;
+  /** The models on whose behalf the batch runs. */
+  readonly callers?: readonly string[] | undefined;
+}
+
 export class CallableHost {
   readonly #config: CompleteModelConfig;
   readonly #infer: (requests: readonly HostedRequest[], context: InferenceContext) => unknown;
   readonly #logger: Logger;
+  /** What the callable records; whoever sends its results takes it along. */
+  readonly metrics = new MetricsRecorder();
   /** Told, after the answers, that no further inference is possible. */
   onUnrecoverable: ((error: TritonError) => void) | undefined;
+  /** Makes the callable's calls of other models. */
+  caller: ModelCaller = (call) =>
+    Promise.reject(new TritonError('UNAVAILABLE', `model '${call.modelName}' cannot be called from here`));
 
   constructor(config: CompleteModelConfig, callable: Callable, logger: Logger) {
     this.#config = config;
@@ -41,8 +56,10 @@ export class CallableHost {
    * `done` is called before this returns when the callable is synchronous. A decoupled model answers through
    * `stream`, whose requests have all ended when `done` is called.
    */
-  execute(requests: readonly HostedRequest[], done: HostDone, stream?: HostStream): HostExecution {
-    const context = new HostContext(this.#config, requests, this.#logger);
+  execute(requests: readonly HostedRequest[], done: HostDone, { stream, callers = [] }: HostBatch = {}): HostExecution {
+    const calling = { caller: this.caller, callers };
+    const services = { logger: this.#logger, metrics: this.metrics, calling };
+    const context = new HostContext(this.#config, requests, services);
     const startedAt = performance.now();
     const settle = (result: unknown) => {
       const inferMs = performance.now() - startedAt;

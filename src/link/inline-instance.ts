@@ -15,6 +15,7 @@ import type { Callable } from '../model/callable.js';
 import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
+import type { ModelCaller } from '../model/model-calls.js';
 import type { Parameters } from '../model/parameters.js';
 import { decodeBatch, encodeBatch } from './batch-frame.js';
 import { CallableHost } from './callable-host.js';
@@ -29,6 +30,10 @@ export class InlineInstance implements ModelInstance {
   constructor(config: CompleteModelConfig, callable: Callable, logger: Logger) {
     this.#config = config;
     this.#host = new CallableHost(config, callable, logger);
+  }
+
+  set caller(caller: ModelCaller) {
+    this.#host.caller = caller;
   }
 
   /** Told, after the answers, that no further inference is possible. */
@@ -47,9 +52,10 @@ export class InlineInstance implements ModelInstance {
       (results, computeInfer, parameters) => {
         const inferredAt = performance.now();
         const answers = frameResults(results, { requestedOutputs, parameters }, this.#config);
-        done(answers, { computeInput, computeInfer, computeOutput: performance.now() - inferredAt });
+        const times = { computeInput, computeInfer, computeOutput: performance.now() - inferredAt };
+        done(answers, times, this.#host.metrics.take());
       },
-      stream && this.#hostStream(stream, requestedOutputs),
+      { stream: stream && this.#hostStream(stream, requestedOutputs), callers: extras?.callers },
     );
   }
 
@@ -60,6 +66,8 @@ export class InlineInstance implements ModelInstance {
         const places = frame.add(outputs, requestedOutputs?.[index] ?? ALL);
         // Thrown like an error of the callable's own: the data is not what it was made with.
         if (TritonError.is(places)) throw places;
+        const metrics = this.#host.metrics.take();
+        if (metrics !== undefined) stream.recordMetrics(metrics);
         return stream.respond(index, tensorsAt(places, frame.write().buffer as ArrayBuffer, this.#config), parameters);
       },
       end: (index, error) => stream.end(index, error),

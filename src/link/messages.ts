@@ -3,6 +3,9 @@
 // their layout travel in ArrayBuffers that are transferred, never cloned.
 
 import { ERROR_CODES, type ErrorCode, type TritonError } from '../errors.js';
+import type { InferTensor } from '../model/exchange.js';
+import type { ModelCall } from '../model/model-calls.js';
+import type { MetricsUpdate } from '../model/metrics-update.js';
 import type { Parameters } from '../model/parameters.js';
 
 export const EXECUTE = 0;
@@ -10,12 +13,17 @@ export const CANCEL = 1;
 export const RESULTS = 2;
 export const RESPONSES = 3;
 export const ACKNOWLEDGE = 4;
+export const CALL = 5;
+export const CALLED = 6;
+export const CANCEL_CALL = 7;
 
 /** What few requests have; undefined where none of the batch has it. */
 export interface RequestExtras {
   readonly ids: readonly string[] | undefined;
   readonly parameters: readonly (Parameters | undefined)[] | undefined;
   readonly requestedOutputs: readonly (readonly string[])[] | undefined;
+  /** The models on whose behalf any of the requests is made; of the whole batch. */
+  readonly callers?: readonly string[] | undefined;
 }
 
 /** To the callable: run a batch. `buffers[0]` is the frame of {@link encodeBatch}. */
@@ -42,6 +50,7 @@ export type ResultsMessage = readonly [
   startedAt: number,
   inferMs: number,
   parameters?: readonly (Parameters | undefined)[] | undefined,
+  metrics?: MetricsUpdate,
 ];
 
 /**
@@ -56,6 +65,7 @@ export type ResponsesMessage = readonly [
   layout: readonly number[],
   errors: readonly SentError[] | undefined,
   parameters: readonly (Parameters | undefined)[] | undefined,
+  metrics: MetricsUpdate | undefined,
 ];
 
 /** To the callable: so many answers of request `index`, of so many bytes, have been taken by its reader. */
@@ -66,6 +76,20 @@ export type AcknowledgeMessage = readonly [
   count: number,
   bytes: number,
 ];
+
+/** From the callable: it calls another model. The bytes of the inputs are transferred. */
+export type CallMessage = readonly [kind: typeof CALL, id: number, call: ModelCall];
+
+/** To the callable: what came of a call. */
+export type CalledMessage = readonly [
+  kind: typeof CALLED,
+  id: number,
+  outputs: readonly InferTensor[] | undefined,
+  error: SentError | undefined,
+];
+
+/** From the callable: nobody waits for a call any more. */
+export type CancelCallMessage = readonly [kind: typeof CANCEL_CALL, id: number];
 
 /** An error as it crosses: structured clone would drop its code. */
 export type SentError = readonly [code: ErrorCode, message: string];

@@ -13,18 +13,21 @@ import { CallableHost, type HostExecution } from './callable-host.js';
 import type { HostResult } from './host-results.js';
 import {
   ACKNOWLEDGE,
+  CALLED,
   CANCEL,
   EXECUTE,
   RESULTS,
   sendError,
   sharedNow,
   type AcknowledgeMessage,
+  type CalledMessage,
   type CancelMessage,
   type ExecuteMessage,
   type RequestExtras,
   type ResultsMessage,
   type SentError,
 } from './messages.js';
+import { PortCaller } from './port-calls.js';
 import { PortResponseStream } from './port-response-stream.js';
 import { ResultFrame } from './result-frame.js';
 
@@ -34,6 +37,7 @@ export class PortHost {
   readonly #host: CallableHost;
   readonly #logger: Logger;
   readonly #executions = new Map<number, Running>();
+  readonly #calls: PortCaller;
 
   /** Takes ownership of the port. */
   constructor(port: MessagePort, config: CompleteModelConfig, callable: Callable, logger: Logger) {
@@ -41,7 +45,9 @@ export class PortHost {
     this.#config = config;
     this.#host = new CallableHost(config, callable, logger);
     this.#logger = logger;
-    port.on('message', (message: ExecuteMessage | CancelMessage | AcknowledgeMessage) => {
+    this.#calls = new PortCaller(port);
+    this.#host.caller = this.#calls.call;
+    port.on('message', (message: ExecuteMessage | CancelMessage | AcknowledgeMessage | CalledMessage) => {
       switch (message[0]) {
         case EXECUTE:
           return this.#execute(message);
@@ -49,6 +55,8 @@ export class PortHost {
           return this.#cancel(message);
         case ACKNOWLEDGE:
           return this.#executions.get(message[1])?.stream?.acknowledge(message[2], message[3], message[4]);
+        case CALLED:
+          return this.#calls.answered(message);
       }
     });
     port.on('close', () => this.#cancelAll());
@@ -75,7 +83,14 @@ export class PortHost {
     let done = false;
     const requestedOutputs = extras?.requestedOutputs;
     const stream = this.#config.decoupled
-      ? new PortResponseStream({ port: this.#port, id, count: requests.length, config: this.#config, requestedOutputs })
+      ? new PortResponseStream({
+          port: this.#port,
+          id,
+          count: requests.length,
+          config: this.#config,
+          requestedOutputs,
+          metrics: this.#host.metrics,
+        })
       : undefined;
     const execution = this.#host.execute(
       requests,
@@ -85,7 +100,7 @@ export class PortHost {
         stream?.flush();
         this.#postResults(id, { results, requestedOutputs, startedAt: inferringAt, inferMs, parameters });
       },
-      stream,
+      { stream, callers: extras?.callers },
     );
     if (!done) this.#executions.set(id, { execution, stream });
   }
@@ -100,7 +115,8 @@ export class PortHost {
     try {
       const { frame, errors } = encodeResults(results, requestedOutputs, this.#config);
       const message: ResultsMessage = [RESULTS, id, frame, errors, startedAt, inferMs, parameters];
-      this.#port.postMessage(message, [frame]);
+      const metrics = this.#host.metrics.take();
+      this.#port.postMessage(metrics === undefined ? message : [...message, metrics], [frame]);
     } catch (error) {
       this.#postFailure(id, error, startedAt);
     }
@@ -119,6 +135,7 @@ export class PortHost {
       stream?.cancelAll();
     }
     this.#executions.clear();
+    this.#calls.failAll(new TritonError('UNAVAILABLE', 'the server has ended'));
   }
 }
 

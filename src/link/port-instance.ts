@@ -13,15 +13,22 @@ import type {
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
+import type { ModelCaller } from '../model/model-calls.js';
 import { alignTo8 } from './align.js';
 import { encodeBatch } from './batch-frame.js';
+import { PortCallee } from './port-calls.js';
 import {
   ACKNOWLEDGE,
+  CALL,
   CANCEL,
+  CANCEL_CALL,
   EXECUTE,
+  RESPONSES,
   RESULTS,
   sharedNow,
   type AcknowledgeMessage,
+  type CallMessage,
+  type CancelCallMessage,
   type CancelMessage,
   type ExecuteMessage,
   type ResponsesMessage,
@@ -44,18 +51,31 @@ export class PortInstance implements ModelInstance {
   #closed = false;
   /** Told when the other side is gone, before the requests that it was working on fail. */
   onClosed: (() => void) | undefined;
+  /** Makes the calls of other models that the callable asks for. */
+  caller: ModelCaller | undefined;
+  readonly #callee: PortCallee;
 
   /** Takes ownership of the port. */
   constructor(config: CompleteModelConfig, port: MessagePort) {
     this.#config = config;
     this.#port = port;
-    port.on('message', (message: ResultsMessage | ResponsesMessage) => {
-      if (message[0] === RESULTS) this.#finish(message);
-      else this.#respond(message);
+    this.#callee = new PortCallee(port);
+    port.on('message', (message: ResultsMessage | ResponsesMessage | CallMessage | CancelCallMessage) => {
+      switch (message[0]) {
+        case RESULTS:
+          return this.#finish(message);
+        case RESPONSES:
+          return this.#respond(message);
+        case CALL:
+          return void this.#callee.perform(message, this.caller);
+        case CANCEL_CALL:
+          return this.#callee.cancel(message);
+      }
     });
     port.on('close', () => {
       this.#closed = true;
       this.onClosed?.();
+      this.#callee.cancelAll();
       this.#failAll();
     });
   }
@@ -86,9 +106,10 @@ export class PortInstance implements ModelInstance {
   }
 
   /** Hands answers on, and acknowledges them as fast as their readers take them. */
-  #respond([, id, buffer, layout, errors, parameters]: ResponsesMessage): void {
+  #respond([, id, buffer, layout, errors, parameters, metrics]: ResponsesMessage): void {
     const stream = this.#running.get(id)?.stream;
     if (stream === undefined) return;
+    if (metrics !== undefined) stream.recordMetrics(metrics);
     let at = 0;
     let answers = 0;
     let failures = 0;
@@ -132,16 +153,17 @@ export class PortInstance implements ModelInstance {
     }
   }
 
-  #finish([, id, frame, errors, startedAt, inferMs, parameters]: ResultsMessage): void {
+  #finish([, id, frame, errors, startedAt, inferMs, parameters, metrics]: ResultsMessage): void {
     const running = this.#running.get(id);
     if (running === undefined) return;
     this.#running.delete(id);
     const { count, done, dispatchedAt } = running;
-    done(withParameters(decodeResults(frame, errors, count, this.#config), parameters), {
+    const times = {
       computeInput: Math.max(0, startedAt - dispatchedAt),
       computeInfer: inferMs,
       computeOutput: Math.max(0, sharedNow() - startedAt - inferMs),
-    });
+    };
+    done(withParameters(decodeResults(frame, errors, count, this.#config), parameters), times, metrics);
   }
 
   #failAll(): void {

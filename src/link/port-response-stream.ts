@@ -9,6 +9,7 @@ import type { Parameters } from '../model/parameters.js';
 import type { ResolvedOutputs } from '../model/resolve-outputs.js';
 import type { HostStream } from './host-results.js';
 import { RESPONSES, sendError, type RequestExtras, type ResponsesMessage, type SentError } from './messages.js';
+import type { MetricsRecorder } from './metrics-recorder.js';
 import { ResultFrame } from './result-frame.js';
 
 /** Answers that may be on their way to one reader: beyond either limit the callable waits. */
@@ -34,6 +35,8 @@ export interface PortStreamOptions {
   readonly count: number;
   readonly config: CompleteModelConfig;
   readonly requestedOutputs: RequestExtras['requestedOutputs'];
+  /** What the callable records of its own. */
+  readonly metrics: MetricsRecorder;
 }
 
 export class PortResponseStream implements HostStream {
@@ -112,6 +115,7 @@ export class PortResponseStream implements HostStream {
       this.#layout,
       this.#errors,
       this.#parameters,
+      this.#options.metrics.take(),
     ];
     this.#options.port.postMessage(message, [buffer]);
     this.#buffer = Buffer.alloc(0);

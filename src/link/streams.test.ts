@@ -85,6 +85,7 @@ function run(instance: ModelInstance, numbers: readonly number[], respond?: (ind
           expect(ends[index]).toBe('open');
           ends[index] = error?.message;
         },
+        recordMetrics: () => undefined,
       },
     );
     cancel = (index) => execution.cancel(index);

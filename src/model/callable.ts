@@ -6,6 +6,8 @@ import type { CompleteModelConfig } from './complete-model-config.js';
 import type { InferenceResponse } from './inference-response.js';
 import type { InstanceGroup } from './instance-group.js';
 import type { Logger } from './logger.js';
+import type { Metrics } from './metrics.js';
+import type { CallableModels } from './model-calls.js';
 import type { ModelConfig } from './model-config.js';
 import type { Parameters } from './parameters.js';
 import type { RequestGroups } from './request-groups.js';
@@ -35,6 +37,15 @@ export interface InferenceContext<I extends TensorSpecs = TensorSpecs> {
   /** Aborts when the clients of all requests of the batch are gone. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
+  /** Records metrics that were declared with `counter`, `gauge` or `histogram`. */
+  readonly metrics: Metrics;
+  /**
+   * The other models of this server.
+   *
+   * @example
+   * const { embedding } = await context.models.Embed!.infer({ text });
+   */
+  readonly models: CallableModels;
 }
 
 /** What a callable returns for one request: outputs by name, or in declaration order. */

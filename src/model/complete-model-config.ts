@@ -4,6 +4,7 @@
 import type { Datatype, Dtype } from '../tensor/dtype.js';
 import type { CompleteDynamicBatcher } from './complete-batcher.js';
 import type { CompleteWarmup } from './model-warmup.js';
+import type { VersionPolicy } from './version-policy.js';
 
 export interface CompleteTensorSpec {
   readonly name: string;
@@ -32,5 +33,7 @@ export interface CompleteModelConfig {
   /** Whether answers are kept and given again. */
   readonly responseCache: boolean;
   readonly strict: boolean;
+  /** Undefined: every bound version is served. */
+  readonly versionPolicy?: VersionPolicy;
   readonly modelWarmup?: readonly CompleteWarmup[];
 }

@@ -7,6 +7,7 @@ import { checkMembers, expectBoolean, expectInteger } from './check.js';
 import { completeBatcher } from './complete-batcher.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 import { completeWarmups } from './model-warmup.js';
+import { completeVersionPolicy, EVERY_VERSION } from './version-policy.js';
 import { completeTensorSpecs } from './complete-tensor-specs.js';
 
 const MODEL_NAME = /^[a-zA-Z0-9._-]+$/;
@@ -21,9 +22,9 @@ const SPEC_MEMBERS = [
   'setup',
   'teardown',
 ];
-const CONFIG_MEMBERS = ['batching', 'maxBatchSize', 'batcher', 'concurrency', 'decoupled', 'responseCache', 'modelWarmup'];
+const CONFIG_MEMBERS = ['batching', 'maxBatchSize', 'batcher', 'concurrency', 'decoupled', 'responseCache', 'modelWarmup', 'versionPolicy'];
 // Options that are known but not served yet: refused by name rather than ignored.
-const COMING_MEMBERS = ['versionPolicy', 'executionTimeoutMicroseconds'];
+const COMING_MEMBERS = ['executionTimeoutMicroseconds'];
 
 /** Largest max_batch_size of the protocol, an int32. */
 const MAX_INT32 = 2_147_483_647;
@@ -74,6 +75,7 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
     decoupled,
     responseCache,
     strict: expectBoolean(spec.strict ?? false, `strict of ${where}`),
+    versionPolicy: completeVersionPolicy(config.versionPolicy ?? EVERY_VERSION, `config.versionPolicy of ${where}`),
     modelWarmup: completeWarmups(config.modelWarmup ?? [], { inputs, maxBatchSize: batching ? maxBatchSize : 0, where }),
   };
 }

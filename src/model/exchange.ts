@@ -33,6 +33,8 @@ export interface ModelInferRequest {
    * handed to another thread instead of copied. Undefined where tensors lie in shared or scattered memory.
    */
   readonly body?: ArrayBuffer | undefined;
+  /** The models on whose behalf another model of this server makes the request; undefined for clients' requests. */
+  readonly callers?: readonly string[] | undefined;
 }
 
 /** ModelInferResponse of the protocol. */

@@ -3,7 +3,7 @@
 
 import { TritonError } from '../errors.js';
 
-interface MetricOptions<L extends string> {
+export interface MetricOptions<L extends string> {
   /** Letters, digits, underscores and colons; not `nv_…` or `tstriton_…`. By convention with the unit, `_seconds` say, and `_total` for counters. */
   readonly name: string;
   /** One sentence for whoever reads the metric. */

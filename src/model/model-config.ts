@@ -2,6 +2,7 @@
 // Plain objects; `complete-model-config.ts` checks them and fills the defaults in.
 
 import type { ModelWarmup } from './model-warmup.js';
+import type { VersionPolicy } from './version-policy.js';
 
 /** What happens to a request that waited longer than its timeout. */
 export const TimeoutAction = { REJECT: 'REJECT', DELAY: 'DELAY' } as const;
@@ -58,6 +59,8 @@ export interface ModelConfig<Decoupled extends boolean = boolean> {
   readonly responseCache?: boolean;
   /** Whether the model sends any number of responses per request. Default false. */
   readonly decoupled?: Decoupled;
+  /** Which of the bound versions are served. Default: every one. */
+  readonly versionPolicy?: VersionPolicy;
   /** Requests that every instance answers before the model is ready; one that fails is a failed load. Default none. */
   readonly modelWarmup?: readonly ModelWarmup[];
 }

@@ -1,6 +1,7 @@
 // A model's configuration as the JSON of GET …/config: the ModelConfig message in proto's field names and declaration
 // order, defaults included, as Triton prints it (core/src/model_config_utils.cc, ModelConfigToJson).
 
+import { EVERY_VERSION, type VersionPolicy } from '../model/version-policy.js';
 import type { CompleteDynamicBatcher, CompleteQueuePolicy } from '../model/complete-batcher.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import type { Datatype } from '../tensor/dtype.js';
@@ -17,7 +18,7 @@ export function modelConfigJson(config: CompleteModelConfig): JsonObject {
     platform: '',
     backend: BACKEND,
     runtime: '',
-    version_policy: { all: {} },
+    version_policy: versionPolicyJson(config.versionPolicy ?? EVERY_VERSION),
     max_batch_size: config.maxBatchSize,
     input: config.inputs.map(inputJson),
     output: config.outputs.map(outputJson),
@@ -104,4 +105,10 @@ function queuePolicyJson(policy: CompleteQueuePolicy): JsonObject {
     allow_timeout_override: policy.allowTimeoutOverride,
     max_queue_size: policy.maxQueueSize,
   };
+}
+
+function versionPolicyJson(policy: VersionPolicy) {
+  if ('latest' in policy) return { latest: { num_versions: policy.latest.numVersions } };
+  if ('specific' in policy) return { specific: { versions: policy.specific.versions } };
+  return { all: {} };
 }

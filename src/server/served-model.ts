@@ -3,11 +3,14 @@
 
 import type { ModelInstance } from '../core/instance/model-instance.js';
 import type { ModelRepository } from '../core/model-repository.js';
+import type { ModelCaller } from '../model/model-calls.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 
 /** An instance that can be closed. */
 export interface ClosableInstance extends ModelInstance {
   close?(): void;
+  /** Makes the calls of other models that the instance's callable asks for. */
+  caller?: ModelCaller | undefined;
 }
 
 const NO_INSTANCE = 'all instances have ended';

@@ -10,10 +10,16 @@ import type { Frontend } from '../frontend/frontend.js';
 import { GrpcFrontend } from '../frontend/grpc/grpc-frontend.js';
 import { HttpFrontend } from '../frontend/http/http-frontend.js';
 import { MetricsFrontend } from '../frontend/metrics/metrics-frontend.js';
+import { MetricsReport, type MetricsOptions } from '../frontend/metrics/metrics-report.js';
 import type { Restriction } from '../frontend/restricted-features.js';
+import { SagemakerFrontend, type SagemakerFrontendOptions } from '../frontend/sagemaker/sagemaker-frontend.js';
+import { VertexAiFrontend, type VertexAiFrontendOptions } from '../frontend/vertex-ai/vertex-ai-frontend.js';
 import { ServerLogger, type LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { MetricsConfig } from './parse-metrics-config.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
+import { callModel } from '../core/call-model.js';
+import type { ModelCaller } from '../model/model-calls.js';
 import { ServedModel, type ClosableInstance } from './served-model.js';
 import { VERSION } from './version.js';
 
@@ -38,7 +44,9 @@ export interface ServerOptions {
         readonly restrictions: readonly Restriction[];
       }
     | undefined;
-  readonly metrics: { readonly address: string; readonly port: number } | undefined;
+  readonly metrics: (MetricsConfig & MetricsOptions & { readonly address: string; readonly port: number }) | undefined;
+  readonly vertexAi: Omit<VertexAiFrontendOptions, 'server' | 'logger' | 'metrics'> | undefined;
+  readonly sagemaker: Omit<SagemakerFrontendOptions, 'server' | 'logger'> | undefined;
   readonly strictReadiness: boolean;
   readonly modelControlMode: ModelControlMode;
   /** In explicit mode, the models that are loaded when they are bound; `*` stands for all. */
@@ -56,6 +64,8 @@ export interface ServerPorts {
   readonly http: number | undefined;
   readonly grpc: number | undefined;
   readonly metrics: number | undefined;
+  readonly vertexAi: number | undefined;
+  readonly sagemaker: number | undefined;
 }
 
 export class Server {
@@ -64,7 +74,10 @@ export class Server {
   readonly #logger: ServerLogger;
   readonly #engine: InferenceServer;
   readonly #served = new Map<string, ServedModel>();
+  readonly #caller: ModelCaller = (call, signal) => callModel(this.#engine, call, signal);
   #frontends: Frontend[] = [];
+  #byProtocol: Readonly<Record<string, Frontend | undefined>> = {};
+  #vertexAi: VertexAiFrontend | undefined;
 
   /** Throws INVALID_ARG when the log file cannot be opened. `onLogSettings` is told when clients change the log. */
   constructor(options: ServerOptions, onLogSettings: (settings: LogSettings) => void = () => undefined) {
@@ -79,6 +92,7 @@ export class Server {
       strictReadiness,
       modelControlMode,
       responseCacheByteSize: options.responseCacheByteSize,
+      summaries: options.metrics?.summaries,
       logSettings: new LogSettingsStore(logger, options.logFile ?? '', onLogSettings),
       sharedMemory: new SharedMemoryRegistry({ allowed: allowClientShm }),
     });
@@ -86,15 +100,21 @@ export class Server {
 
   /** Opens all ports. Rejects with UNAVAILABLE naming a port that is taken; then none is open. */
   async start(): Promise<ServerPorts> {
-    const { http, grpc, metrics } = this.#options;
+    const { http, grpc, metrics, vertexAi, sagemaker } = this.#options;
     const server = this.#engine;
     const { logger } = server;
     if (this.#options.allowClientShm) server.sharedMemory.mapWith(await loadMapRegion());
+    const connections = () => connectionsOf(this.#byProtocol);
+    const report = metrics && new MetricsReport({ server, logger, ...metrics, connections });
     const frontends = {
       http: http && new HttpFrontend({ server, logger, ...http }),
       grpc: grpc && new GrpcFrontend({ server, logger, ...grpc }),
-      metrics: metrics && new MetricsFrontend({ server, logger, ...metrics }),
+      metrics: metrics && report && new MetricsFrontend({ report, logger, address: metrics.address, port: metrics.port }),
+      vertexAi: vertexAi && new VertexAiFrontend({ server, logger, metrics: report, ...vertexAi }),
+      sagemaker: sagemaker && new SagemakerFrontend({ server, logger, ...sagemaker }),
     };
+    this.#vertexAi = frontends.vertexAi;
+    this.#byProtocol = frontends;
     this.#frontends = Object.values(frontends).filter((frontend) => frontend !== undefined);
     const started = await Promise.allSettled(this.#frontends.map((frontend) => frontend.start()));
     const failed = started.find((result) => result.status === 'rejected');
@@ -107,19 +127,31 @@ export class Server {
       const result = started[this.#frontends.indexOf(frontend!)];
       return result?.status === 'fulfilled' ? result.value : undefined;
     };
-    const ports = { http: portOf(frontends.http), grpc: portOf(frontends.grpc), metrics: portOf(frontends.metrics) };
+    const ports = {
+      http: portOf(frontends.http),
+      grpc: portOf(frontends.grpc),
+      metrics: portOf(frontends.metrics),
+      vertexAi: portOf(frontends.vertexAi),
+      sagemaker: portOf(frontends.sagemaker),
+    };
     if (grpc) logger.info(`Started GRPCInferenceService at ${grpc.address}:${ports.grpc}`);
     if (http) logger.info(`Started HTTPService at ${http.address}:${ports.http}`);
     if (metrics) logger.info(`Started Metrics Service at ${metrics.address}:${ports.metrics}`);
+    if (vertexAi) logger.info(`Started Vertex AI HTTPService at ${vertexAi.address}:${ports.vertexAi}`);
+    if (sagemaker) logger.info(`Started Sagemaker HTTPService at ${sagemaker.address}:${ports.sagemaker}`);
     return ports;
   }
 
-  /** Everything that was bound before serving is known: the server may be ready. Throws INTERNAL when `loadModel` names a model that is not bound. */
+  /**
+   * Everything that was bound before serving is known: the server may be ready. Throws INTERNAL when `loadModel` names
+   * a model that is not bound, INVALID_ARG when Vertex AI has no model to predict with.
+   */
   started(): void {
     const missing = this.#options.loadModel.find((name) => name !== '*' && !this.#engine.models.has(name));
     if (missing !== undefined) {
       throw new TritonError('INTERNAL', `failed to load '${missing}', failed to poll from model repository`);
     }
+    this.#vertexAi?.started();
     this.#engine.started();
   }
 
@@ -129,6 +161,7 @@ export class Server {
    */
   async load(config: CompleteModelConfig, instances: readonly ClosableInstance[]): Promise<void> {
     const { models, repository } = this.#engine;
+    for (const instance of instances) instance.caller = this.#caller;
     const served = new ServedModel(config, instances, repository);
     const key = keyOf(config);
     const replaces = this.#served.has(key);
@@ -138,11 +171,12 @@ export class Server {
     models.bind(bound);
     const { modelControlMode, loadModel } = this.#options;
     if (modelControlMode === 'none' || loadModel.includes('*') || loadModel.includes(config.name))
-      await models.loadVersion(config.name, config.version);
+      await models.applyVersionPolicy(config.name, config.version);
   }
 
   /** An instance of a model was started again. */
   attach(config: CompleteModelConfig, instance: ClosableInstance): void {
+    instance.caller = this.#caller;
     this.#served.get(keyOf(config))?.attach(instance);
   }
 
@@ -181,4 +215,10 @@ export class Server {
 
 function keyOf({ name, version }: CompleteModelConfig): string {
   return `${name}/${version}`;
+}
+
+function connectionsOf(frontends: Readonly<Record<string, Frontend | undefined>>): (readonly [string, number])[] {
+  return Object.entries(frontends).flatMap(([protocol, frontend]) =>
+    frontend === undefined ? [] : [[protocol, frontend.connections] as const],
+  );
 }

@@ -82,3 +82,100 @@ export interface BindCase {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly error?: { readonly raised_by: string; readonly type: string; readonly message: string };
 }
+
+/** One request of a scenario. */
+export interface Arrival {
+  readonly at_ms: number;
+  readonly id: string;
+  readonly rows: number;
+  /** How long an execution with this request lasts at least. */
+  readonly run_ms: number;
+  readonly via: 'grpc' | 'http' | 'stream';
+  readonly priority?: number;
+  readonly timeout_us?: number;
+  /** Of a row; 2 when absent. */
+  readonly length?: number;
+  /** Requests with the same number have the same bytes. */
+  readonly data?: number;
+  readonly fails?: true;
+  readonly optional_input?: true;
+  readonly custom_parameter?: string;
+}
+
+export interface SchedulerEvent {
+  readonly at_ms: number;
+  readonly cancel?: string;
+  readonly cancel_stream?: true;
+  readonly pending?: true;
+  readonly unload?: true;
+  readonly load?: true;
+  readonly index?: true;
+  readonly ready?: true;
+  readonly sigterm?: true;
+}
+
+export interface QueuePolicyJson {
+  readonly timeout_action?: 'REJECT' | 'DELAY';
+  readonly default_timeout_microseconds?: number;
+  readonly allow_timeout_override?: boolean;
+  readonly max_queue_size?: number;
+}
+
+/** What came of a scenario; times are rounded to 10 ms. */
+export interface RecordedOutcome {
+  readonly load?: string;
+  readonly executions?: readonly {
+    readonly start_ms: number;
+    readonly end_ms: number;
+    readonly batch: readonly (readonly [id: string, rows: number])[];
+    readonly cancelled_at_end?: readonly string[];
+  }[];
+  readonly answers?: Readonly<
+    Record<
+      string,
+      { readonly answer: string | number; readonly text?: string; readonly shape?: readonly number[]; readonly at_ms: number }
+    >
+  >;
+  readonly stream?: readonly {
+    readonly id?: string;
+    readonly error?: string;
+    readonly stream_ended?: string;
+    readonly at_ms: number;
+  }[];
+  readonly probes?: readonly { readonly nv_inference_pending_request_count: number }[];
+  readonly notes?: readonly Readonly<Record<string, unknown>>[];
+  readonly statistics?: Readonly<Record<string, number>>;
+  /** How long requests were left waiting beside an idle instance. */
+  readonly idle_while_waiting_ms?: number;
+  readonly times_seen?: number;
+}
+
+/** A line of `cases/scheduler`. */
+export interface SchedulerCase {
+  readonly name: string;
+  readonly config: {
+    readonly max_batch_size: number;
+    readonly instances?: number;
+    readonly dims?: readonly number[];
+    readonly ragged?: true;
+    readonly optional?: true;
+    readonly decoupled?: true;
+    readonly response_cache?: true;
+    readonly dynamic_batching?: {
+      readonly preferred_batch_size?: readonly number[];
+      readonly max_queue_delay_microseconds?: number;
+      readonly preserve_ordering?: boolean;
+      readonly priority_levels?: number;
+      readonly default_priority_level?: number;
+      readonly default_queue_policy?: QueuePolicyJson;
+      readonly priority_queue_policy?: Readonly<Record<string, QueuePolicyJson>>;
+    };
+  };
+  readonly arrivals: readonly Arrival[];
+  readonly events?: readonly SchedulerEvent[];
+  readonly server_args?: readonly string[];
+  /** The same in every run. */
+  readonly seen?: RecordedOutcome;
+  /** Outcomes that differed from run to run. */
+  readonly seen_varies?: readonly RecordedOutcome[];
+}

@@ -148,7 +148,6 @@ export const HTTP_COMING_RULES: readonly HttpRule[] = [
     allows: (ours, _recorded, { model, request }) =>
       model === 'reload' && request.path.endsWith('/stats') && ours.status === 200,
   },
-  extensionRule('the generate extension is not there yet', 'generate', /\/generate(_stream)?$/, 4),
   extensionRule('the model repository extension is not there yet', 'model repository', /^\/v2\/repository\//, 4),
   {
     name: 'other files are replayed elsewhere',
@@ -176,33 +175,10 @@ export const HTTP_COMING_RULES: readonly HttpRule[] = [
   },
   extensionRule('CUDA shared memory is not served', 'shared memory', /^\/v2\/cudasharedmemory\//),
   {
-    name: 'classification is not there yet',
-    reason: 'Answered with 501.',
-    until: 4,
-    expects: (recorded, testCase) => {
-      const asked =
-        /"classification": ?[1-9]\d*[,}]/.test(requestText(testCase)) &&
-        !errorOf(recorded)?.startsWith("Output can't set both");
-      return !asked ? undefined : errorAnswer(501, 'classification is not supported by this version of TSTriton');
-    },
-  },
-  {
-    name: 'labels are not there yet',
-    reason: 'They are for classification.',
-    until: 4,
+    name: 'labels are in the declaration',
+    reason: 'There is no file of them to name.',
     expects: (recorded) =>
       withText(recorded, (text) => text.replaceAll(/"label_filename":"[^"]+"/g, '"label_filename":""')),
-  },
-  {
-    name: 'decoupled models are not there yet',
-    reason: '`bind` refuses them, so that the server knows no such model.',
-    until: 6,
-    expects: (recorded, testCase) =>
-      DECOUPLED.includes(testCase.model ?? '') &&
-      isRouted(recorded) &&
-      !/\/(generate(_stream)?|trace\/setting)$/.test(testCase.request.path)
-        ? unknownModel(testCase.model!, testCase)
-        : changeStatistics(recorded, (models) => models.filter(({ name }) => !DECOUPLED.includes(name))),
   },
   {
     name: 'the response cache is not there yet',

@@ -13,6 +13,8 @@ describe('HTTP answers compared with the recorded ones of Triton', () => {
     ['management', 1029],
     ['infer-json', 976],
     ['infer-binary', 251],
+    ['generate', 195],
+    ['compression', 92],
   ])('agree in %s, under the rules', (file, cases) => {
     expect(replays[file]?.cases).toBe(cases);
     expect(summarize(replays[file])).toBe('');

@@ -1,6 +1,6 @@
 // The models of the recorded HTTP server that this version can serve. Not bound: `notready` and `broken`, which
-// were in the recorded server's repository but not loaded, and the decoupled ones.
-import { batch, Tensor, TritonError, type InferenceRequest, type Triton } from 'tstriton';
+// were in the recorded server's repository but not loaded.
+import { batch, stream, Tensor, TritonError, type InferenceRequest, type Triton } from 'tstriton';
 import { bindAddSub, bindIdentities, bindNobatch, bindOptional, CODES } from './shared-models.js';
 
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
@@ -13,6 +13,7 @@ export function bindHttpModels(triton: Triton): void {
   bindOptional(triton);
   bindPlainModels(triton);
   bindClassify(triton);
+  bindStreams(triton);
   triton.bind({
     modelName: 'wide',
     inferFunc: (requests) => requests,
@@ -93,9 +94,43 @@ function bindCached(triton: Triton): void {
   });
 }
 
-/** Bound without labels: this version has none. */
+/** Decoupled models: their answers are steps. */
+function bindStreams(triton: Triton): void {
+  const number = { dtype: 'int32', shape: [1] } as const;
+  const text = { dtype: 'string', shape: [1] } as const;
+  triton.bind({
+    modelName: 'count',
+    inferFunc: stream(function* ({ n }) {
+      for (let i = 0; i < n.data[0]!; i++) yield { i: new Int32Array(n.rowCount).fill(i) };
+    }),
+    inputs: { n: number },
+    outputs: { i: number },
+    config: { ...ALONE, decoupled: true },
+  });
+  triton.bind({
+    modelName: 'countfail',
+    inferFunc: stream(function* ({ n }) {
+      for (let i = 0; i < (n.data[0]! < 0 ? 0 : 3); i++) yield { i: new Int32Array(n.rowCount).fill(i) };
+      throw new TritonError('INTERNAL', 'failed after 3');
+    }),
+    inputs: { n: number },
+    outputs: { i: number },
+    config: { ...ALONE, decoupled: true },
+  });
+  triton.bind({
+    modelName: 'textstream',
+    inferFunc: stream(function* ({ text_input }) {
+      for (const word of text_input.data[0]!.split(/\s+/)) if (word !== '') yield { text_output: [word] };
+    }),
+    inputs: { text_input: text },
+    outputs: { text_output: text },
+    config: { batching: false, decoupled: true },
+  });
+}
+
 function bindClassify(triton: Triton): void {
   const five = { dtype: 'float32', shape: [5] } as const;
+  const labels = ['cat', 'dog', 'fish', 'bird and wing', 'snäke'];
   triton.bind({
     modelName: 'classify',
     inferFunc: batch(({ x }) => {
@@ -123,11 +158,11 @@ function bindClassify(triton: Triton): void {
     }),
     inputs: { x: five },
     outputs: {
-      scores: five,
+      scores: { ...five, labels },
       plain: five,
       ints: { dtype: 'int64', shape: [5] },
       flags: { dtype: 'bool', shape: [5] },
-      grid: { dtype: 'float32', shape: [2, 5] },
+      grid: { dtype: 'float32', shape: [2, 5], labels },
     },
     config: { maxBatchSize: 8, batcher: null },
   });

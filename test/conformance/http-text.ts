@@ -9,6 +9,7 @@ export function jsonAnswer(status: number, text: string): HttpAnswer {
     contentType: 'application/json',
     jsonLength: undefined,
     framing: 'length',
+    coding: undefined,
     body: Buffer.from(text),
   };
 }
@@ -24,10 +25,11 @@ export function withText(answer: HttpAnswer, change: (text: string) => string): 
   return changed === text ? undefined : { ...answer, body: Buffer.from(changed) };
 }
 
-/** The message of an error answer. */
-export function errorOf({ status, body }: HttpAnswer): string | undefined {
+/** The message of an error answer, which may be an event. */
+export function errorOf(answer: HttpAnswer): string | undefined {
+  const { status, body } = answer;
   if (status === undefined || status < 400 || body.length === 0) return undefined;
-  return (JSON.parse(body.toString()) as { readonly error?: string }).error;
+  return (JSON.parse(body.toString().replace(/^data: /, '')) as { readonly error?: string }).error;
 }
 
 /** The answer with its message changed; undefined when it has none or the change leaves it alone. */
@@ -35,7 +37,9 @@ export function withError(answer: HttpAnswer, change: (message: string) => strin
   const message = errorOf(answer);
   if (message === undefined) return undefined;
   const changed = change(message);
-  return changed === message ? undefined : { ...answer, body: Buffer.from(JSON.stringify({ error: changed })) };
+  if (changed === message) return undefined;
+  const json = JSON.stringify({ error: changed });
+  return { ...answer, body: Buffer.from(answer.body.toString().startsWith('data: ') ? `data: ${json}\n\n` : json) };
 }
 
 export function isInfer({ request }: HttpCase): boolean {

@@ -1,5 +1,5 @@
 // The rules as Markdown with the number of cases that each covers, for the page on protocol support.
-import { replayBindFile, replayGrpcFiles, replayHttpFiles, type Replays } from './replays.js';
+import { replayBindFile, replayGrpcFiles, replayHttpFiles, replaySchedulerFile, type Replays } from './replays.js';
 import { totals, type RuleCount } from './rules.js';
 
 /** Replays everything and tells what agrees and which rules cover the rest: a table for each protocol. */
@@ -8,6 +8,7 @@ export async function rulesMarkdown(): Promise<string> {
     ['HTTP', await replayHttpFiles()],
     ['gRPC', await replayGrpcFiles()],
     ['`bind`', await replayBindFile()],
+    ['Scheduling', await replaySchedulerFile()],
   ] as const;
   return sections.map(([title, replays]) => sectionMarkdown(title, replays)).join('\n');
 }

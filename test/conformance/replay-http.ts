@@ -1,7 +1,8 @@
 // Sends recorded HTTP requests byte for byte over raw sockets and holds the answers against the recorded ones:
-// status, the headers that clients read, framing, and the body to the byte. The reason phrase is not compared:
+// status, the headers that clients read, framing, and the body to the byte, inflated where it is compressed. The reason phrase is not compared:
 // clients go by the number.
 import { connect } from 'node:net';
+import { unzipSync } from 'node:zlib';
 import type { HttpCase } from './cases.js';
 import { clip, Verdict, type Replay, type Rule } from './rules.js';
 
@@ -13,6 +14,9 @@ export interface HttpAnswer {
   /** Inference-Header-Content-Length. */
   readonly jsonLength: string | undefined;
   readonly framing: 'length' | 'chunked' | 'none' | undefined;
+  /** Content-Encoding. */
+  readonly coding: string | undefined;
+  /** Inflated: the compressed bytes are the compressor's own business. */
   readonly body: Buffer;
 }
 
@@ -26,6 +30,7 @@ const SILENT = {
   contentType: undefined,
   jsonLength: undefined,
   framing: undefined,
+  coding: undefined,
   body: Buffer.alloc(0),
 };
 
@@ -62,13 +67,15 @@ export function recordedAnswer({ response }: HttpCase): HttpAnswer {
 }
 
 function answerOf(status: number, headers: ReadonlyMap<string, string>, body: Buffer): HttpAnswer {
+  const coding = headers.get('content-encoding');
   return {
     end: 'answered',
     status,
     contentType: headers.get('content-type'),
     jsonLength: headers.get('inference-header-content-length'),
     framing: headers.has('content-length') ? 'length' : headers.has('transfer-encoding') ? 'chunked' : 'none',
-    body,
+    coding,
+    body: coding === undefined ? body : unzipSync(body),
   };
 }
 
@@ -143,7 +150,7 @@ function mask(answer: HttpAnswer, { varies }: HttpCase): HttpAnswer {
 function differencesOf(ours: HttpAnswer, expected: HttpAnswer): string[] {
   if (ours.end !== expected.end) return [`expected ${describe(expected)}\n    got ${describe(ours)}`];
   const differences: string[] = [];
-  for (const member of ['status', 'contentType', 'jsonLength', 'framing'] as const) {
+  for (const member of ['status', 'contentType', 'jsonLength', 'framing', 'coding'] as const) {
     if (ours[member] !== expected[member])
       differences.push(`${member}: expected ${expected[member]}, got ${ours[member]}`);
   }

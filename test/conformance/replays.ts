@@ -2,7 +2,7 @@
 import { devNull } from 'node:os';
 import { Triton, type TritonConfig } from 'tstriton';
 import { BIND_RULES } from './bind-rules.js';
-import { readCases, type BindCase, type GrpcCase, type HttpCase } from './cases.js';
+import { readCases, type BindCase, type GrpcCase, type HttpCase, type SchedulerCase } from './cases.js';
 import { bindGrpcModels } from './grpc-models.js';
 import { GRPC_RULES } from './grpc-rules.js';
 import { bindHttpModels, bindPlainModels } from './http-models.js';
@@ -10,7 +10,9 @@ import { HTTP_RULES } from './http-rules.js';
 import { replayBind } from './replay-bind.js';
 import { replayGrpc } from './replay-grpc.js';
 import { replayHttp } from './replay-http.js';
+import { replayScheduler } from './replay-scheduler.js';
 import type { Replay } from './rules.js';
+import { SCHEDULER_RULES } from './scheduler-rules.js';
 
 export type Replays = Readonly<Record<string, Replay>>;
 
@@ -34,7 +36,7 @@ export async function replayHttpFiles(): Promise<Replays> {
   try {
     await Promise.all(Object.values(servers).map((triton) => triton.run()));
     const replays: Record<string, Replay> = {};
-    for (const file of ['management', 'infer-json', 'infer-binary']) {
+    for (const file of ['management', 'infer-json', 'infer-binary', 'generate', 'compression']) {
       const cases = readCases<HttpCase>(`http/${file}.jsonl`);
       replays[file] = await replayHttp(
         cases,
@@ -71,4 +73,9 @@ export async function replayBindFile(): Promise<Replays> {
   } finally {
     await triton.stop();
   }
+}
+
+/** In simulated time: no server runs. */
+export async function replaySchedulerFile(): Promise<Replays> {
+  return { scenarios: await replayScheduler(readCases<SchedulerCase>('scheduler/scenarios.jsonl'), SCHEDULER_RULES) };
 }

@@ -23,7 +23,8 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
           ...vector,
           inferFunc: batch(async ({ x }) => {
             sizes.push(x.rowCount);
-            await new Promise((resolve) => setImmediate(resolve));
+            // A model that takes a moment: what comes meanwhile is the next batch.
+            await new Promise((resolve) => setTimeout(resolve, 2));
             return { y: x.map((value) => value + 1) };
           }),
         }),

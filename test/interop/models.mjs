@@ -141,15 +141,32 @@ function bindFailures(triton) {
     outputs: { y: { dtype: 'string', shape: [1] } },
     config: { batcher: null },
   });
+  bindSlow(triton, 'Slow', { concurrency: 8, batcher: null });
+  bindSlow(triton, 'Queue', {
+    maxBatchSize: 1,
+    batcher: {
+      defaultQueuePolicy: { maxQueueSize: 2, defaultTimeoutMicroseconds: 10_000_000, allowTimeoutOverride: true },
+    },
+  });
+}
+
+/**
+ * Answers after as many milliseconds as the request says.
+ *
+ * @param {import('tstriton').Triton} triton
+ * @param {string} modelName
+ * @param {import('tstriton').ModelConfig} config
+ */
+function bindSlow(triton, modelName, config) {
   triton.bind({
-    modelName: 'Slow', // answers after so many milliseconds
+    modelName,
     inferFunc: async (requests, { signal }) => {
       await delay(Math.max(...requests.map(({ inputs }) => inputs.milliseconds.data[0] ?? 0)), undefined, { signal });
       return requests;
     },
     inputs: { milliseconds: { dtype: 'int32', shape: [1] } },
     outputs: { waited: { dtype: 'int32', shape: [1] } },
-    config: { concurrency: 8, batcher: null },
+    config: { ...config, decoupled: false },
   });
 }
 

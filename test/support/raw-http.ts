@@ -32,7 +32,7 @@ export class RawConnection {
   }
 
   static async open(port: number): Promise<RawConnection> {
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    const socket = connect({ port, host: '127.0.0.1' });
     await once(socket, 'connect');
     return new RawConnection(socket);
   }
@@ -61,7 +61,6 @@ export class RawConnection {
 
   /** Resolves when the server has closed the connection. */
   async closed(): Promise<void> {
-    this.#socket.once('end', () => this.#socket.end());
     while (!this.#closed) await this.#change();
   }
 
@@ -72,11 +71,6 @@ export class RawConnection {
 
   get isClosed(): boolean {
     return this.#closed;
-  }
-
-  /** Nothing more will be sent. */
-  finish(): void {
-    this.#socket.end();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -79,10 +79,7 @@ export async function addSub(): Promise<void> {
   });
 }
 
-// What is not served yet is not declared either.
-// @ts-expect-error The response cache of a model.
 export const cached: ModelConfig = { responseCache: true };
-// @ts-expect-error The response cache of the server.
 export const cache: TritonConfig = { responseCacheByteSize: 1024 * 1024 };
 // @ts-expect-error A misspelt option.
 export const misspelt: TritonConfig = { httpPrt: 8000 };

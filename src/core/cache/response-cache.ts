@@ -14,11 +14,21 @@ const ENTRY_BYTES = 400;
 const OUTPUT_BYTES = 300;
 const DIMENSION_BYTES = 8;
 
+/** What was asked of the cache so far, and how long it took, in milliseconds. */
+export interface CacheUsage {
+  readonly lookups: number;
+  readonly hits: number;
+  readonly evictions: number;
+  readonly lookupMs: number;
+  readonly insertionMs: number;
+}
+
 export class ResponseCache {
   /** Most bytes of all entries together. */
   readonly capacity: number;
   /** In the order of their last use. */
   readonly #entries = new Map<string, Entry>();
+  readonly #usage = { lookups: 0, hits: 0, evictions: 0, lookupMs: 0, insertionMs: 0 };
   #byteSize = 0;
 
   constructor(capacity: number) {
@@ -35,25 +45,37 @@ export class ResponseCache {
     return this.#entries.size;
   }
 
+  get usage(): CacheUsage {
+    return this.#usage;
+  }
+
   get(key: string): Answer | undefined {
+    const startedAt = performance.now();
     const entry = this.#entries.get(key);
-    if (entry === undefined) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
-    return entry.answer;
+    if (entry !== undefined) {
+      this.#entries.delete(key);
+      this.#entries.set(key, entry);
+      this.#usage.hits++;
+    }
+    this.#usage.lookups++;
+    this.#usage.lookupMs += performance.now() - startedAt;
+    return entry?.answer;
   }
 
   /** Keeps a copy of an answer and returns how many bytes it takes; nothing is kept when they are more than the capacity. */
   insert(key: string, answer: Answer, owner: object): number {
     const byteSize = byteSizeOf(answer);
     if (byteSize > this.capacity) return byteSize;
+    const startedAt = performance.now();
     this.#remove(key);
     for (const oldest of this.#entries.keys()) {
       if (this.#byteSize + byteSize <= this.capacity) break;
       this.#remove(oldest);
+      this.#usage.evictions++;
     }
     this.#entries.set(key, { owner, answer: copyOf(answer), byteSize });
     this.#byteSize += byteSize;
+    this.#usage.insertionMs += performance.now() - startedAt;
     return byteSize;
   }
 

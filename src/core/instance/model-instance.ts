@@ -16,6 +16,8 @@ export interface ExecutionRequest {
   readonly rows: number;
   /** See `body` of ModelInferRequest. */
   readonly body: ArrayBuffer | undefined;
+  /** See `callers` of ModelInferRequest. */
+  readonly callers?: readonly string[] | undefined;
   /** Names of the outputs that the client wants; empty for all. */
   readonly requestedOutputs: readonly string[];
 }

@@ -15,12 +15,14 @@ import { connect as connectSocket, createServer, type AddressInfo, type Socket }
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
+import { controlledCore } from '../../../test/support/controlled-core.js';
 import type { ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
-import { GrpcFrontend } from './grpc-frontend.js';
-import type { ServedCore } from './served-core.js';
+import { GrpcFrontend, type GrpcFrontendOptions } from './grpc-frontend.js';
+import type { ControlledCore, ServedCore } from './served-core.js';
+import { DEFAULT_KEEPALIVE } from './session-keepalive.js';
 
 const PROTO_FOLDER = fileURLToPath(new URL('../../../proto', import.meta.url));
 const definition = loadSync(['grpc_service.proto', 'health.proto'], {
@@ -49,7 +51,7 @@ const config: CompleteModelConfig = {
 const ignore = () => undefined;
 const logger = { error: ignore, warn: ignore, info: ignore, verbose: ignore };
 /** A core with one model `m` that gives its inputs back. */
-function fakeCore(changes: Partial<ServedCore> = {}): ServedCore {
+function fakeCore(changes: Partial<ServedCore> = {}): ServedCore & ControlledCore {
   const find = (name: string): CompleteModelConfig => {
     if (name === 'm') return config;
     if (name === 'decoupled') return { ...config, decoupled: true };
@@ -65,8 +67,10 @@ function fakeCore(changes: Partial<ServedCore> = {}): ServedCore {
     modelConfig: find,
     modelMetadata: (name) => ({ config: find(name), versions: ['1', '3'] }),
     statistics: () => [],
+    ...controlledCore(),
+    onStateChange: () => () => undefined,
     infer(request, sink) {
-      sink.respond(identity(request));
+      void sink.respond(identity(request), true);
       return { cancel: () => undefined };
     },
     ...changes,
@@ -82,8 +86,14 @@ afterEach(async () => {
   for (const close of cleanup.splice(0).reverse()) await close();
 });
 
-async function start(core: ServedCore, maxMessageSize = 2 ** 31 - 1, channelOptions: object = {}) {
-  const frontend = new GrpcFrontend({ server: core, address: '127.0.0.1', port: 0, maxMessageSize, logger });
+async function start(
+  core: ServedCore & ControlledCore,
+  maxMessageSize = 2 ** 31 - 1,
+  channelOptions: object = {},
+  more: Partial<GrpcFrontendOptions> = {},
+) {
+  const place = { address: '127.0.0.1', port: 0 };
+  const frontend = new GrpcFrontend({ server: core, ...place, maxMessageSize, logger, ...more });
   cleanup.push(() => frontend.close());
   const { port, pings, cut } = await relay(await frontend.start());
   const address = `127.0.0.1:${port}`;
@@ -189,18 +199,10 @@ describe('the methods beside ModelInfer', () => {
     const { unary } = await start(fakeCore());
     const details = "Request for unknown model: 'nosuch' is not found";
     await expect(unary('ModelConfig', { name: 'nosuch' })).rejects.toMatchObject({ code: status.NOT_FOUND, details });
-    await expect(unary('RepositoryIndex')).rejects.toMatchObject({ code: status.UNIMPLEMENTED });
-  });
-
-  it('refuse streams', async () => {
-    const { service } = await start(fakeCore());
-    const stream = service.ModelStreamInfer();
-    stream.on('data', () => undefined);
-    const failed = new Promise<ServiceError>((resolve) => stream.on('error', resolve));
-    stream.write(inferRequest([1]));
-    const error = await failed;
-    expect(error.code).toBe(status.UNIMPLEMENTED);
-    expect(error.details).toContain('ModelStreamInfer is not supported');
+    await expect(unary('RepositoryModelLoad', { model_name: 'm' })).rejects.toMatchObject({
+      code: 14,
+      details: 'explicit model load / unload is not allowed if polling is enabled',
+    });
   });
 
   it('are the only ones', async () => {
@@ -232,7 +234,7 @@ describe('ModelInfer', () => {
 
   it('hands the core everything that was asked', async () => {
     const infer = vi.fn<ServedCore['infer']>((request, sink) => {
-      sink.respond(identity(request));
+      void sink.respond(identity(request), true);
       return { cancel: () => undefined };
     });
     const { unary } = await start(fakeCore({ infer }));
@@ -322,7 +324,7 @@ describe('ModelInfer', () => {
     const { unary } = await start(
       fakeCore({
         infer(request, sink) {
-          sink.respond({ ...identity(request), parameters: { big: 2n ** 70n } });
+          void sink.respond({ ...identity(request), parameters: { big: 2n ** 70n } }, true);
           return { cancel: () => undefined };
         },
       }),
@@ -333,12 +335,14 @@ describe('ModelInfer', () => {
     });
   });
 
-  it('says that compressed messages are not supported, and what is', async () => {
-    const { service } = await start(fakeCore(), undefined, { 'grpc.default_compression_algorithm': 2 });
-    const failed = new Promise<ServiceError>((resolve) => service.ModelInfer(inferRequest([1]), resolve));
-    const error = await failed;
-    expect(error).toMatchObject({ code: status.UNIMPLEMENTED, details: expect.stringContaining("'gzip'") });
-    expect(error.metadata.get('grpc-accept-encoding')).toEqual(['identity']);
+  it.each([
+    ['gzip', 2],
+    ['deflate', 1],
+  ])('takes messages compressed by %s', async (_, algorithm) => {
+    const { unary } = await start(fakeCore(), undefined, { 'grpc.default_compression_algorithm': algorithm });
+    const values = Array.from({ length: 100_000 }, (_, i) => i % 7);
+    const response = await unary('ModelInfer', inferRequest(values));
+    expect(response.raw_output_contents[0]).toEqual(Buffer.from(Float32Array.from(values).buffer));
   });
 
   it('serves many calls at once on one connection, each with its own answer', async () => {
@@ -352,7 +356,7 @@ describe('ModelInfer', () => {
     const calls = Array.from({ length: 200 }, (_, i) => unary('ModelInfer', inferRequest([i], { id: `r${i}` })));
     await vi.waitFor(() => expect(sinks).toHaveLength(200));
     // The last first.
-    for (let i = 199; i >= 0; i--) sinks[i]!.respond(identity(requests[i]!));
+    for (let i = 199; i >= 0; i--) void sinks[i]!.respond(identity(requests[i]!), true);
     const ids = (await Promise.all(calls)).map((response) => [
       response.id,
       response.raw_output_contents[0].readFloatLE(0),
@@ -407,18 +411,64 @@ describe('the end of a call before its answer', () => {
 });
 
 describe('a client that keeps its connection alive', () => {
-  it('may ping while a call waits', async () => {
+  const pinging = {
+    'grpc.keepalive_time_ms': 20,
+    'grpc.keepalive_timeout_ms': 2000,
+    'grpc.keepalive_permit_without_calls': 1,
+  };
+
+  it('may ping as often as the server permits', async () => {
     const { core, sinks, whenArrived } = waitingCore();
-    const { unary, pings } = await start(core, undefined, {
-      'grpc.keepalive_time_ms': 20,
-      'grpc.keepalive_timeout_ms': 2000,
-      'grpc.keepalive_permit_without_calls': 1,
-    });
+    const keepalive = { ...DEFAULT_KEEPALIVE, minRecvPingInterval: 10 };
+    const { unary, pings } = await start(core, undefined, pinging, { keepalive });
     const call = unary('ModelInfer', inferRequest([1]));
     await whenArrived;
-    // A server that took pings for abuse, as Triton takes more than three, would end the connection.
     await vi.waitFor(() => expect(pings()).toBeGreaterThan(8), { timeout: 10_000 });
     sinks[0]!.fail(new TritonError('NOT_FOUND', 'still there'));
     await expect(call).rejects.toMatchObject({ code: status.NOT_FOUND, details: 'still there' });
+  });
+
+  it('loses its connection when it pings too often, as with Triton', async () => {
+    const { core, whenArrived, whenCancelled } = waitingCore();
+    const { unary } = await start(core, undefined, pinging);
+    const call = unary('ModelInfer', inferRequest([1]));
+    await whenArrived;
+    // What ENHANCE_YOUR_CALM is on the client's side.
+    await expect(call).rejects.toMatchObject({ code: status.RESOURCE_EXHAUSTED });
+    await whenCancelled;
+  });
+});
+
+describe('a restricted protocol', () => {
+  const restrictions = [{ categories: ['metadata'], key: 'Admin-Key', value: 'secret' }] as const;
+
+  async function ask(method: string, header?: [name: string, value: string]): Promise<unknown> {
+    const { service } = await start(fakeCore(), undefined, undefined, { restrictions });
+    const metadata = new Metadata();
+    if (header !== undefined) metadata.set(...header);
+    return new Promise((resolve, reject) => {
+      (service as any)[method]({}, metadata, (error: ServiceError | null, response: unknown) => {
+        if (error === null) resolve(response);
+        else reject(error);
+      });
+    });
+  }
+
+  it.each<[string, [string, string] | undefined]>([
+    ['without its header', undefined],
+    ['with another value', ['triton-grpc-protocol-admin-key', 'Secret']],
+    ['with the header of HTTP', ['admin-key', 'secret']],
+  ])('refuses calls %s', async (_, header) => {
+    await expect(ask('ServerMetadata', header)).rejects.toMatchObject({
+      code: 14,
+      details: "This protocol is restricted, expecting header 'triton-grpc-protocol-Admin-Key'",
+    });
+  });
+
+  it('takes calls with its header, and calls of other methods', async () => {
+    await expect(ask('ServerMetadata', ['triton-grpc-protocol-admin-key', 'secret'])).resolves.toMatchObject({
+      name: 'triton',
+    });
+    await expect(ask('ServerLive')).resolves.toMatchObject({ live: true });
   });
 });

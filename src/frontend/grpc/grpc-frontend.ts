@@ -5,17 +5,19 @@ import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS, isKnownEncoding, type CompressionLevel } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { Frontend } from '../frontend.js';
+import { RestrictedFeatures, type Restriction } from '../restricted-features.js';
 import { readGrpcTls, type GrpcTlsFiles } from './grpc-tls.js';
 import type { CallListener, GrpcCall, GrpcTransport } from './grpc-transport.js';
+import { categoryOfMethod, RESTRICTION_PREFIX } from './method-categories.js';
 import { NodeHttp2Transport } from './node-http2-transport.js';
-import type { ServedCore } from './served-core.js';
+import type { ControlledCore, ServedCore } from './served-core.js';
 import { isStreaming, servedMethods, type ServedMethod } from './service.js';
 import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './session-keepalive.js';
 import { StreamCall } from './stream-call.js';
 import { UnaryCall } from './unary-call.js';
 
 export interface GrpcFrontendOptions {
-  readonly server: ServedCore;
+  readonly server: ServedCore & ControlledCore;
   readonly address: string;
   readonly port: number;
   /** Largest request message in bytes, and largest once it is inflated. */
@@ -23,6 +25,8 @@ export interface GrpcFrontendOptions {
   readonly logger: Logger;
   /** How answers of inference are compressed for clients that accept that. Default: not at all. */
   readonly compressionLevel?: CompressionLevel | undefined;
+  /** The methods that want a header. Default: none. */
+  readonly restrictions?: readonly Restriction[];
   /** Which metadata become request parameters. Default: none. */
   readonly headerForwardPattern?: string | undefined;
   /** Default: Triton's. */
@@ -34,6 +38,7 @@ export interface GrpcFrontendOptions {
 export class GrpcFrontend implements Frontend {
   readonly #options: GrpcFrontendOptions;
   readonly #methods: ReadonlyMap<string, ServedMethod>;
+  readonly #restricted: RestrictedFeatures;
   readonly #streams = new Set<StreamCall>();
   #transport: GrpcTransport | undefined;
   #draining = false;
@@ -42,6 +47,7 @@ export class GrpcFrontend implements Frontend {
   constructor(options: GrpcFrontendOptions) {
     const { server, compressionLevel = 'none', headerForwardPattern: pattern } = options;
     this.#options = options;
+    this.#restricted = new RestrictedFeatures(options.restrictions ?? [], RESTRICTION_PREFIX);
     const forwarding = pattern === undefined ? undefined : new HeaderForwarding(pattern, 'grpcHeaderForwardPattern');
     this.#methods = servedMethods({ server, forwarding, compression: compressionLevel });
   }
@@ -56,6 +62,10 @@ export class GrpcFrontend implements Frontend {
       accept: (call) => this.#accept(call),
     });
     return this.#transport.listen(address, port);
+  }
+
+  get connections(): number {
+    return this.#transport?.connections ?? 0;
   }
 
   drain(): void {
@@ -74,6 +84,12 @@ export class GrpcFrontend implements Frontend {
     if (method === undefined) {
       // Without a text, as Triton answers unknown paths.
       call.fail(GRPC_STATUS.UNIMPLEMENTED, '');
+      return undefined;
+    }
+    const category = categoryOfMethod(call.path);
+    const missing = category && this.#restricted.missing(category, (name) => call.header(name));
+    if (missing !== undefined) {
+      call.fail(GRPC_STATUS.UNAVAILABLE, `This protocol is restricted, expecting header '${missing}'`);
       return undefined;
     }
     const encoding = call.header('grpc-encoding');

@@ -59,6 +59,8 @@ export interface GrpcTransport {
   drain(): void;
   /** Drains, cancels the calls that have not ended, and resolves when no socket is open. Idempotent. */
   close(): Promise<void>;
+  /** Open now. */
+  readonly connections: number;
 }
 
 const CONTENT_TYPE = /^(?:application\/grpc(?:[+;].*)?)?$/i;

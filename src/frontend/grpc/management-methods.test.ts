@@ -1,6 +1,7 @@
 import { create, fromBinary, toBinary, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
+import { controlledCore } from '../../../test/support/controlled-core.js';
 import { TritonError } from '../../errors.js';
 import type { CompleteDynamicBatcher, CompleteQueuePolicy } from '../../model/complete-batcher.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
@@ -19,8 +20,9 @@ import {
   HealthCheckResponse_ServingStatus,
   HealthCheckResponseSchema,
 } from '../../protocol/grpc/generated/health_pb.js';
-import type { ServedCore } from './served-core.js';
+import type { ControlledCore, ServedCore } from './served-core.js';
 import { servedMethods } from './service.js';
+import type { CallContext, UnaryMethod } from './unary-call.js';
 
 const SERVICE = '/inference.GRPCInferenceService/';
 
@@ -40,7 +42,7 @@ const config: CompleteModelConfig = {
 
 const duration = (count: number) => ({ count, ns: count * 1_000_000_000 });
 
-function coreWith(changes: Partial<ServedCore> = {}): ServedCore {
+function coreWith(changes: Partial<ServedCore> = {}): ServedCore & ControlledCore {
   const known = (name: string): CompleteModelConfig => {
     if (name !== 'm') throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' is not found`);
     return config;
@@ -55,6 +57,8 @@ function coreWith(changes: Partial<ServedCore> = {}): ServedCore {
     modelConfig: known,
     modelMetadata: (name, version) => ({ config: known(name), versions: version === '' ? ['1', '3'] : [version] }),
     statistics: () => [],
+    ...controlledCore(),
+    onStateChange: () => () => undefined,
     infer() {
       throw new Error('not asked for here');
     },
@@ -62,21 +66,29 @@ function coreWith(changes: Partial<ServedCore> = {}): ServedCore {
   };
 }
 
+const NO_HEADERS: CallContext = { header: () => undefined, rawHeaders: [] };
+
+function unaryMethod(server: ServedCore & ControlledCore, path: string): UnaryMethod {
+  const method = servedMethods({ server, forwarding: undefined, compression: 'none' }).get(path)!;
+  return method as UnaryMethod;
+}
+
 /** Calls a method with `{ name, version }` and decodes its answer. */
 function ask<Schema extends DescMessage>(
-  core: ServedCore,
+  core: ServedCore & ControlledCore,
   path: string,
   { schema, name = '', version = '' }: { readonly schema: Schema; readonly name?: string; readonly version?: string },
 ): MessageShape<Schema> {
-  const method = servedMethods(core).get(path)!;
+  const method = unaryMethod(core, path);
   const request = toBinary(ModelReadyRequestSchema, create(ModelReadyRequestSchema, { name, version }));
   const frames: Buffer[] = [];
-  method.serve(Buffer.from(request), {
-    succeed: (frame) => void frames.push(Buffer.concat(frame)),
-    fail(error) {
+  const answer = {
+    succeed: (frame: readonly Uint8Array[]) => void frames.push(Buffer.concat(frame)),
+    fail(error: TritonError) {
       throw error;
     },
-  });
+  };
+  method.serve(Buffer.from(request), answer, NO_HEADERS);
   expect(frames).toHaveLength(1);
   expect(frames[0]!.readUInt32BE(1)).toBe(frames[0]!.length - 5);
   return fromBinary(schema, frames[0]!.subarray(5));
@@ -219,6 +231,7 @@ describe('a model', () => {
       computeOutput: duration(7),
       cacheHit: duration(8),
       cacheMiss: duration(9),
+      responseStats: [],
       batchStats: [{ batchSize: 3, computeInput: duration(1), computeInfer: duration(2), computeOutput: duration(3) }],
     };
     const message = (count: bigint) => ({ count, ns: count * 1_000_000_000n });
@@ -265,9 +278,7 @@ describe('a request', () => {
       throw error;
     };
     const answer = { succeed: (frame: readonly Uint8Array[]) => void frames.push(Buffer.concat(frame)), fail };
-    servedMethods(coreWith())
-      .get(SERVICE + method)!
-      .serve(bytes, answer);
+    unaryMethod(coreWith(), SERVICE + method).serve(bytes, answer, NO_HEADERS);
     return frames;
   };
 
@@ -284,27 +295,5 @@ describe('a request', () => {
   it('may have unknown fields, and a known one of another wire type', () => {
     expect(serve('ServerLive', Buffer.from('7a03616263', 'hex'))).toEqual([Buffer.from('00000000020801', 'hex')]);
     expect(serve('ModelReady', Buffer.from([8, 1]))).toEqual([Buffer.alloc(5)]);
-  });
-
-  it.each([
-    'ModelStreamInfer',
-    'RepositoryIndex',
-    'RepositoryModelLoad',
-    'RepositoryModelUnload',
-    'SystemSharedMemoryStatus',
-    'SystemSharedMemoryRegister',
-    'SystemSharedMemoryUnregister',
-    'CudaSharedMemoryStatus',
-    'CudaSharedMemoryRegister',
-    'CudaSharedMemoryUnregister',
-    'TraceSetting',
-    'LogSettings',
-  ])('of %s is refused: this version does not support it', (method) => {
-    expect(() => serve(method, Buffer.alloc(0))).toThrow(
-      expect.objectContaining({
-        code: 'UNSUPPORTED',
-        message: `${method} is not supported by this version of TSTriton`,
-      }),
-    );
   });
 });

@@ -3,6 +3,7 @@
 import { create, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 
 import type { StatisticDuration } from '../../core/duration.js';
+import type { ResponseStatistics } from '../../core/response-statistics.js';
 import type { ModelStatistics } from '../../core/statistics.js';
 import { TritonError } from '../../errors.js';
 import type { CompleteTensorSpec } from '../../model/complete-model-config.js';
@@ -110,12 +111,24 @@ function statisticsMessage(model: ModelStatistics) {
       cacheHit: durationMessage(model.cacheHit),
       cacheMiss: durationMessage(model.cacheMiss),
     },
+    responseStats: Object.fromEntries(model.responseStats.map((response, index) => [index, responseMessage(response)])),
     batchStats: model.batchStats.map(({ batchSize, computeInput, computeInfer, computeOutput }) => ({
       batchSize: BigInt(batchSize),
       computeInput: durationMessage(computeInput),
       computeInfer: durationMessage(computeInfer),
       computeOutput: durationMessage(computeOutput),
     })),
+  };
+}
+
+function responseMessage(response: ResponseStatistics) {
+  return {
+    computeInfer: durationMessage(response.computeInfer),
+    computeOutput: durationMessage(response.computeOutput),
+    success: durationMessage(response.success),
+    fail: durationMessage(response.fail),
+    emptyResponse: durationMessage(response.emptyResponse),
+    cancel: durationMessage(response.cancel),
   };
 }
 

@@ -14,6 +14,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { CallListener, GrpcCall } from './grpc-transport.js';
 import { isGrpcContentType } from './grpc-transport.js';
 import { NodeHttp2Transport } from './node-http2-transport.js';
+import { DEFAULT_KEEPALIVE } from './session-keepalive.js';
 
 const ignore = () => undefined;
 const logger = { error: ignore, warn: ignore, info: ignore, verbose: ignore };
@@ -35,10 +36,11 @@ interface Seen {
   readonly events: string[];
 }
 
-async function serve(onCall: (seen: Seen) => Partial<CallListener> | undefined) {
+async function serve(onCall: (seen: Seen) => Partial<CallListener> | undefined, keepalive = DEFAULT_KEEPALIVE) {
   const calls: Seen[] = [];
   const transport = new NodeHttp2Transport({
     logger,
+    keepalive,
     accept(call) {
       const seen: Seen = { call, events: [] };
       calls.push(seen);
@@ -109,6 +111,7 @@ describe('an answer', () => {
     expect(Object.entries(answer.headers!)).toEqual([
       [':status', 200],
       ['content-type', 'application/grpc'],
+      ['grpc-accept-encoding', 'identity,deflate,gzip'],
     ]);
     expect(answer.body.toString()).toBe('frame');
     expect(answer.trailers).toMatchObject({ 'grpc-status': '0' });
@@ -363,13 +366,13 @@ describe('the end', () => {
   });
 
   it('comes at once where nothing was ever opened', async () => {
-    const transport = new NodeHttp2Transport({ logger, accept: () => undefined });
+    const transport = new NodeHttp2Transport({ logger, keepalive: DEFAULT_KEEPALIVE, accept: () => undefined });
     await expect(transport.close()).resolves.toBeUndefined();
   });
 
   it('of a port that is taken is UNAVAILABLE, with the address', async () => {
     const { port } = await serve(() => ({}));
-    const second = new NodeHttp2Transport({ logger, accept: () => undefined });
+    const second = new NodeHttp2Transport({ logger, keepalive: DEFAULT_KEEPALIVE, accept: () => undefined });
     await expect(second.listen('127.0.0.1', port)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining(`127.0.0.1:${port}`),

@@ -95,6 +95,10 @@ export class NodeHttp2Transport implements GrpcTransport {
     });
   }
 
+  get connections(): number {
+    return this.#sessions.size;
+  }
+
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;

@@ -12,18 +12,19 @@ import {
 } from '../../protocol/grpc/generated/reflection_v1alpha_pb.js';
 import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
 import { Reflection } from '../../protocol/grpc/reflection.js';
+import { controlMethods } from './control-methods.js';
 import { healthWatchMethod } from './health-watch-method.js';
 import type { InferMethodOptions } from './infer-requests.js';
 import { managementMethods } from './management-methods.js';
 import { modelInferMethod } from './model-infer-method.js';
 import { modelStreamInferMethod } from './model-stream-infer-method.js';
 import { reflectionMethod } from './reflection-method.js';
-import type { ServedCore } from './served-core.js';
+import type { ControlledCore, ServedCore } from './served-core.js';
 import type { StreamMethod } from './stream-call.js';
 import type { UnaryMethod } from './unary-call.js';
 
 export interface ServiceOptions extends InferMethodOptions {
-  readonly server: ServedCore;
+  readonly server: ServedCore & ControlledCore;
   /** How answers of inference are compressed. */
   readonly compression: CompressionLevel;
 }
@@ -38,6 +39,7 @@ export function servedMethods(options: ServiceOptions): ReadonlyMap<string, Serv
   const { server, compression } = options;
   const served: Readonly<Record<string, ServedMethod>> = {
     ...managementMethods(server),
+    ...controlMethods(server),
     ModelInfer: modelInferMethod(options, compression),
     ModelStreamInfer: modelStreamInferMethod(options, compression),
     Watch: healthWatchMethod(server),

@@ -1,32 +1,10 @@
+import { deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { TritonError } from '../../errors.js';
+import { RecordedCall } from '../../../test/support/recorded-call.js';
 import { frameMessage } from '../../protocol/grpc/message-frame.js';
-import type { GrpcCall } from './grpc-transport.js';
 import { UnaryCall, type UnaryAnswer, type UnaryMethod } from './unary-call.js';
-
-/** A call that remembers how it ended. */
-class RecordedCall implements GrpcCall {
-  readonly path = '/test.Service/Method';
-  readonly ends: unknown[] = [];
-  readonly #headers: Readonly<Record<string, string>>;
-
-  constructor(headers: Readonly<Record<string, string>> = {}) {
-    this.#headers = headers;
-  }
-
-  header(name: string): string | undefined {
-    return this.#headers[name];
-  }
-
-  respond(frame: readonly Uint8Array[]): void {
-    this.ends.push(Buffer.concat(frame).toString());
-  }
-
-  fail(status: number, message: string, headers?: Readonly<Record<string, string>>): void {
-    this.ends.push(headers === undefined ? [status, message] : [status, message, headers]);
-  }
-}
 
 const echo: UnaryMethod = {
   waits: false,
@@ -122,16 +100,46 @@ describe('the message of a unary call', () => {
     expect(call.ends).toHaveLength(1);
   });
 
-  it('is refused when it is compressed, and the client told what is accepted', () => {
-    const { call, listener } = begin(echo, { 'grpc-encoding': 'gzip' });
-    const compressed = frame('x');
+  it.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+  ] as const)('is inflated when it is compressed by %s', (encoding, compress) => {
+    const { call, listener } = begin(echo, { 'grpc-encoding': encoding });
+    const compressed = frameMessage(compress('text'));
     compressed[0] = 1;
     listener.onData(compressed);
-    expect(call.ends).toEqual([[12, expect.stringContaining("'gzip'"), { 'grpc-accept-encoding': 'identity' }]]);
+    expect(call.ends).toEqual(['text']);
   });
-});
 
-describe('the answer of a unary call', () => {
+  it('is inflated in the background when it is large, and no further than it may be', async () => {
+    const { call, listener } = begin(echo, { 'grpc-encoding': 'gzip' }, 1 << 20);
+    const fits = frameMessage(gzipSync(Buffer.alloc(1 << 20)));
+    fits[0] = 1;
+    listener.onData(fits);
+    expect(call.ends).toEqual([]);
+    await vi.waitFor(() => expect(call.ends).toHaveLength(1));
+    expect((call.ends[0] as string).length).toBe(1 << 20);
+    const other = begin(echo, { 'grpc-encoding': 'gzip' }, 1 << 20);
+    const tooLarge = frameMessage(gzipSync(Buffer.alloc((1 << 20) + 1)));
+    tooLarge[0] = 1;
+    other.listener.onData(tooLarge);
+    await vi.waitFor(() => expect(other.call.ends).toHaveLength(1));
+    expect(other.call.ends).toEqual([[8, 'Received message larger than max after decompression (max 1048576)']]);
+  });
+
+  it.each([
+    ['is not compressed at all', Buffer.from('text')],
+    ['is cut', gzipSync('text').subarray(0, 12)],
+    ['is of the other form', deflateSync('text')],
+    ['has something behind it', Buffer.concat([gzipSync('text'), Buffer.from([1])])],
+  ])('is refused when what should be gzip %s', (_, bytes) => {
+    const { call, listener } = begin(echo, { 'grpc-encoding': 'gzip' });
+    const compressed = frameMessage(bytes);
+    compressed[0] = 1;
+    listener.onData(compressed);
+    expect(call.ends).toEqual([[13, 'Unexpected error decompressing data for algorithm gzip']]);
+  });
+
   it('is what the method throws', () => {
     const { call, listener } = begin({
       waits: false,

@@ -32,9 +32,19 @@ it.each<[number, string, string, string[]]>([
   [400, 'malformed HTTP request: more than one Host header', '1.0', ['Host', 'h', 'hOST', 'h']],
   [400, `${LAST}xchunked`, '1.1', ['Host', 'h', 'Transfer-Encoding', 'xchunked']],
   [400, `${LAST}chunked, gzip`, '1.1', ['Host', 'h', 'Transfer-Encoding', 'chunked, gzip']],
-  [400, `${LAST}chunked, chunked`, '1.1', ['Host', 'h', 'Transfer-Encoding', 'chunked', 'Transfer-Encoding', 'chunked']],
+  [
+    400,
+    `${LAST}chunked, chunked`,
+    '1.1',
+    ['Host', 'h', 'Transfer-Encoding', 'chunked', 'Transfer-Encoding', 'chunked'],
+  ],
   [400, 'malformed HTTP request: HTTP/1.0 has no Transfer-Encoding', '1.0', ['Transfer-Encoding', 'chunked']],
-  [501, 'the only transfer coding that is supported is chunked, got: gzip, chunked', '1.1', ['Host', 'h', 'Transfer-Encoding', 'gzip, chunked']],
+  [
+    501,
+    'the only transfer coding that is supported is chunked, got: gzip, chunked',
+    '1.1',
+    ['Host', 'h', 'Transfer-Encoding', 'gzip, chunked'],
+  ],
 ])('refuses with %d: %s', (status, message, version, headers) => {
   expect(faultOf(version, ...headers)).toEqual({ status, message });
 });

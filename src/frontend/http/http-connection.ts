@@ -22,6 +22,8 @@ export class HttpConnection {
   readonly socket: Socket;
   /** The request that came last; its answer is the last on the wire. */
   newest: Answered | undefined;
+  /** An answer has said that none comes after it. */
+  lastAnswered = false;
   readonly #inflight = new Set<Cancellable>();
   #unanswered = 0;
   #closing = false;
@@ -65,8 +67,12 @@ export class HttpConnection {
   beforeAnswer(exchange: Answered, headers: string[]): void {
     this.#unanswered--;
     if (!this.#closing) return;
-    if (exchange === this.newest) headers.push('Connection', 'close');
-    else if (this.#unanswered === 0) this.#endAfter(exchange);
+    if (exchange === this.newest) {
+      headers.push('Connection', 'close');
+      this.lastAnswered = true;
+    } else if (this.#unanswered === 0) {
+      this.#endAfter(exchange);
+    }
   }
 
   #endAfter(exchange: Answered): void {

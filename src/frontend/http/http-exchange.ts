@@ -103,7 +103,7 @@ export class HttpExchange {
   #head(status: number, headers: string[]): boolean {
     this.answered = true;
     // Whether the body still comes is anybody's guess, so nothing can come after it.
-    if (this.expectsContinue) headers.push('Connection', 'close');
+    if (this.expectsContinue) this.connection.closeWhenAnswered();
     if (this.commonHeaders.length > 0) headers.push(...this.commonHeaders);
     this.connection.beforeAnswer(this, headers);
     if (this.response.destroyed) return false;

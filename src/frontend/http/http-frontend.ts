@@ -1,23 +1,15 @@
 // The HTTP/REST protocol: finds the endpoint that each request is for.
 
 import type { InferenceServer } from '../../core/inference-server.js';
-import { TritonError } from '../../errors.js';
 import type { Logger } from '../../model/logger.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
-import { modelConfigJson } from '../../protocol/model-config-json.js';
-import { modelMetadata } from '../../protocol/model-metadata.js';
 import type { Frontend } from '../frontend.js';
-import { RestrictedFeatures, type Restriction } from '../restricted-features.js';
+import type { Restriction } from '../restricted-features.js';
 import { CorsPolicy, isPreflight } from './cors.js';
-import { CATEGORY_OF } from './endpoint-categories.js';
-import { handleGenerate } from './generate-handler.js';
+import { HttpEndpoints } from './http-endpoints.js';
 import type { HttpExchange } from './http-exchange.js';
 import { HttpListener } from './http-listener.js';
-import { handleInfer } from './infer-handler.js';
-import { handleManagement } from './management-handler.js';
-import { PendingWork } from './pending-work.js';
-import { matchRoute, type Route } from './routes.js';
-import { statisticsJson } from './statistics-json.js';
+import { matchRoute } from './routes.js';
 
 export interface HttpFrontendOptions {
   readonly server: InferenceServer;
@@ -37,22 +29,22 @@ export interface HttpFrontendOptions {
 const DEFAULT_MAX_INPUT_SIZE = 64 * 1024 * 1024;
 
 export class HttpFrontend implements Frontend {
-  readonly #server: InferenceServer;
+  readonly #endpoints: HttpEndpoints;
   readonly #listener: HttpListener;
-  readonly #maxInputSize: number;
-  readonly #restricted: RestrictedFeatures;
-  readonly #forwarding: HeaderForwarding | undefined;
   readonly #cors: CorsPolicy | undefined;
-  readonly #pending = new PendingWork();
 
   /** Throws INVALID_ARG for a pattern that is none. */
   constructor(options: HttpFrontendOptions) {
     const { server, address, port, logger, headerForwardPattern, corsAllowOrigin = [] } = options;
-    this.#server = server;
-    this.#restricted = new RestrictedFeatures(options.restrictions ?? []);
-    this.#maxInputSize = options.maxInputSize ?? DEFAULT_MAX_INPUT_SIZE;
-    if (headerForwardPattern !== undefined)
-      this.#forwarding = new HeaderForwarding(headerForwardPattern, 'httpHeaderForwardPattern');
+    this.#endpoints = new HttpEndpoints({
+      server,
+      maxInputSize: options.maxInputSize ?? DEFAULT_MAX_INPUT_SIZE,
+      restrictions: options.restrictions ?? [],
+      forwarding:
+        headerForwardPattern === undefined
+          ? undefined
+          : new HeaderForwarding(headerForwardPattern, 'httpHeaderForwardPattern'),
+    });
     if (corsAllowOrigin.length > 0) this.#cors = new CorsPolicy(corsAllowOrigin);
     this.#listener = new HttpListener({
       name: 'HTTPService',
@@ -67,12 +59,16 @@ export class HttpFrontend implements Frontend {
     return this.#listener.start();
   }
 
+  get connections(): number {
+    return this.#listener.connections;
+  }
+
   drain(): void {
     this.#listener.drain();
   }
 
   async close(): Promise<void> {
-    await this.#pending.done();
+    await this.#endpoints.done();
     await this.#listener.close();
   }
 

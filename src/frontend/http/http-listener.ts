@@ -86,6 +86,10 @@ export class HttpListener implements Frontend {
     for (const connection of this.#connections.values()) connection.closeWhenAnswered();
   }
 
+  get connections(): number {
+    return this.#connections.size;
+  }
+
   close(): Promise<void> {
     this.drain();
     for (const socket of this.#connections.keys()) socket.destroy();
@@ -103,7 +107,8 @@ export class HttpListener implements Frontend {
     const connection = this.#connections.get(request.socket);
     if (connection === undefined) return;
     const exchange = new HttpExchange(request, response, connection);
-    exchange.expectsContinue = expectsContinue && declaredLength(exchange) !== 0;
+    if (expectsContinue && declaredLength(exchange) === 0) response.writeContinue();
+    else exchange.expectsContinue = expectsContinue;
     connection.opened(exchange);
     const fault = framingFault(request);
     if (fault !== undefined) {
@@ -135,8 +140,8 @@ export class HttpListener implements Frontend {
       socket.destroy();
       return;
     }
-    if (error.code === 'HPE_CLOSED_CONNECTION') {
-      // More came after a request that was to be the last: not even an answer to it.
+    if (error.code === 'HPE_CLOSED_CONNECTION' || connection.lastAnswered) {
+      // More came after a request that was the last: not even an answer to it.
       connection.closeWhenAnswered();
       return;
     }

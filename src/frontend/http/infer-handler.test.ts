@@ -92,8 +92,18 @@ describe('compression', () => {
     ['gzip, gzip', gzipSync(gzipSync(body([1]))), 501, 'Unsupported compression type'],
     ['gzip', body([1]), 400, 'failed to decompress the request body: incorrect header check'],
     ['gzip', '', 400, 'nothing to be decompressed'],
-    ['gzip', gzipSync(Buffer.alloc(2000)), 400, 'Decompressed data size exceeds the maximum allowed value of 1000 bytes. Use --http-max-input-size to increase the limit.'],
-    ['gzip', Buffer.alloc(9000), 400, 'request size of 9000 bytes exceeds the maximum allowed input size of 2025 bytes'],
+    [
+      'gzip',
+      gzipSync(Buffer.alloc(2000)),
+      400,
+      'Decompressed data size exceeds the maximum allowed value of 1000 bytes. Use --http-max-input-size to increase the limit.',
+    ],
+    [
+      'gzip',
+      Buffer.alloc(9000),
+      400,
+      'request size of 9000 bytes exceeds the maximum allowed input size of 2025 bytes',
+    ],
   ])('refuses %s (%#)', async (coding, sent, status, message) => {
     const server = await serve(echo, { maxInputSize: 1000 });
     const asked = await server.ask(INFER, sent, { 'content-encoding': coding });

@@ -92,8 +92,8 @@ function serverRoute(endpoint: Endpoint, methods: readonly string[]): Route {
   return { endpoint, methods, model: '', version: '' };
 }
 
-// The target may be a whole URL (RFC 9112, section 3.2.2).
-function pathOf(target: string): string {
+/** The path of a request target, which may be a whole URL (RFC 9112, section 3.2.2), without its query. */
+export function pathOf(target: string): string {
   let start = 0;
   if (target.charCodeAt(0) !== 0x2f) {
     const authority = /^https?:\/\/[^/?#]*/i.exec(target);

@@ -1,5 +1,6 @@
 // The statistics extension's answer: GET /v2/models/stats and …/stats of a model.
 
+import type { ResponseStatistics } from '../../core/response-statistics.js';
 import type { BatchStatistics, ModelStatistics } from '../../core/statistics.js';
 
 export function statisticsJson(models: readonly ModelStatistics[]): object {
@@ -23,9 +24,20 @@ function modelStatisticsJson(model: ModelStatistics): object {
       cache_hit: model.cacheHit,
       cache_miss: model.cacheMiss,
     },
-    response_stats: {},
+    response_stats: Object.fromEntries(model.responseStats.map((response, index) => [index, responseJson(response)])),
     batch_stats: model.batchStats.map(batchJson),
     memory_usage: [],
+  };
+}
+
+function responseJson(response: ResponseStatistics): object {
+  return {
+    compute_infer: response.computeInfer,
+    compute_output: response.computeOutput,
+    success: response.success,
+    fail: response.fail,
+    empty_response: response.emptyResponse,
+    cancel: response.cancel,
   };
 }
 

@@ -1,14 +1,14 @@
 // The metrics port: GET /metrics for Prometheus.
 
-import type { InferenceServer } from '../../core/inference-server.js';
 import type { Logger } from '../../model/logger.js';
 import type { Frontend } from '../frontend.js';
 import type { HttpExchange } from '../http/http-exchange.js';
 import { HttpListener } from '../http/http-listener.js';
-import { PROMETHEUS_CONTENT_TYPE, prometheusText } from './prometheus-text.js';
+import type { MetricsReport } from './metrics-report.js';
 
 export interface MetricsFrontendOptions {
-  readonly server: InferenceServer;
+  /** Runs while the port is open. */
+  readonly report: Pick<MetricsReport, 'contentType' | 'text' | 'start' | 'stop'>;
   readonly address: string;
   readonly port: number;
   readonly logger: Logger;
@@ -17,11 +17,11 @@ export interface MetricsFrontendOptions {
 const METRICS_PATH = /^(?:https?:\/\/[^/?#]*)?\/metrics\/?(?:\?|$)/;
 
 export class MetricsFrontend implements Frontend {
-  readonly #server: InferenceServer;
+  readonly #report: MetricsFrontendOptions['report'];
   readonly #listener: HttpListener;
 
-  constructor({ server, address, port, logger }: MetricsFrontendOptions) {
-    this.#server = server;
+  constructor({ report, address, port, logger }: MetricsFrontendOptions) {
+    this.#report = report;
     this.#listener = new HttpListener({
       name: 'Metrics Service',
       address,
@@ -32,7 +32,12 @@ export class MetricsFrontend implements Frontend {
   }
 
   start(): Promise<number> {
+    this.#report.start();
     return this.#listener.start();
+  }
+
+  get connections(): number {
+    return this.#listener.connections;
   }
 
   drain(): void {
@@ -40,6 +45,7 @@ export class MetricsFrontend implements Frontend {
   }
 
   close(): Promise<void> {
+    this.#report.stop();
     return this.#listener.close();
   }
 
@@ -50,7 +56,7 @@ export class MetricsFrontend implements Frontend {
     } else if (!METRICS_PATH.test(url!)) {
       exchange.answerJson(404, { error: 'Not Found' });
     } else {
-      exchange.answerBody(200, PROMETHEUS_CONTENT_TYPE, Buffer.from(prometheusText(this.#server.modelReports())));
+      exchange.answerBody(200, this.#report.contentType, Buffer.from(this.#report.text()));
     }
   }
 }

@@ -2,7 +2,7 @@ import { create, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
 import { TritonError } from '../../errors.js';
-import { decodeModelInferRequest } from './decode-model-infer-request.js';
+import { decodeModelInferRequest, type AdmitModel } from './decode-model-infer-request.js';
 import { InferParameterSchema, ModelInferRequestSchema } from './generated/grpc_service_pb.js';
 
 type RequestInit = MessageInitShape<typeof ModelInferRequestSchema>;
@@ -11,8 +11,12 @@ function encode(init: RequestInit): Uint8Array {
   return toBinary(ModelInferRequestSchema, create(ModelInferRequestSchema, init));
 }
 
+function decodeBytes(bytes: Uint8Array, admit?: AdmitModel) {
+  return decodeModelInferRequest(bytes, admit && { admit }).request;
+}
+
 function decode(init: RequestInit) {
-  return decodeModelInferRequest(encode(init));
+  return decodeBytes(encode(init));
 }
 
 /** The bytes of one input of three elements. */
@@ -50,7 +54,7 @@ describe('a request with raw contents', () => {
   });
 
   it('decodes every field', () => {
-    expect(decodeModelInferRequest(bytes)).toEqual({
+    expect(decodeBytes(bytes)).toEqual({
       modelName: 'm',
       modelVersion: '3',
       id: 'größe 1',
@@ -67,12 +71,12 @@ describe('a request with raw contents', () => {
   });
 
   it('gives tensors as views of the message', () => {
-    const [a] = decodeModelInferRequest(bytes).inputs;
+    const [a] = decodeBytes(bytes).inputs;
     expect(a!.bytes.buffer).toBe(bytes.buffer);
   });
 
   it('accepts the empty message', () => {
-    expect(decodeModelInferRequest(new Uint8Array(0))).toMatchObject({ modelName: '', inputs: [], outputs: [] });
+    expect(decodeBytes(new Uint8Array(0))).toMatchObject({ modelName: '', inputs: [], outputs: [] });
   });
 
   it('passes over entries of raw_input_contents beyond the inputs, as Triton does', () => {
@@ -103,21 +107,21 @@ describe('the wire form', () => {
   it('takes shapes that are not packed, and mixed ones', () => {
     const input = raw(field(3, 0), 2, field(3, 2), 2, 3, 4, field(3, 0), 5);
     const message = Buffer.concat([raw(field(5, 2), input.length), input, raw(field(7, 2), 0)]);
-    expect(decodeModelInferRequest(message).inputs[0]!.shape).toEqual([2, 3, 4, 5]);
+    expect(decodeBytes(message).inputs[0]!.shape).toEqual([2, 3, 4, 5]);
   });
 
   it('takes raw contents before the inputs', () => {
     const message = Buffer.concat([raw(field(7, 2), 1, 1), xInput]);
-    expect([...decodeModelInferRequest(message).inputs[0]!.bytes]).toEqual([1]);
+    expect([...decodeBytes(message).inputs[0]!.bytes]).toEqual([1]);
   });
 
   it('lets the last of a repeated name count', () => {
-    expect(decodeModelInferRequest(raw(10, 1, 97, 10, 1, 98)).modelName).toBe('b');
+    expect(decodeBytes(raw(10, 1, 97, 10, 1, 98)).modelName).toBe('b');
   });
 
   it('passes over unknown fields and known ones of another wire type', () => {
     const message = raw(field(15, 2), 2, 1, 2, field(1, 0), 5, field(7, 5), 1, 2, 3, 4, 0xa3, 1, 8, 1, 0xa4, 1);
-    expect(decodeModelInferRequest(message).modelName).toBe('');
+    expect(decodeBytes(message).modelName).toBe('');
   });
 
   it.each([
@@ -131,14 +135,14 @@ describe('the wire form', () => {
     ['packed integers that do not end', raw(field(5, 2), 5, field(5, 2), 3, field(2, 2), 1, 0x80)],
   ])('refuses what is no message: %s', (_, message) => {
     const admitted: string[] = [];
-    const { code, message: text } = refusal(() => decodeModelInferRequest(message, (name) => void admitted.push(name)));
+    const { code, message: text } = refusal(() => decodeBytes(message, (name) => void admitted.push(name)));
     expect([code, text]).toEqual(['INTERNAL', 'Unable to parse request']);
     expect(admitted).toEqual([]);
   });
 
   it('refuses a message that asks for many objects in few bytes', () => {
     const message = Buffer.alloc(2 * 200_000, Buffer.from([field(5, 2), 0]));
-    expect(refusal(() => decodeModelInferRequest(message))).toEqual({
+    expect(refusal(() => decodeBytes(message))).toEqual({
       code: 'INVALID_ARG',
       message: 'expected a request of at most 100000 tensors, dimensions and parameters, got more',
     });
@@ -259,14 +263,14 @@ describe('typed contents', () => {
     const wrap = (number: number, body: Buffer) => Buffer.concat([Buffer.from([field(number, 2), body.length]), body]);
     const contents = [wrap(5, Buffer.concat([one(0), one(1), packed])), wrap(5, one(4))];
     const input = wrap(5, Buffer.concat([Buffer.from([18, 4]), Buffer.from('FP32'), ...contents]));
-    expect(Buffer.from(decodeModelInferRequest(input).inputs[0]!.bytes)).toEqual(floats);
+    expect(Buffer.from(decodeBytes(input).inputs[0]!.bytes)).toEqual(floats);
   });
 
   it('may come before the datatype on the wire', () => {
     const contents = Buffer.from([field(5, 2), 4, field(2, 2), 2, 0x05, 0x07]);
     const body = Buffer.concat([contents, Buffer.from([18, 4]), Buffer.from('INT8')]);
     const message = Buffer.concat([Buffer.from([field(5, 2), body.length]), body]);
-    expect([...decodeModelInferRequest(message).inputs[0]!.bytes]).toEqual([5, 7]);
+    expect([...decodeBytes(message).inputs[0]!.bytes]).toEqual([5, 7]);
   });
 
   it('pass over unknown fields among them', () => {
@@ -277,7 +281,7 @@ describe('typed contents', () => {
       Buffer.from([field(5, 2), contents.length, ...contents]),
     ]);
     const message = Buffer.concat([Buffer.from([field(5, 2), body.length]), body]);
-    expect([...decodeModelInferRequest(message).inputs[0]!.bytes]).toEqual([5]);
+    expect([...decodeBytes(message).inputs[0]!.bytes]).toEqual([5]);
   });
 
   it('take unpacked integers of any length', () => {
@@ -288,7 +292,7 @@ describe('typed contents', () => {
       Buffer.from([field(5, 2), elements.length, ...elements]),
     ]);
     const message = Buffer.concat([Buffer.from([field(5, 2), body.length]), body]);
-    expect([...decodeModelInferRequest(message).inputs[0]!.bytes]).toEqual([5, 255]);
+    expect([...decodeBytes(message).inputs[0]!.bytes]).toEqual([5, 255]);
   });
 });
 
@@ -362,7 +366,7 @@ describe('which of several errors wins', () => {
 
   it('the model before parameters, data and outputs', () => {
     const bytes = encode(everything);
-    expect(refusal(() => decodeModelInferRequest(bytes, nobody)).code).toBe('NOT_FOUND');
+    expect(refusal(() => decodeBytes(bytes, nobody)).code).toBe('NOT_FOUND');
   });
 
   it('parameters before data', () => {
@@ -377,7 +381,7 @@ describe('which of several errors wins', () => {
 
   it('is told the model and the version that the request names', () => {
     const asked: string[] = [];
-    decodeModelInferRequest(encode({ modelName: 'm', modelVersion: '7' }), (...names) => void asked.push(...names));
-    expect(asked).toEqual(['m', '7']);
+    decodeBytes(encode({ modelName: 'm', modelVersion: '7', id: 'r' }), (...names) => void asked.push(...names));
+    expect(asked).toEqual(['m', '7', 'r']);
   });
 });

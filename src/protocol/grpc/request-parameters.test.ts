@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { ParameterMap, ParameterValue } from './infer-parameters.js';
-import { checkInputParameters, checkOutputParameters, readRequestParameters } from './request-parameters.js';
+import { readOutputForm, readRequestParameters, readSharedMemory } from './request-parameters.js';
 
 const bool: ParameterValue = { kind: 'bool', value: true };
 const int64: ParameterValue = { kind: 'int64', value: 7 };
@@ -14,8 +14,6 @@ const KINDS = { bool, int64, uint64, string, double, unset };
 const mapOf = (entries: Readonly<Record<string, ParameterValue>>): ParameterMap => new Map(Object.entries(entries));
 const read = (entries: Readonly<Record<string, ParameterValue>>) => readRequestParameters(mapOf(entries));
 const invalid = (message: string) => expect.objectContaining({ code: 'INVALID_ARG', message });
-const unsupported = (message: string) =>
-  expect.objectContaining({ code: 'UNSUPPORTED', message: expect.stringContaining(message) as string });
 
 const ALLOWED = {
   sequence_id: [['int64', 'string'], 'int64_param or string_param'],
@@ -61,7 +59,7 @@ describe('readRequestParameters', () => {
       sequence_id: string,
       sequence_start: bool,
     });
-    expect(read3).toEqual({ parameters: { b: true, i: 7, s: 'text', d: 2.5 }, priority: 7, timeoutMicroseconds: 7 });
+    expect(read3).toEqual({ parameters: { b: true, i: 7, s: 'text', d: 2.5 }, priority: 7, timeoutMicroseconds: 7, emptyFinalResponse: false });
     expect(read({ sequence_end: bool }).parameters).toBeUndefined();
   });
 
@@ -110,8 +108,8 @@ describe('parameters of tensors', () => {
   const size: ParameterValue = { kind: 'int64', value: 64 };
 
   it('passes over those that mean nothing to the server', () => {
-    expect(() => checkInputParameters(mapOf({ binary_data_size: size, other: unset }), 'x')).not.toThrow();
-    expect(() => checkOutputParameters(mapOf({ binary_data: bool, other: uint64 }), 'y')).not.toThrow();
+    expect(() => readSharedMemory(mapOf({ binary_data_size: size, other: unset }), 'x')).not.toThrow();
+    expect(() => readOutputForm(mapOf({ binary_data: bool, other: uint64 }), 'y')).not.toThrow();
   });
 
   it.each([
@@ -140,14 +138,17 @@ describe('parameters of tensors', () => {
       "invalid value type for 'shared_memory_offset' parameter for tensor 'x', expected int64_param.",
     ],
   ])('refuses %j of an input and of an output', (entries, message) => {
-    expect(() => checkInputParameters(mapOf(entries), 'x')).toThrow(invalid(message));
-    expect(() => checkOutputParameters(mapOf(entries), 'x')).toThrow(invalid(message));
+    expect(() => readSharedMemory(mapOf(entries), 'x')).toThrow(invalid(message));
+    expect(() => readOutputForm(mapOf(entries), 'x')).toThrow(invalid(message));
   });
 
-  it('says that shared memory is not supported', () => {
+  it('tells where a tensor lies in shared memory, from the start of the region unless it says otherwise', () => {
     const entries = mapOf({ shared_memory_region: string, shared_memory_byte_size: size });
-    expect(() => checkInputParameters(entries, 'x')).toThrow(unsupported("input tensor 'x'"));
-    expect(() => checkOutputParameters(entries, 'y')).toThrow(unsupported("output 'y'"));
+    const reference = { region: 'text', offset: 0, byteSize: 64 };
+    expect(readSharedMemory(entries, 'x')).toEqual(reference);
+    expect(readOutputForm(entries, 'y')).toEqual({ sharedMemory: reference, classes: undefined });
+    const further = mapOf({ ...Object.fromEntries(entries), shared_memory_offset: int64 });
+    expect(readSharedMemory(further, 'x')).toEqual({ ...reference, offset: 7 });
   });
 
   it.each([
@@ -156,13 +157,13 @@ describe('parameters of tensors', () => {
     [{ kind: 'int64', value: 0 }, "invalid value for 'classification' parameter, expected >= 0"],
     [{ kind: 'int64', value: -1 }, "invalid value for 'classification' parameter, expected >= 0"],
   ] as const)('refuses the classification %j', (classification, message) => {
-    expect(() => checkOutputParameters(mapOf({ classification }), 'y')).toThrow(invalid(message));
+    expect(() => readOutputForm(mapOf({ classification }), 'y')).toThrow(invalid(message));
   });
 
-  it('says that classification is not supported, and not at all with shared memory', () => {
-    expect(() => checkOutputParameters(mapOf({ classification: size }), 'y')).toThrow(unsupported("output 'y'"));
+  it('tells how many classes are wanted, and refuses them in shared memory', () => {
+    expect(readOutputForm(mapOf({ classification: size }), 'y').classes).toBe(64);
     const both = mapOf({ classification: size, shared_memory_region: string, shared_memory_byte_size: size });
-    expect(() => checkOutputParameters(both, 'y')).toThrow(
+    expect(() => readOutputForm(both, 'y')).toThrow(
       invalid("output can't set both 'shared_memory_region' and 'classification'"),
     );
   });

@@ -138,7 +138,7 @@ def grpcurl_lists_and_describes_the_services():
     for service in ("grpc.health.v1.Health", "inference.GRPCInferenceService"):
         expect_in(service, services)
     methods = _grpcurl("-plaintext", address("grpc"), "list", "inference.GRPCInferenceService").split()
-    expect_equal(len(methods), 21)
+    expect_equal(len(methods), 20)
     expect_in("rpc ModelStreamInfer", _grpcurl("-plaintext", address("grpc"), "describe", "inference.GRPCInferenceService"))
     expect_in("raw_input_contents", _grpcurl("-plaintext", address("grpc"), "describe", ".inference.ModelInferRequest"))
 

@@ -1,6 +1,7 @@
 """tritonclient.http, the synchronous client."""
 
 import threading
+import time
 
 import numpy as np
 import tritonclient.http as http
@@ -210,6 +211,23 @@ def a_client_that_waits_no_longer_is_told_so_and_may_ask_again():
         else:
             raise AssertionError("expected a timeout, got an answer")
         expect_equal(client.infer("Slow", [tensor_of(http, "milliseconds", [[1]], np.int32)]).as_numpy("waited").tolist(), [[1]])
+
+
+def requests_that_find_the_queue_full_or_wait_too_long_in_it_are_refused():
+    def wait(milliseconds):
+        return [tensor_of(http, "milliseconds", [[milliseconds]], np.int32)]
+
+    with http_client(concurrency=4) as client:
+        first = client.async_infer("Queue", wait(800))
+        time.sleep(0.2)  # the first is running then; the others are in the queue, which has two places
+        patient = client.async_infer("Queue", wait(1))
+        hasty = client.async_infer("Queue", wait(1), timeout=100_000)
+        time.sleep(0.05)
+        with refused("Exceeds maximum queue size", "503"):
+            client.infer("Queue", wait(1))
+        with refused("Request timeout expired", "503"):
+            hasty.get_result()
+        expect_equal([one.get_result().as_numpy("waited").item() for one in (first, patient)], [800, 1])
 
 
 def a_failing_callable_is_status_500_with_its_message():

@@ -8,7 +8,7 @@ import tritonclient.grpc
 import tritonclient.http
 import tritonclient.utils.shared_memory as shm
 from support import add_sub_inputs, expect_equal, expect_same, grpc_client, http_client, refused
-from tritonclient.utils import InferenceServerException, serialized_byte_size
+from tritonclient.utils import InferenceServerException, serialize_byte_tensor, serialized_byte_size
 
 BOTH = ((tritonclient.http, http_client), (tritonclient.grpc, grpc_client))
 
@@ -67,10 +67,11 @@ def shared_memory_and_ordinary_tensors_mix():
 
 def strings_pass_through_shared_memory():
     array = np.array([[b"", b"\x00\xff", "ž".encode()]], dtype=np.object_)
-    size = serialized_byte_size(array)
+    serialized = serialize_byte_tensor(array)
+    size = serialized_byte_size(serialized)
     for module, connect in BOTH:
         with connect() as client, _region(client, "from", size) as (source, _), _region(client, "to", 64) as (sink, _):
-            shm.set_shared_memory_region(source, [array])
+            shm.set_shared_memory_region(source, [serialized])
             tensor = module.InferInput("x", [1, 3], "BYTES")
             tensor.set_shared_memory("from", size)
             output = module.InferRequestedOutput("y")

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+
+import { completeModelConfig } from '../../model/complete-model.js';
+import type { InferTensor } from '../../model/exchange.js';
+import type { Parameters } from '../../model/parameters.js';
+import { requestKey } from './request-key.js';
+
+const CONFIG = completeModelConfig(
+  {
+    modelName: 'm',
+    inputs: { a: { dtype: 'uint8', shape: [-1] }, b: { dtype: 'uint8', shape: [-1], optional: true } },
+    outputs: { x: { dtype: 'uint8', shape: [-1] }, y: { dtype: 'uint8', shape: [-1] } },
+  },
+  1,
+);
+
+function tensor(bytes: readonly number[], shape: readonly number[] = [1, bytes.length]): InferTensor {
+  return { name: 'a', datatype: 'UINT8', shape, bytes: Uint8Array.from(bytes) };
+}
+
+interface Asked {
+  readonly model?: string;
+  readonly inputs?: readonly (InferTensor | undefined)[];
+  readonly requestedOutputs?: readonly string[];
+  readonly parameters?: Parameters | undefined;
+}
+
+function keyOf({ model = 'm 1 1', inputs = [tensor([1, 2, 3]), undefined], requestedOutputs = [], parameters }: Asked = {}) {
+  return requestKey(model, CONFIG, { inputs, requestedOutputs, parameters });
+}
+
+describe('requestKey', () => {
+  it.each<[string, Asked, Asked]>([
+    ['the same bytes in other memory', {}, { inputs: [{ ...tensor([1, 2, 3]) }, undefined] }],
+    ['the order of requested outputs', { requestedOutputs: ['x', 'y'] }, { requestedOutputs: ['y', 'x'] }],
+    ['the order of parameters', { parameters: { p: 1, q: 2 } }, { parameters: { q: 2, p: 1 } }],
+    ['the parameter about the cache', {}, { parameters: { response_cache: true } }],
+    ['an empty list of parameters', {}, { parameters: {} }],
+  ])('is the same whatever %s', (_, first, second) => {
+    expect(keyOf(second)).toBe(keyOf(first));
+  });
+
+  it.each<[string, Asked, Asked]>([
+    ['models, versions and loads', {}, { model: 'm 1 2' }],
+    ['bytes', {}, { inputs: [tensor([1, 2, 4]), undefined] }],
+    ['shapes', {}, { inputs: [tensor([1, 2, 3], [3, 1]), undefined] }],
+    ['which input has the bytes', {}, { inputs: [undefined, tensor([1, 2, 3])] }],
+    [
+      'where one input ends and the next begins',
+      { inputs: [tensor([1, 2], [1]), tensor([3], [1])] },
+      { inputs: [tensor([1], [1]), tensor([2, 3], [1])] },
+    ],
+    ['an input without bytes and none', {}, { inputs: [tensor([1, 2, 3]), tensor([])] }],
+    ['requested outputs', {}, { requestedOutputs: ['x'] }],
+    ['one requested output and another', { requestedOutputs: ['x'] }, { requestedOutputs: ['y'] }],
+    ['parameters', {}, { parameters: { p: 1 } }],
+    ['the values of parameters', { parameters: { p: 1 } }, { parameters: { p: 2 } }],
+    ['their types', { parameters: { p: 1 } }, { parameters: { p: '1' } }],
+    ['true and its text', { parameters: { p: true } }, { parameters: { p: 'true' } }],
+    ['zeros', { parameters: { p: 0 } }, { parameters: { p: -0 } }],
+    ['parameters whose texts run into each other', { parameters: { p: '1","q":"2' } }, { parameters: { p: '1', q: '2' } }],
+    ['numbers beyond doubles', { parameters: { p: 2n ** 60n } }, { parameters: { p: 2n ** 60n + 1n } }],
+  ])('tells %s apart', (_, first, second) => {
+    expect(keyOf(second)).not.toBe(keyOf(first));
+  });
+});

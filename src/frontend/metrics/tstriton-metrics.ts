@@ -1,0 +1,86 @@
+// Metrics beyond Triton's, under a prefix of their own, in Prometheus' base units.
+
+import type { HistogramSeries, MetricFamily, ValueSeries } from './metric-family.js';
+import { modelLabels, type ServedModel } from './served-metrics.js';
+
+export interface ServerWide {
+  /** How late the event loop of the server's thread was, in seconds. */
+  readonly eventLoopLag: HistogramSeries['histogram'];
+  /** Open connections by protocol. */
+  readonly connections: readonly (readonly [protocol: string, count: number])[];
+}
+
+export function tstritonFamilies(models: readonly ServedModel[], server: ServerWide): MetricFamily[] {
+  return [
+    {
+      name: 'tstriton_refused_requests_total',
+      help: 'Requests turned away before they were accepted: invalid, or the queue was full.',
+      type: 'counter',
+      series: models.flatMap(({ config, statistics }) =>
+        [...statistics.refusals].map(([code, value]): ValueSeries => {
+          const labels = [['code', code], ['model', config.name], ['version', String(config.version)]] as const;
+          return { labels, value };
+        }),
+      ),
+    },
+    {
+      name: 'tstriton_batches_total',
+      help: 'Batches given to instances, by why they were released.',
+      type: 'counter',
+      series: models.flatMap(({ config, statistics }) =>
+        Object.entries(statistics.releases).map(([reason, value]): ValueSeries => {
+          const labels = [['model', config.name], ['reason', reason], ['version', String(config.version)]] as const;
+          return { labels, value };
+        }),
+      ),
+    },
+    {
+      name: 'tstriton_instance_restarts_total',
+      help: 'Instances that were started again after their thread had ended.',
+      type: 'counter',
+      series: values(models, ({ statistics }) => statistics.instanceRestarts),
+    },
+    {
+      name: 'tstriton_instances',
+      help: 'Instances that take batches.',
+      type: 'gauge',
+      series: values(models, ({ instances }) => instances),
+    },
+    {
+      name: 'tstriton_inflight_requests',
+      help: 'Requests accepted and not yet answered.',
+      type: 'gauge',
+      series: values(models, ({ inflight }) => inflight),
+    },
+    {
+      name: 'tstriton_connections',
+      help: 'Open connections.',
+      type: 'gauge',
+      series: server.connections.map(([protocol, value]) => ({ labels: [['protocol', protocol]], value })),
+    },
+    histogram('tstriton_request_duration_seconds', 'From the arrival of a request to its answer, of successful requests.', models, ({ statistics }) => statistics.requestDuration),
+    histogram('tstriton_queue_wait_seconds', 'In the queue, of requests that were executed.', models, ({ statistics }) => statistics.queueWait),
+    histogram('tstriton_batch_rows', 'Rows of executed batches.', models, ({ statistics }) => statistics.batchRows),
+    histogram('tstriton_first_response_seconds', 'From the arrival of a request to its first response, of decoupled models.', models.filter(({ config }) => config.decoupled), ({ statistics }) => statistics.firstResponse),
+    {
+      name: 'tstriton_event_loop_lag_seconds',
+      help: "How late the event loop of the server's thread was, sampled every 10 milliseconds.",
+      type: 'histogram',
+      series: [{ labels: [], histogram: server.eventLoopLag }],
+    },
+  ];
+}
+
+function values(models: readonly ServedModel[], value: (model: ServedModel) => number): ValueSeries[] {
+  return models.map((model) => ({ labels: modelLabels(model), value: value(model) }));
+}
+
+function histogram(
+  name: string,
+  help: string,
+  models: readonly ServedModel[],
+  of: (model: ServedModel) => HistogramSeries['histogram'],
+): MetricFamily {
+  const series = models.map((model) => ({ labels: modelLabels(model), histogram: of(model) }));
+  return { name, help, type: 'histogram', series };
+}

@@ -1,0 +1,99 @@
+// The port that SageMaker calls: health at /ping and the inference of one model at /invocations
+// (server/src/sagemaker_server.cc). Models are functions that were bound, so that those of multi-model endpoints, which
+// come as archives, are not served.
+
+import type { InferenceServer } from '../../core/inference-server.js';
+import { TritonError } from '../../errors.js';
+import type { Logger } from '../../model/logger.js';
+import type { Frontend } from '../frontend.js';
+import { contentTypeFraming } from '../http/binary-framing.js';
+import { HttpEndpoints } from '../http/http-endpoints.js';
+import type { HttpExchange } from '../http/http-exchange.js';
+import { HttpListener } from '../http/http-listener.js';
+import { pathOf, type Endpoint, type Route } from '../http/routes.js';
+import type { Restriction } from '../restricted-features.js';
+
+/** What /invocations does. */
+export type SagemakerInferenceType = 'infer' | 'generate' | 'generate_stream';
+
+export interface SagemakerFrontendOptions {
+  readonly server: InferenceServer;
+  readonly address: string;
+  readonly port: number;
+  readonly logger: Logger;
+  /** Largest JSON of an inference request in bytes, and largest tensor given in JSON. */
+  readonly maxInputSize: number;
+  /** Whether /ping asks if the server is ready or if it is live. */
+  readonly pingMode: 'ready' | 'live';
+  /** The model of /invocations. */
+  readonly defaultModel: string;
+  readonly inferenceType: SagemakerInferenceType;
+  readonly restrictions: readonly Restriction[];
+}
+
+const BINARY_TYPE = 'application/vnd.sagemaker-triton.binary+json;json-header-size=';
+const MULTI_MODEL = /^\/models(?:\/.*)?$/;
+const ENDPOINT_OF = {
+  infer: 'infer',
+  generate: 'generate',
+  generate_stream: 'generate stream',
+} as const satisfies Record<SagemakerInferenceType, Endpoint>;
+
+export class SagemakerFrontend implements Frontend {
+  readonly #listener: HttpListener;
+  readonly #endpoints: HttpEndpoints;
+  readonly #ping: Route;
+  readonly #invocations: Route;
+
+  constructor(options: SagemakerFrontendOptions) {
+    const { server, address, port, logger, maxInputSize, restrictions, pingMode, defaultModel } = options;
+    this.#endpoints = new HttpEndpoints({
+      server,
+      maxInputSize,
+      restrictions,
+      framing: contentTypeFraming(BINARY_TYPE),
+    });
+    this.#ping = { endpoint: pingMode, methods: ['GET'], model: '', version: '' };
+    this.#invocations = {
+      endpoint: ENDPOINT_OF[options.inferenceType],
+      methods: ['POST'],
+      model: defaultModel,
+      version: '',
+    };
+    const onRequest = (exchange: HttpExchange) => this.#answer(exchange);
+    this.#listener = new HttpListener({ name: 'Sagemaker HTTPService', address, port, logger, onRequest });
+  }
+
+  start(): Promise<number> {
+    return this.#listener.start();
+  }
+
+  get connections(): number {
+    return this.#listener.connections;
+  }
+
+  drain(): void {
+    this.#listener.drain();
+  }
+
+  async close(): Promise<void> {
+    await this.#endpoints.done();
+    await this.#listener.close();
+  }
+
+  #answer(exchange: HttpExchange): void {
+    const { url, method } = exchange.request;
+    const path = pathOf(url!);
+    if (MULTI_MODEL.test(path)) {
+      throw new TritonError(
+        'UNSUPPORTED',
+        'multi-model endpoints of SageMaker are not supported: models are functions that were bound, not archives',
+      );
+    }
+    const route = path === '/ping' ? this.#ping : path === '/invocations' ? this.#invocations : undefined;
+    if (route === undefined) exchange.answerEmpty(400);
+    else if (this.#endpoints.refuseRestricted(exchange, route)) return;
+    else if (route.methods.includes(method!)) this.#endpoints.answer(exchange, route);
+    else exchange.answerJson(405, { error: 'Method Not Allowed' }, ['Allow', route.methods.join(', ')]);
+  }
+}

@@ -1,0 +1,134 @@
+// The port that Vertex AI calls: a route for predictions of one model, which a header may send on to any endpoint of
+// the HTTP protocol, and a route for health (server/src/vertex_ai_server.cc). All that Vertex AI sends is POST, whatever
+// method the endpoint has.
+
+import type { InferenceServer } from '../../core/inference-server.js';
+import { TritonError } from '../../errors.js';
+import type { Logger } from '../../model/logger.js';
+import type { Frontend } from '../frontend.js';
+import { contentTypeFraming } from '../http/binary-framing.js';
+import { HttpEndpoints } from '../http/http-endpoints.js';
+import type { HttpExchange } from '../http/http-exchange.js';
+import { HttpListener } from '../http/http-listener.js';
+import { matchRoute, pathOf, type Endpoint, type Route } from '../http/routes.js';
+import type { Restriction } from '../restricted-features.js';
+
+export interface VertexAiFrontendOptions {
+  readonly server: InferenceServer;
+  readonly address: string;
+  readonly port: number;
+  readonly logger: Logger;
+  /** Largest JSON of an inference request in bytes, and largest tensor given in JSON. */
+  readonly maxInputSize: number;
+  /** Paths, as Vertex AI gives them in `AIP_PREDICT_ROUTE` and `AIP_HEALTH_ROUTE`. */
+  readonly predictRoute: string;
+  readonly healthRoute: string;
+  /** The model that predictions are of; without it the only one that is loaded. */
+  readonly defaultModel: string | undefined;
+  readonly restrictions: readonly Restriction[];
+  /** The metrics, which have a port of their own but are reached through this one too; undefined when they are off. */
+  readonly metrics: { readonly contentType: string; readonly text: () => string } | undefined;
+}
+
+const REDIRECT = 'x-vertex-ai-triton-redirect';
+const BINARY_TYPE = 'application/vnd.vertex-ai-triton.binary+json;json-header-size=';
+/** Where Triton does not send requests on to. */
+const NOT_REDIRECTED: readonly Endpoint[] = ['trace', 'logging', 'generate', 'generate stream'];
+const HEALTH: Route = { endpoint: 'ready', methods: ['GET'], model: '', version: '' };
+
+export class VertexAiFrontend implements Frontend {
+  readonly #server: InferenceServer;
+  readonly #listener: HttpListener;
+  readonly #endpoints: HttpEndpoints;
+  readonly #predictRoute: string;
+  readonly #healthRoute: string;
+  readonly #metrics: VertexAiFrontendOptions['metrics'];
+  #model: string | undefined;
+
+  constructor(options: VertexAiFrontendOptions) {
+    const { server, address, port, logger, maxInputSize, restrictions } = options;
+    this.#server = server;
+    this.#predictRoute = options.predictRoute;
+    this.#healthRoute = options.healthRoute;
+    this.#metrics = options.metrics;
+    this.#model = options.defaultModel;
+    this.#endpoints = new HttpEndpoints({
+      server,
+      maxInputSize,
+      restrictions,
+      framing: contentTypeFraming(BINARY_TYPE),
+    });
+    const onRequest = (exchange: HttpExchange) => this.#answer(exchange);
+    this.#listener = new HttpListener({ name: 'Vertex AI HTTPService', address, port, logger, onRequest });
+  }
+
+  start(): Promise<number> {
+    return this.#listener.start();
+  }
+
+  /** The models are loaded. Throws INVALID_ARG, as Triton does, when none of them is clearly the one to predict with. */
+  started(): void {
+    const ready = new Set(this.#server.models.index(true).map(({ name }) => name));
+    if (this.#model === undefined) {
+      if (ready.size !== 1) {
+        throw new TritonError(
+          'INVALID_ARG',
+          'Expect the model repository contains only a single model if default model is not specified',
+        );
+      }
+      [this.#model] = ready;
+    } else if (!ready.has(this.#model)) {
+      throw new TritonError('INVALID_ARG', `Expect the default model '${this.#model}' is loaded`);
+    }
+  }
+
+  get connections(): number {
+    return this.#listener.connections;
+  }
+
+  drain(): void {
+    this.#listener.drain();
+  }
+
+  async close(): Promise<void> {
+    await this.#endpoints.done();
+    await this.#listener.close();
+  }
+
+  #answer(exchange: HttpExchange): void {
+    const { url, headers, method } = exchange.request;
+    const path = pathOf(url!);
+    if (path === this.#healthRoute) {
+      this.#answerRoute(exchange, HEALTH, method === 'GET');
+      return;
+    }
+    if (path !== this.#predictRoute) {
+      exchange.answerEmpty(400);
+      return;
+    }
+    const redirect = headers[REDIRECT]?.toString();
+    if (redirect === undefined) {
+      if (this.#model === undefined) throw new TritonError('UNAVAILABLE', 'Server not ready');
+      const route: Route = { endpoint: 'infer', methods: ['POST'], model: this.#model, version: '' };
+      this.#answerRoute(exchange, route, method === 'POST');
+    } else {
+      this.#redirect(exchange, `/${redirect}`, method === 'POST');
+    }
+  }
+
+  #redirect(exchange: HttpExchange, path: string, allowed: boolean): void {
+    if (allowed && path === '/metrics' && this.#metrics !== undefined) {
+      exchange.answerBody(200, this.#metrics.contentType, Buffer.from(this.#metrics.text()));
+      return;
+    }
+    const route = matchRoute(path);
+    if (allowed && (route === undefined || NOT_REDIRECTED.includes(route.endpoint))) exchange.answerEmpty(400);
+    else this.#answerRoute(exchange, route ?? HEALTH, allowed);
+  }
+
+  #answerRoute(exchange: HttpExchange, route: Route, allowed: boolean): void {
+    if (this.#endpoints.refuseRestricted(exchange, route)) return;
+    if (allowed) this.#endpoints.answer(exchange, route);
+    else exchange.answerJson(405, { error: 'Method Not Allowed' });
+  }
+}

@@ -1,0 +1,401 @@
+// How requests are told apart and answers put together on a connection: what RFC 9110 and RFC 9112 say. The questions
+// are those that were put to Triton, whose parser gets many of them wrong; nothing here is compared with it.
+import { devNull } from 'node:os';
+import { gzipSync } from 'node:zlib';
+import { stream, Triton } from 'tstriton';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RawConnection } from '../support/raw-http.js';
+
+const FLOATS = { dtype: 'float32', shape: [-1] } as const;
+const NUMBER = { dtype: 'int32', shape: [1] } as const;
+
+let triton: Triton;
+beforeAll(async () => {
+  triton = new Triton({
+    httpAddress: '127.0.0.1',
+    httpPort: 0,
+    allowGrpc: false,
+    metricsAddress: '127.0.0.1',
+    metricsPort: 0,
+    serverThread: false,
+    logFile: devNull,
+  });
+  triton.bind({ modelName: 'm', inferFunc: (requests) => requests, inputs: { x: FLOATS }, outputs: { y: FLOATS } });
+  triton.bind({
+    modelName: 'count',
+    inferFunc: stream(async function* ({ n }) {
+      for (let i = 0; i < n.data[0]!; i++) yield { i: [[await Promise.resolve(i)]] };
+    }),
+    inputs: { n: NUMBER },
+    outputs: { i: NUMBER },
+    config: { decoupled: true },
+  });
+  await triton.run();
+});
+afterAll(() => triton.stop());
+
+const BODY = '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,1],"data":[1]}]}';
+const ANSWER =
+  '{"model_name":"m","model_version":"1","outputs":[{"name":"y","datatype":"FP32","shape":[1,1],"data":[1.0]}]}';
+const LIVE = 'GET /v2/health/live HTTP/1.1\r\nHost: h\r\n\r\n';
+const NOPE = 'GET /nope HTTP/1.1\r\nHost: h\r\n\r\n';
+const POST = 'POST /v2/models/m/infer HTTP/1.1\r\nHost: h\r\n';
+const LENGTH = `Content-Length: ${BODY.length}\r\n`;
+const INFER = `${POST}${LENGTH}\r\n${BODY}`;
+const CHUNKED = `${POST}Transfer-Encoding: chunked\r\n\r\n`;
+const SIZE = BODY.length.toString(16);
+const EVENT = (i: number) => `data: {"i":${i},"model_name":"count","model_version":"1"}\n\n`;
+
+function head(...lines: string[]): string {
+  return `GET /v2/health/live HTTP/1.1\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`;
+}
+
+function generateStream(count: number, version = '1.1', headers = ''): string {
+  const body = `{"n":${count}}`;
+  return `POST /v2/models/count/generate_stream HTTP/${version}\r\nHost: h\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** What becomes of the connection: the next request is answered, or there is none. */
+type Then = 'stays open' | 'closes';
+
+async function expectAnswers(
+  sent: readonly (string | Uint8Array)[],
+  statuses: readonly number[],
+  then: Then,
+): Promise<readonly string[]> {
+  await using connection = await RawConnection.open(triton.httpPort!);
+  await connection.send(...sent);
+  const bodies: string[] = [];
+  for (const status of statuses) {
+    const answer = await connection.answer();
+    expect(answer?.status).toBe(status);
+    bodies.push(answer!.body.toString());
+    const closes = answer!.headers.get('connection') === 'close';
+    // Who is told that the connection stays may send more; who is told that it closes must not.
+    if (status >= 200) expect(closes).toBe(then === 'closes' && bodies.length === statuses.length);
+  }
+  if (then === 'closes') {
+    await connection.closed();
+  } else {
+    await connection.send(LIVE);
+    expect((await connection.answer())?.status).toBe(200);
+  }
+  expect(connection.rest.toString()).toBe('');
+  return bodies;
+}
+
+describe('versions (RFC 9112, 2.3)', () => {
+  it.each<[string, string, number, Then]>([
+    ['HTTP/1.1', LIVE, 200, 'stays open'],
+    ['HTTP/1.0', 'GET /v2/health/live HTTP/1.0\r\n\r\n', 200, 'closes'],
+    ['HTTP/0.9', 'GET /v2 HTTP/0.9\r\nHost: h\r\n\r\n', 505, 'closes'],
+    ['HTTP/0.9 without a version', 'GET /v2\r\n\r\n', 505, 'closes'],
+    ['HTTP/2.0', 'GET /v2 HTTP/2.0\r\nHost: h\r\n\r\n', 505, 'closes'],
+    ['HTTP/1.2', 'GET /v2 HTTP/1.2\r\nHost: h\r\n\r\n', 400, 'closes'],
+    ['HTTP/9.9', 'GET /v2 HTTP/9.9\r\nHost: h\r\n\r\n', 400, 'closes'],
+    ['http/1.1 in lower case', 'GET /v2 http/1.1\r\nHost: h\r\n\r\n', 400, 'closes'],
+    ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'closes'],
+    ['a TLS hello', Buffer.from([0x16, 3, 1, 0, 0xa5, 1, 0, 0]).toString('latin1'), 400, 'closes'],
+    ['noise', '\x01\x02\x03\x04\r\n\r\n', 400, 'closes'],
+  ])('%s', async (_, sent, status, then) => {
+    await expectAnswers([sent], [status], then);
+  });
+
+  it('keeps a connection of HTTP/1.0 open when asked to', async () => {
+    const sent = 'GET /v2/health/live HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n';
+    await using connection = await RawConnection.open(triton.httpPort!);
+    for (let i = 0; i < 2; i++) {
+      await connection.send(sent);
+      const answer = await connection.answer();
+      expect([answer?.status, answer?.headers.get('connection')]).toEqual([200, 'keep-alive']);
+    }
+  });
+
+  it('sends no chunks to HTTP/1.0', async () => {
+    await using connection = await RawConnection.open(triton.httpPort!);
+    await connection.send(generateStream(2, '1.0'));
+    const answer = await connection.answer();
+    expect(answer?.headers.get('transfer-encoding')).toBeUndefined();
+    expect(answer?.body.toString()).toBe(EVENT(0) + EVENT(1));
+    await connection.closed();
+  });
+});
+
+describe('Host (RFC 9112, 3.2)', () => {
+  it.each<[string, string, number, Then]>([
+    ['missing', head(), 400, 'closes'],
+    ['twice', head('Host: h', 'Host: h'), 400, 'closes'],
+    ['empty', head('Host:'), 200, 'stays open'],
+    ['of another name in an absolute target', LIVE.replace(' /v2', ' http://other/v2'), 200, 'stays open'],
+  ])('%s', async (_, sent, status, then) => {
+    await expectAnswers([sent], [status], then);
+  });
+});
+
+describe('the connection (RFC 9112, 9)', () => {
+  it.each<[string, readonly string[], readonly number[], Then]>([
+    ['close', [head('Host: h', 'Connection: close')], [200], 'closes'],
+    ['CLOSE in capitals', [head('Host: h', 'Connection: CLOSE')], [200], 'closes'],
+    ['close on inference', [`${POST}Connection: close\r\n${LENGTH}\r\n${BODY}`], [200], 'closes'],
+    ['close on an error', ['GET /nope HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'], [404], 'closes'],
+    ['keep-alive', [head('Host: h', 'Connection: keep-alive')], [200], 'stays open'],
+    ['an upgrade that is not offered', [head('Host: h', 'Connection: Upgrade', 'Upgrade: websocket')], [200], 'stays open'],
+    ['an upgrade to h2c', [head('Host: h', 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__')], [200], 'stays open'],
+    ['one request after the other', [LIVE, INFER, LIVE], [200, 200, 200], 'stays open'],
+    ['after an unknown path', [NOPE], [404], 'stays open'],
+    ['after a wrong method with a body', ['PUT /v2 HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc'], [405], 'stays open'],
+    ['after a refused inference', [`${POST}Content-Length: 1\r\n\r\n{`], [400], 'stays open'],
+    ['pipelined in one packet', [LIVE + INFER + NOPE + INFER], [200, 200, 404, 200], 'stays open'],
+    ['pipelined behind a close', [head('Host: h', 'Connection: close') + LIVE], [200], 'closes'],
+    ['pipelined behind what is no HTTP', [`${LIVE}hello\r\n\r\n`], [200, 400], 'closes'],
+    ['empty lines before a request', [`\r\n\r\n${LIVE}`], [200], 'stays open'],
+    ['empty lines between requests', [LIVE, `\r\n${LIVE}`], [200, 200], 'stays open'],
+    ['CONNECT', ['CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n'], [405], 'closes'],
+    ['OPTIONS *', ['OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n'], [404], 'stays open'],
+    ['a method that nobody knows', ['BREW /v2 HTTP/1.1\r\nHost: h\r\n\r\n'], [400], 'closes'],
+    ['a method in lower case', ['get /v2 HTTP/1.1\r\nHost: h\r\n\r\n'], [400], 'closes'],
+  ])('%s', async (_, sent, statuses, then) => {
+    await expectAnswers(sent, statuses, then);
+  });
+
+  it('answers HEAD without a body', async () => {
+    await using connection = await RawConnection.open(triton.httpPort!);
+    for (const [path, status] of [
+      ['/v2/health/live', 405],
+      ['/nope', 404],
+    ] as const) {
+      await connection.send(`HEAD ${path} HTTP/1.1\r\nHost: h\r\n\r\n`, LIVE);
+      expect((await connection.answer({ toHead: true }))?.status).toBe(status);
+      expect((await connection.answer())?.status).toBe(200);
+    }
+  });
+
+  it('answers in the order of the requests, a stream too', async () => {
+    await using connection = await RawConnection.open(triton.httpPort!);
+    await connection.send(generateStream(3) + LIVE + INFER);
+    const streamed = await connection.answer();
+    expect(streamed?.headers.get('transfer-encoding')).toBe('chunked');
+    expect(streamed?.body.toString()).toBe(EVENT(0) + EVENT(1) + EVENT(2));
+    expect((await connection.answer())?.body.length).toBe(0);
+    expect((await connection.answer())?.body.toString()).toBe(ANSWER);
+  });
+
+  it.each([
+    ['without an event', generateStream(0), '', 'stays open'],
+    ['that is the last answer', generateStream(1, '1.1', 'Connection: close\r\n'), EVENT(0), 'closes'],
+  ] as const)('ends a stream %s', async (_, sent, body, then) => {
+    expect(await expectAnswers([sent], [200], then)).toEqual([body]);
+  });
+});
+
+describe('requests in pieces', () => {
+  it('may be cut anywhere', async () => {
+    expect(await expectAnswers([...INFER], [200], 'stays open')).toEqual([ANSWER]);
+    const chunked = `${CHUNKED}5\r\n${BODY.slice(0, 5)}\r\n${(BODY.length - 5).toString(16)}\r\n${BODY.slice(5)}\r\n0\r\n\r\n`;
+    expect(await expectAnswers([...chunked], [200], 'stays open')).toEqual([ANSWER]);
+  });
+
+  it('are waited for', async () => {
+    await using connection = await RawConnection.open(triton.httpPort!);
+    for (const part of ['\r\n', 'GET', ' /v2/health/live HTTP/1.1\r\nHost: h\r\n']) {
+      await connection.send(part);
+      expect(connection.rest.length).toBe(0);
+    }
+    await connection.send('\r\n', INFER.slice(0, -9));
+    expect((await connection.answer())?.status).toBe(200);
+    expect([connection.rest.length, connection.isClosed]).toEqual([0, false]);
+    await connection.send(INFER.slice(-9));
+    expect((await connection.answer())?.body.toString()).toBe(ANSWER);
+  });
+});
+
+describe('Content-Length (RFC 9112, 6.3)', () => {
+  it.each(['abc', '-1', '', ' ', '+68', '0x44', '68, 68', '68, 5', '99999999999999999999', '68.0', '1e2', '6 8'])(
+    'refuses %o',
+    async (length) => {
+      await expectAnswers([`${POST}Content-Length: ${length}\r\n\r\n${BODY}`], [400], 'closes');
+    },
+  );
+
+  it.each([`${BODY.length} `, `0${BODY.length}`, `\t${BODY.length}`])('takes %o', async (length) => {
+    expect(await expectAnswers([`${POST}Content-Length:${length}\r\n\r\n${BODY}`], [200], 'stays open')).toEqual([ANSWER]);
+  });
+
+  it('refuses two, equal or not: whoever reads the other one sees another request', async () => {
+    for (const other of [BODY.length, 5]) {
+      await expectAnswers([`${POST}Content-Length: ${other}\r\n${LENGTH}\r\n${BODY}`], [400], 'closes');
+    }
+  });
+
+  it('is 0 when there is none', async () => {
+    const [body] = await expectAnswers([`${POST}\r\n`], [200], 'stays open');
+    expect(body).toContain('"shape":[1,0]');
+    expect((await expectAnswers([`${POST}\r\n${BODY}`], [200], 'closes'))[0]).toContain('"shape":[1,0]');
+  });
+
+  it.each([
+    ['18446744073709551615', 'closes'],
+    ['2147483649', 'closes'],
+  ] as const)('of %s is refused before anything is read', async (length, then) => {
+    await expectAnswers([`${POST}Content-Length: ${length}\r\n\r\n`], [400], then);
+  });
+
+  it('may come with GET', async () => {
+    await expectAnswers([head('Host: h', 'Content-Length: 3').concat('abc')], [200], 'stays open');
+  });
+});
+
+describe('Transfer-Encoding (RFC 9112, 6.1 and 7.1)', () => {
+  const chunk = (line: string, rest = '0\r\n\r\n') => `${CHUNKED}${line}\r\n${BODY}\r\n${rest}`;
+  it.each([
+    ['one chunk', chunk(SIZE)],
+    ['chunks of one byte', `${CHUNKED}${[...BODY].map((char) => `1\r\n${char}\r\n`).join('')}0\r\n\r\n`],
+    ['a chunk extension', chunk(`${SIZE};a=b;c="d e"`)],
+    ['trailers', chunk(SIZE, '0\r\nX-Sum: 1\r\n\r\n')],
+    ['an upper-case size', chunk(SIZE.toUpperCase())],
+    ['leading zeros', chunk(`000${SIZE}`)],
+    ['CHUNKED in capitals', chunk(SIZE).replace(': chunked', ': CHUNKED')],
+  ])('takes %s', async (_, sent) => {
+    expect(await expectAnswers([sent], [200], 'stays open')).toEqual([ANSWER]);
+  });
+
+  it('takes binary and compressed bodies in chunks', async () => {
+    const zipped = gzipSync(BODY);
+    const sent = Buffer.concat([
+      Buffer.from(`${POST}Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n${zipped.length.toString(16)}\r\n`),
+      zipped,
+      Buffer.from('\r\n0\r\n\r\n'),
+    ]);
+    expect(await expectAnswers([sent], [200], 'stays open')).toEqual([ANSWER]);
+    const json = BODY.replace('"data":[1]', '"parameters":{"binary_data_size":4}');
+    const binary = `${POST}Transfer-Encoding: chunked\r\nInference-Header-Content-Length: ${json.length}\r\n\r\n${json.length.toString(16)}\r\n${json}\r\n4\r\n\0\0\x80?\r\n0\r\n\r\n`;
+    expect(await expectAnswers([binary], [200], 'stays open')).toEqual([ANSWER]);
+  });
+
+  it.each([
+    ['a size that is none', chunk('zz')],
+    ['a negative size', chunk('-5')],
+    ['a length in the trailers', chunk(SIZE, '0\r\nContent-Length: 5\r\n\r\n')],
+    ['a size of more than 64 bits', chunk('fffffffffffffffff')],
+    ['no line end after a chunk', `${CHUNKED}${SIZE}\r\n${BODY}0\r\n\r\n`],
+    ['bare line feeds', `${CHUNKED}${SIZE}\n${BODY}\n0\n\n`],
+    ['a space before the colon', chunk(SIZE).replace('Encoding:', 'Encoding :')],
+    ['Content-Length beside it', chunk(SIZE).replace('Host: h\r\n', 'Host: h\r\nContent-Length: 5\r\n')],
+    ['Content-Length behind it', chunk(SIZE).replace('chunked\r\n', 'chunked\r\nContent-Length: 5\r\n')],
+    ['identity', `${POST}Transfer-Encoding: identity\r\n${LENGTH}\r\n${BODY}`],
+    ['a coding that nobody knows', `${POST}Transfer-Encoding: xchunked\r\n\r\n`],
+    ['chunked before another coding', chunk(SIZE).replace(': chunked', ': chunked, gzip')],
+    ['chunked twice', chunk(SIZE).replace('Encoding: chunked', 'Encoding: chunked\r\nTransfer-Encoding: chunked')],
+    ['HTTP/1.0', chunk(SIZE).replace('HTTP/1.1', 'HTTP/1.0')],
+  ])('refuses %s', async (_, sent) => {
+    await expectAnswers([sent], [400], 'closes');
+  });
+
+  it('refuses codings that it cannot undo', async () => {
+    await expectAnswers([chunk(SIZE).replace(': chunked', ': gzip, chunked')], [501], 'closes');
+  });
+});
+
+describe('Expect (RFC 9110, 10.1.1)', () => {
+  const expecting = (headers = LENGTH, path = '/v2/models/m/infer', expectation = '100-continue') =>
+    `POST ${path} HTTP/1.1\r\nHost: h\r\nExpect: ${expectation}\r\n${headers}\r\n`;
+
+  it.each([
+    ['with a length', expecting(), BODY],
+    ['in capitals', expecting(LENGTH, undefined, '100-CONTINUE'), BODY],
+    ['in chunks', expecting('Transfer-Encoding: chunked\r\n'), `${SIZE}\r\n${BODY}\r\n0\r\n\r\n`],
+  ])('asks for a body %s', async (_, sent, body) => {
+    await using connection = await RawConnection.open(triton.httpPort!);
+    await connection.send(sent);
+    expect((await connection.answer())?.status).toBe(100);
+    await connection.send(body);
+    expect((await connection.answer())?.body.toString()).toBe(ANSWER);
+  });
+
+  it('takes a body that comes at once', async () => {
+    expect((await expectAnswers([expecting() + BODY], [100, 200], 'stays open'))[1]).toBe(ANSWER);
+  });
+
+  it.each([
+    ['to an unknown path', expecting(LENGTH, '/nope'), 404],
+    ['to an unknown model', expecting(LENGTH, '/v2/models/nope/infer'), 404],
+    ['to another method', expecting(LENGTH, '/v2'), 405],
+    ['of a body that is too large', expecting('Content-Length: 99999999\r\n'), 400],
+  ])('does not ask for a body %s', async (_, sent, status) => {
+    await expectAnswers([sent], [status], 'closes');
+  });
+
+  it('makes no difference where there is no body', async () => {
+    await expectAnswers([expecting('Content-Length: 0\r\n')], [100, 200], 'stays open');
+    await expectAnswers([head('Host: h', 'Expect: 100-continue')], [100, 200], 'stays open');
+  });
+
+  it('refuses other expectations', async () => {
+    await using connection = await RawConnection.open(triton.httpPort!);
+    await connection.send(expecting(LENGTH, undefined, '200-ok') + BODY);
+    expect((await connection.answer())?.status).toBe(417);
+  });
+});
+
+describe('header fields (RFC 9112, 5)', () => {
+  it.each([
+    ['names in lower case', `POST /v2/models/m/infer HTTP/1.1\r\nhost: h\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`],
+    ['names in capitals', `POST /v2/models/m/infer HTTP/1.1\r\nHOST: h\r\nCONTENT-LENGTH: ${BODY.length}\r\n\r\n${BODY}`],
+    ['no space after the colon', `${POST}Content-Length:${BODY.length}\r\n\r\n${BODY}`],
+    ['many spaces after the colon', `${POST}Content-Length:     ${BODY.length}\r\n\r\n${BODY}`],
+  ])('may have %s', async (_, sent) => {
+    expect(await expectAnswers([sent], [200], 'stays open')).toEqual([ANSWER]);
+  });
+
+  it.each([
+    ['a value beyond ASCII', head('Host: h', 'X-A: \xff\xe9'), 200],
+    ['a name of one header in 100', head('Host: h', ...Array.from({ length: 100 }, (_, i) => `X-${i}: v`)), 200],
+    ['9000 bytes', head('Host: h', `X-Long: ${'a'.repeat(9000)}`), 200],
+    ['a path of 9000 bytes', `GET /${'a'.repeat(9000)} HTTP/1.1\r\nHost: h\r\n\r\n`, 404],
+  ])('may have %s', async (_, sent, status) => {
+    await expectAnswers([sent], [status], 'stays open');
+  });
+
+  it.each([
+    ['folded lines', head('Host: h', 'X-A: one', ' two')],
+    ['a space before the colon', head('Host: h', 'X-A : 1')],
+    ['no colon', head('Host: h', 'NoColon')],
+    ['an empty name', head('Host: h', ': x')],
+    ['a NUL', head('Host: h', 'X-A: a\0b')],
+    ['a bare carriage return', head('Host: h', 'X-A: a\rb')],
+    ['a name with a space', head('Host: h', 'X A: 1')],
+    ['a name beyond ASCII', head('Host: h', 'X-\xe9: 1')],
+    ['bare line feeds', 'GET /v2/health/live HTTP/1.1\nHost: h\n\n'],
+    ['a space before the request line', ` ${LIVE}`],
+    ['tabs in the request line', LIVE.replace('GET ', 'GET\t')],
+    ['a space after the request line', LIVE.replace('1.1\r', '1.1 \r')],
+    ['a space in the path', LIVE.replace('live', 'li ve')],
+    ['a path beyond ASCII', LIVE.replace('live', 'l\xefve')],
+    ['a NUL in the path', LIVE.replace('live', 'l\0ve')],
+  ])('may not have %s', async (_, sent) => {
+    await expectAnswers([sent], [400], 'closes');
+  });
+
+  it.each([
+    ['fields', head('Host: h', `X-Long: ${'a'.repeat(20_000)}`)],
+    ['fields by their number', head('Host: h', ...Array.from({ length: 5000 }, (_, i) => `X-${i}: v`))],
+    ['a path', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: h\r\n\r\n`],
+  ])('may not be larger than 16 KiB because of %s', async (_, sent) => {
+    await expectAnswers([sent], [431], 'closes');
+  });
+});
+
+describe('the port of the metrics', () => {
+  it('follows the same rules', async () => {
+    for (const [sent, status] of [
+      ['GET /metrics HTTP/1.0\r\n\r\n', 200],
+      ['GET /metrics HTTP/1.1\r\n\r\n', 400],
+      ['hello\r\n\r\n', 400],
+    ] as const) {
+      await using connection = await RawConnection.open(triton.metricsPort!);
+      await connection.send(sent);
+      expect((await connection.answer())?.status).toBe(status);
+      await connection.closed();
+    }
+  });
+});

@@ -1,0 +1,18 @@
+// The part of an engine without models that control methods read and change, for tests that are about other methods.
+import { InferenceServer } from '../../src/core/inference-server.js';
+import type { ControlledCore } from '../../src/frontend/grpc/served-core.js';
+
+const ignore = () => undefined;
+
+export function controlledCore(): ControlledCore {
+  const logger = { error: ignore, warn: ignore, info: ignore, verbose: ignore };
+  const server = new InferenceServer({ name: 'triton', version: '1', logger });
+  return {
+    models: server.models,
+    logSettings: server.logSettings,
+    sharedMemory: server.sharedMemory,
+    loadModel: (...load) => server.loadModel(...load),
+    traceSettings: (model) => server.traceSettings(model),
+    updateTraceSettings: (...update) => server.updateTraceSettings(...update),
+  };
+}

@@ -1,0 +1,59 @@
+// A gRPC call without a transport, which remembers what was done with it.
+
+import type { GrpcCall, ResponseHeaders } from '../../src/frontend/grpc/grpc-transport.js';
+
+export class RecordedCall implements GrpcCall {
+  readonly path = '/test.Service/Method';
+  readonly rawHeaders: readonly string[];
+  /** How it ended: the answer, or status, message and further headers. */
+  readonly ends: unknown[] = [];
+  /** What was written, a buffer for each time. */
+  readonly writes: Buffer[] = [];
+  /** The headers of the answer. */
+  headers: ResponseHeaders | undefined;
+  /** Whether the client has to wait. */
+  paused = false;
+  /** What writes answer: whether the reader keeps up. */
+  readerReady = true;
+  readonly #requestHeaders: ResponseHeaders;
+
+  constructor(headers: ResponseHeaders = {}) {
+    this.#requestHeaders = headers;
+    this.rawHeaders = Object.entries(headers).flat();
+  }
+
+  header(name: string): string | undefined {
+    return this.#requestHeaders[name];
+  }
+
+  respond(frame: readonly Uint8Array[], headers?: ResponseHeaders): void {
+    this.headers = headers;
+    this.ends.push(Buffer.concat(frame).toString());
+  }
+
+  write(frames: readonly Uint8Array[], headers?: ResponseHeaders): boolean {
+    this.headers ??= headers;
+    this.writes.push(Buffer.concat(frames));
+    return this.readerReady;
+  }
+
+  end(): void {
+    this.ends.push('OK');
+  }
+
+  fail(status: number, message: string, headers?: ResponseHeaders): void {
+    this.ends.push(headers === undefined ? [status, message] : [status, message, headers]);
+  }
+
+  reset(): void {
+    this.ends.push('reset');
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+  }
+}
