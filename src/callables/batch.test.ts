@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { allSteps, stepsOf } from '../../test/support/decorated-call.js';
 import type { Callable, InferenceContext, ModelSpec } from '../model/callable.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { decoratorOf } from '../model/decorated.js';
@@ -184,5 +185,78 @@ describe('batch', () => {
         message: `cannot batch requests with different sets of inputs: ${sets}`,
       }),
     );
+  });
+
+  describe('in a decoupled model', () => {
+    const decoupled: Partial<ModelSpec> = { config: { decoupled: true } };
+    const requests = [request([[1]]), request([[2], [3]])];
+    const twice = function* ({ a }: Tensors) {
+      yield { y: a };
+      yield [a, [[1], [2], [3]]];
+    };
+    const steps = [
+      [{ y: Tensor.from('float32', [[1]]) }, { y: Tensor.from('float32', [[2], [3]]) }],
+      [
+        { y: Tensor.from('float32', [[1]]), n: Tensor.from('int32', [[1]]) },
+        { y: Tensor.from('float32', [[2], [3]]), n: Tensor.from('int32', [[2], [3]]) },
+      ],
+    ];
+
+    it('hands the rows of each step back, synchronously where the generator is', () => {
+      expect(stepsOf(run(twice, requests, decoupled))).toEqual(steps);
+    });
+
+    it('hands the rows of an asynchronous generator back', async () => {
+      const slowly = async function* (inputs: Tensors) {
+        await Promise.resolve();
+        yield* twice(inputs);
+      };
+      expect(await allSteps(run(slowly, requests, decoupled))).toEqual(steps);
+    });
+
+    it('takes a promise of a generator', async () => {
+      expect(stepsOf(await run(async (inputs) => Promise.resolve(twice(inputs)), requests, decoupled))).toEqual(steps);
+    });
+
+    it('may have no steps at all', () => {
+      expect(stepsOf(run(() => [][Symbol.iterator](), requests, decoupled))).toEqual([]);
+    });
+
+    it('refuses another number of rows in a later step', () => {
+      const result = run(
+        function* ({ a }) {
+          yield { y: a };
+          yield { y: a!.slice(0, 1) };
+        },
+        requests,
+        decoupled,
+      ) as Iterator<unknown>;
+      expect(result.next().done).toBe(false);
+      expect(() => result.next()).toThrow("output 'y' of model 'm' has shape [1,1], expected 3 rows");
+    });
+
+    it('ends as the generator does, and lets it clean up when nobody wants more', () => {
+      let cleaned = 0;
+      const failing = function* ({ a }: Tensors) {
+        try {
+          yield { y: a };
+          throw new Error('after one');
+        } finally {
+          cleaned++;
+        }
+      };
+      expect(() => stepsOf(run(failing, requests, decoupled))).toThrow('after one');
+      for (const step of run(failing, requests, decoupled) as Iterable<unknown>) {
+        expect(step).toEqual(steps[0]);
+        break;
+      }
+      expect(cleaned).toBe(2);
+    });
+
+    it('refuses what is no generator', () => {
+      expect(() => run(() => ({}), requests, decoupled)).toThrow(
+        "model 'm' is decoupled and must return an iterable, as a generator does, got an object",
+      );
+    });
   });
 });

@@ -167,7 +167,7 @@ describe('a default', () => {
     [{ zz: [1] }, "fillOptionals names an input 'zz' that model 'm' does not have; did you mean 's'?"],
     [{ bogus: [1] }, "fillOptionals names an input 'bogus' that model 'm' does not have; it has s, a, b"],
     [{ a: [1] }, "fillOptionals has a default for input 'a' of model 'm', which is not optional"],
-    [{ b: Float64Array.of(1, 2) }, "the default of input 'b' of model 'm' is a Float64Array, expected float32; wrap it in a Tensor to have it converted"],
+    [{ b: Float64Array.of(1, 2) }, "the default of input 'b' of model 'm' is a Float64Array, expected float32"],
     [{ b: Tensor.from('float64', [1, 2]) }, "the default of input 'b' of model 'm' has dtype float64, expected float32"],
     [{ b: [5] }, "the default of input 'b' of model 'm' has shape [1], expected [2], without a batch axis"],
     [{ b: [[5, 6]] }, "the default of input 'b' of model 'm' has shape [1,2], expected [2], without a batch axis"],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { allSteps, stepsOf } from '../../test/support/decorated-call.js';
 import type { Callable, InferenceContext, ModelSpec } from '../model/callable.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { decoratorOf } from '../model/decorated.js';
@@ -122,5 +123,37 @@ describe('sample', () => {
     expect(() => run(() => ({}), requests)).toThrow(
       expect.objectContaining({ code: 'INTERNAL', message: `sample takes one request at a time, got ${count}` }),
     );
+  });
+
+  describe('in a decoupled model', () => {
+    const twice = function* ({ a }: Tensors) {
+      yield { y: a };
+      yield [a, [7]];
+    };
+
+    it('puts the batch axis on at every step', async () => {
+      const spec: Partial<ModelSpec> = { config: { maxBatchSize: 1, decoupled: true } };
+      const y = Tensor.from('float32', [[1, 2]]);
+      const steps = [[{ y }], [{ y, n: Tensor.from('int32', [[7]]) }]];
+      expect(stepsOf(run(twice, [request([[1, 2]])], spec))).toEqual(steps);
+      const slowly = async function* (inputs: Tensors) {
+        await Promise.resolve();
+        yield* twice(inputs);
+      };
+      expect(await allSteps(run(slowly, [request([[1, 2]])], spec))).toEqual(steps);
+    });
+
+    it('hands steps through without batching', () => {
+      const spec: Partial<ModelSpec> = { config: { batching: false, decoupled: true } };
+      const y = Tensor.from('float32', [1, 2]);
+      expect(stepsOf(run(twice, [request([1, 2])], spec))).toEqual([[{ y }], [[y, [7]]]]);
+    });
+
+    it('refuses what is no generator', () => {
+      const spec: Partial<ModelSpec> = { config: { maxBatchSize: 1, decoupled: true } };
+      expect(() => run(() => undefined, [request([[1]])], spec)).toThrow(
+        "model 'm' is decoupled and must return an iterable, as a generator does, got undefined",
+      );
+    });
   });
 });

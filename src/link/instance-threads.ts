@@ -20,18 +20,20 @@ export interface InstanceThreadsOptions {
 
 export class InstanceThreads {
   readonly #supervisors: readonly InstanceSupervisor[];
-  /** The ports of the first start; later ones are told to `onRestart`. */
-  #starting: MessagePort[] | undefined = [];
+  /** The ports of the first start, in the order of the instances; later ones are told to `onRestart`. */
+  #starting: (MessagePort | undefined)[] | undefined = [];
 
   constructor({ config, groups, firstInstance, logger, onRestart, onUnrecoverable }: InstanceThreadsOptions) {
-    let instance = firstInstance;
+    let thread = 0;
     this.#supervisors = groups.flatMap((group) =>
       Array.from({ length: group.count }, (_, member) => {
+        const index = thread++;
         const onPort = (port: MessagePort) => {
           if (this.#starting === undefined) onRestart(port);
-          else this.#starting.push(port);
+          else this.#starting[index] = port;
         };
-        return new InstanceSupervisor({ group, member, instance: instance++, config, logger, onPort, onUnrecoverable });
+        const instance = firstInstance + index;
+        return new InstanceSupervisor({ group, member, instance, config, logger, onPort, onUnrecoverable });
       }),
     );
   }
@@ -39,7 +41,7 @@ export class InstanceThreads {
   /** Resolves with a port per thread when all are set up. Rejects with the first reason; no thread is left then. */
   async start(): Promise<readonly MessagePort[]> {
     const started = await Promise.allSettled(this.#supervisors.map((supervisor) => supervisor.start()));
-    const ports = this.#starting ?? [];
+    const ports = (this.#starting ?? []).filter((port) => port !== undefined);
     this.#starting = undefined;
     const failed = started.find((result) => result.status === 'rejected');
     if (failed === undefined) return ports;

@@ -102,6 +102,7 @@ function toTensor(value: unknown, spec: CompleteTensorSpec, config: CompleteMode
     dtype: spec.dtype,
     shape,
     declared: spec.shape,
+    converts: true,
   });
 }
 

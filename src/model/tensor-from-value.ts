@@ -16,16 +16,18 @@ export interface ExpectedTensor {
   readonly shape: readonly number[];
   /** The shape as the user declared it, for messages. */
   readonly declared: readonly number[];
+  /** Whether a Tensor of another dtype would do. */
+  readonly converts: boolean;
 }
 
 /** Throws INTERNAL, for the value is the server's own, when it is no tensor of that dtype. */
 export function tensorFromValue(value: unknown, expected: ExpectedTensor): Tensor {
-  const { what, dtype } = expected;
+  const { what, dtype, converts } = expected;
   if (ArrayBuffer.isView(value)) {
     if (DTYPES[dtype].array === undefined || !isDataOf(dtype, value)) {
       const hint = isBytesDtype(dtype)
         ? 'a Tensor or an array of elements'
-        : `${dtype}; wrap it in a Tensor to have it converted`;
+        : `${dtype}${converts ? '; wrap it in a Tensor to have it converted' : ''}`;
       throw fail(`${what} is ${describeValue(value)}, expected ${hint}`);
     }
     const data = value as DataOf[Dtype] & ArrayBufferView;

@@ -11,7 +11,12 @@ import type { ServerPorts } from './server.js';
 export type ControlCall =
   | { readonly kind: 'start' }
   | { readonly kind: 'started' }
-  | { readonly kind: 'load'; readonly config: CompleteModelConfig; readonly ports: readonly MessagePort[] }
+  | {
+      readonly kind: 'load';
+      readonly config: CompleteModelConfig;
+      readonly ports: readonly MessagePort[];
+      readonly setupMs: number;
+    }
   | { readonly kind: 'attach'; readonly config: CompleteModelConfig; readonly port: MessagePort }
   | { readonly kind: 'unload'; readonly config: CompleteModelConfig }
   | { readonly kind: 'stop'; readonly timeoutSecs: number | undefined };

@@ -43,6 +43,7 @@ export class ModelBinding {
   async load(server: ServerHandle, onUnrecoverable: (error: TritonError) => void): Promise<void> {
     const { config } = this;
     const { logger } = server;
+    const startedAt = performance.now();
     this.#threads = new InstanceThreads({
       config,
       groups: this.#groups,
@@ -58,7 +59,8 @@ export class ModelBinding {
         this.#isSetUp = true;
       }
       const ports = await this.#threads.start();
-      await server.load({ config, callables: this.#callables, ports, onUnrecoverable });
+      const setupMs = performance.now() - startedAt;
+      await server.load({ config, callables: this.#callables, ports, setupMs, onUnrecoverable });
     } catch (error) {
       await this.release();
       throw TritonError.from(error);

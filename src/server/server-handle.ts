@@ -17,6 +17,8 @@ export interface HostedModel {
   readonly callables: readonly Callable[];
   /** One instance each, in threads of their own. */
   readonly ports: readonly MessagePort[];
+  /** How long setting it up took, and starting its threads: part of the time to load it. */
+  readonly setupMs: number;
   readonly onUnrecoverable: (error: TritonError) => void;
 }
 
@@ -54,13 +56,14 @@ export class LocalServer implements ServerHandle {
     return this.#server.start();
   }
 
-  load({ config, callables, ports, onUnrecoverable }: HostedModel): Promise<void> {
+  load({ config, callables, ports, setupMs, onUnrecoverable }: HostedModel): Promise<void> {
     const instances = callables.map((callable) => {
       const instance = new InlineInstance(config, callable, this.#server.logger);
       instance.onUnrecoverable = onUnrecoverable;
       return instance;
     });
-    return this.#server.load(config, [...instances, ...ports.map((port) => this.#instanceOf(config, port))]);
+    const threads = ports.map((port) => this.#instanceOf(config, port));
+    return this.#server.load(config, [...instances, ...threads], setupMs);
   }
 
   async attach(config: CompleteModelConfig, port: MessagePort): Promise<void> {

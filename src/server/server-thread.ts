@@ -39,6 +39,7 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
       await server.load(
         call.config,
         call.ports.map((port) => instanceOf(call.config, port)),
+        call.setupMs,
       );
       return undefined;
     }

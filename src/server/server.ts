@@ -157,16 +157,17 @@ export class Server {
 
   /**
    * Serves a model with these instances; in explicit mode only when it is to be loaded from the start. A version
-   * that is there is replaced: resolves when its last request has ended.
+   * that is there is replaced: resolves when its last request has ended. `setupMs` is what its
+   * instances took to start.
    */
-  async load(config: CompleteModelConfig, instances: readonly ClosableInstance[]): Promise<void> {
+  async load(config: CompleteModelConfig, instances: readonly ClosableInstance[], setupMs: number): Promise<void> {
     const { models, repository } = this.#engine;
     for (const instance of instances) instance.caller = this.#caller;
     const served = new ServedModel(config, instances, repository);
     const key = keyOf(config);
     const replaces = this.#served.has(key);
     this.#served.set(key, served);
-    const bound = { config, open: () => served.open(), close: () => served.close() };
+    const bound = { config, open: () => served.open(), close: () => served.close(), setupMs };
     if (replaces) return models.replace(bound);
     models.bind(bound);
     const { modelControlMode, loadModel } = this.#options;

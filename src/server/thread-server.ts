@@ -69,7 +69,7 @@ export class ThreadServer implements ServerHandle {
     return this.#logger;
   }
 
-  async load({ config, callables, ports: threads, onUnrecoverable }: HostedModel): Promise<void> {
+  async load({ config, callables, ports: threads, setupMs, onUnrecoverable }: HostedModel): Promise<void> {
     const hosts: PortHost[] = [];
     const own = callables.map((callable) => {
       const { port1, port2 } = new MessageChannel();
@@ -82,7 +82,7 @@ export class ThreadServer implements ServerHandle {
     const replaced = this.#hosts.get(key) ?? [];
     this.#hosts.set(key, hosts);
     const ports = [...own, ...threads];
-    await this.#call({ kind: 'load', config, ports }, ports);
+    await this.#call({ kind: 'load', config, ports, setupMs }, ports);
     for (const host of replaced) host.close();
   }
 

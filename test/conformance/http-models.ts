@@ -1,10 +1,29 @@
-// The models of the recorded HTTP server that this version can serve. Not bound: `notready` and `broken`, which
-// were in the recorded server's repository but not loaded.
+// The models of the recorded HTTP server.
 import { batch, stream, Tensor, TritonError, type InferenceRequest, type Triton } from 'tstriton';
-import { bindAddSub, bindIdentities, bindNobatch, bindOptional, CODES } from './shared-models.js';
+import { bindAddSub, bindIdentities, bindNobatch, bindOptional, CODES, IDENTITIES } from './shared-models.js';
 
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
 const ALONE = { maxBatchSize: 4, batcher: null } as const;
+
+/** What the recorded server called `main` loaded at its start: all but `notready` and `broken`. */
+export const HTTP_LOADED_MODELS: readonly string[] = [
+  ...IDENTITIES,
+  'addsub',
+  'nobatch',
+  'wide',
+  'one_string',
+  'optional',
+  'throws',
+  'params',
+  'count',
+  'countfail',
+  'text',
+  'textstream',
+  'cached',
+  'classify',
+  'versions',
+  'reload',
+];
 
 /** The server called `main` in the recordings. */
 export function bindHttpModels(triton: Triton): void {
@@ -52,13 +71,18 @@ export function bindHttpModels(triton: Triton): void {
       config: ALONE,
     });
   }
-  triton.bind({
-    modelName: 'reload',
-    inferFunc: (requests) => requests,
-    inputs: { x: FLOATS },
-    outputs: { y: FLOATS },
-    config: ALONE,
-  });
+  for (const modelName of ['reload', 'notready', 'broken']) {
+    triton.bind({
+      modelName,
+      setup: () => {
+        if (modelName === 'broken') throw new TritonError('INTERNAL', 'weights are missing');
+      },
+      inferFunc: (requests) => requests,
+      inputs: { x: FLOATS },
+      outputs: { y: FLOATS },
+      config: ALONE,
+    });
+  }
 }
 
 /** The servers called `plain` and `full` in the recordings. */

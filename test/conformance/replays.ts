@@ -3,9 +3,9 @@ import { devNull } from 'node:os';
 import { Triton, type TritonConfig } from 'tstriton';
 import { BIND_RULES } from './bind-rules.js';
 import { readCases, type BindCase, type GrpcCase, type HttpCase, type SchedulerCase } from './cases.js';
-import { bindGrpcModels } from './grpc-models.js';
+import { bindGrpcModels, GRPC_LOADED_MODELS } from './grpc-models.js';
 import { GRPC_RULES } from './grpc-rules.js';
-import { bindHttpModels, bindPlainModels } from './http-models.js';
+import { bindHttpModels, bindPlainModels, HTTP_LOADED_MODELS } from './http-models.js';
 import { HTTP_RULES } from './http-rules.js';
 import { replayBind } from './replay-bind.js';
 import { replayGrpc } from './replay-grpc.js';
@@ -13,6 +13,7 @@ import { replayHttp } from './replay-http.js';
 import { replayScheduler } from './replay-scheduler.js';
 import type { Replay } from './rules.js';
 import { SCHEDULER_RULES } from './scheduler-rules.js';
+import { GRPC_SHARED_MEMORY, HTTP_SHARED_MEMORY, sharedMemoryObjects } from './shared-memory-objects.js';
 
 export type Replays = Readonly<Record<string, Replay>>;
 
@@ -24,15 +25,26 @@ const QUIET: TritonConfig = {
   serverThread: false,
   logFile: devNull,
 };
-const HTTP: TritonConfig = { ...QUIET, allowHttp: true, httpAddress: '127.0.0.1', httpPort: 0 };
-const GRPC: TritonConfig = { ...QUIET, allowGrpc: true, grpcAddress: '127.0.0.1', grpcPort: 0 };
+/** Nothing was restricted in the recorded servers, and shared memory was open to clients, unless flags said otherwise. */
+const OPEN: TritonConfig = { ...QUIET, restrictedEndpoints: [], allowClientShm: true };
+const HTTP: TritonConfig = { ...OPEN, allowHttp: true, httpAddress: '127.0.0.1', httpPort: 0 };
+const GRPC: TritonConfig = { ...OPEN, allowGrpc: true, grpcAddress: '127.0.0.1', grpcPort: 0 };
 
 /** One set of servers for all files, as in the recordings: the cases of a file follow those of the one before. */
 export async function replayHttpFiles(): Promise<Replays> {
-  const servers = { main: new Triton(HTTP), plain: new Triton(HTTP), full: new Triton(HTTP) };
+  const servers = {
+    main: new Triton({ ...HTTP, modelControlMode: 'explicit', loadModel: HTTP_LOADED_MODELS }),
+    plain: new Triton(HTTP),
+    full: new Triton({
+      ...HTTP,
+      httpRestrictedApi: 'statistics,model-repository,trace,logging,shared-memory:admin-key=secret',
+      httpHeaderForwardPattern: 'x-fwd-.*',
+    }),
+  };
   bindHttpModels(servers.main);
   bindPlainModels(servers.plain);
   bindPlainModels(servers.full);
+  using _shared = sharedMemoryObjects(HTTP_SHARED_MEMORY);
   try {
     await Promise.all(Object.values(servers).map((triton) => triton.run()));
     const replays: Record<string, Replay> = {};
@@ -54,8 +66,9 @@ export async function replayHttpFiles(): Promise<Replays> {
 export async function replayGrpcFiles(): Promise<Replays> {
   const replays: Record<string, Replay> = {};
   for (const file of ['infer', 'management']) {
-    const triton = new Triton(GRPC);
+    const triton = new Triton({ ...GRPC, modelControlMode: 'explicit', loadModel: GRPC_LOADED_MODELS });
     bindGrpcModels(triton);
+    using _shared = sharedMemoryObjects(GRPC_SHARED_MEMORY);
     try {
       await triton.run();
       replays[file] = await replayGrpc(readCases<GrpcCase>(`grpc/${file}.jsonl`), triton.grpcPort ?? 0, GRPC_RULES);

@@ -18,6 +18,8 @@ const IDENTITY_DTYPES = {
   id_bytes: 'bytes',
 } as const;
 
+export const IDENTITIES: readonly string[] = Object.keys(IDENTITY_DTYPES);
+
 export function bindIdentities(triton: Triton): void {
   for (const [modelName, dtype] of Object.entries(IDENTITY_DTYPES)) {
     triton.bind({

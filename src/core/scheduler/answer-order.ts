@@ -13,8 +13,9 @@ export class AnswerOrder {
   readonly #unanswered = new Map<object, Turn>();
   readonly #order = new Ring<Turn>();
 
-  /** `request` has its place in the order from now on. */
+  /** `request` has its place in the order from now on, unless it has one. */
   takeTurn(request: object): void {
+    if (this.#unanswered.has(request)) return;
     const turn: Turn = { answer: undefined };
     this.#unanswered.set(request, turn);
     this.#order.push(turn);

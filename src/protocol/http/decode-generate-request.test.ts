@@ -26,7 +26,7 @@ function modelOf(
     instanceCount: 1,
     concurrency: 1,
     decoupled: false,
-responseCache: false,
+    responseCache: false,
     strict: false,
   };
 }

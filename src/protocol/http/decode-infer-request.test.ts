@@ -28,7 +28,7 @@ const modelWith = (inputs: readonly CompleteTensorSpec[], maxBatchSize = 8): Com
   instanceCount: 1,
   concurrency: 1,
   decoupled: false,
-responseCache: false,
+  responseCache: false,
   strict: false,
 });
 

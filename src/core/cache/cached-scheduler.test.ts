@@ -1,0 +1,395 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { inferRequest, wireTensor } from '../../../test/support/infer-requests.js';
+import { fakeTime, pass, TIMES } from '../../../test/support/scheduler-harness.js';
+import { TritonError } from '../../errors.js';
+import { completeModelConfig } from '../../model/complete-model.js';
+import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
+import type { ModelConfig } from '../../model/model-config.js';
+import { SILENT } from '../engine-logger.js';
+import type { Execution, ExecutionDone, ExecutionRequest, ModelInstance } from '../instance/model-instance.js';
+import { Model } from '../model.js';
+import type { InflightRequest, ResponseSink } from '../response-sink.js';
+import { ResponseCache } from './response-cache.js';
+
+/** Answers each request with its own input, when the test says so. */
+class EchoInstance implements ModelInstance, Execution {
+  readonly batches: string[] = [];
+  readonly cancelled: number[] = [];
+  /** The outputs of the last execution. */
+  outputs: InferTensor[] = [];
+  #finish: ((error?: TritonError) => void) | undefined;
+
+  execute(batch: readonly ExecutionRequest[], done: ExecutionDone): Execution {
+    this.batches.push(batch.map(({ id }) => id).join(''));
+    this.#finish = (error) => {
+      this.outputs = batch.map(({ inputs }) => ({ ...inputs[0]!, name: 'y', bytes: inputs[0]!.bytes.slice() }));
+      done(
+        this.outputs.map((output) =>
+          error === undefined ? { kind: 'outputs', outputs: [output], parameters: undefined } : { kind: 'error', error },
+        ),
+        TIMES,
+      );
+    };
+    return this;
+  }
+
+  cancel(index: number): void {
+    this.cancelled.push(index);
+  }
+
+  finish(error?: TritonError): void {
+    this.#finish?.(error);
+    pass();
+  }
+}
+
+const FAILURE = new TritonError('INTERNAL', 'asked to fail');
+
+class CachedModel {
+  readonly instance = new EchoInstance();
+  readonly model: Model;
+  readonly warnings: string[] = [];
+  /** `a ok 1`, `b CANCELLED`, …, in the order of the answers. */
+  readonly answers: string[] = [];
+  readonly cache: ResponseCache;
+
+  constructor(config: ModelConfig = {}, cache = new ResponseCache(1 << 20)) {
+    this.cache = cache;
+    const spec = {
+      modelName: 'm',
+      inputs: { x: { dtype: 'uint8', shape: [-1] } },
+      outputs: { y: { dtype: 'uint8', shape: [-1] }, z: { dtype: 'uint8', shape: [1] } },
+      config: { responseCache: true, ...config },
+    } as const;
+    const logger = { ...SILENT, warn: (message: string) => void this.warnings.push(message) };
+    this.model = new Model(completeModelConfig(spec, 1), { cache, logger });
+    this.model.addInstance(this.instance);
+  }
+
+  /** Asks with one byte for its data. */
+  send(id: string, byte: number, given: Partial<ModelInferRequest> & { sink?: ResponseSink } = {}): InflightRequest {
+    const { sink, ...request } = given;
+    const inputs = [wireTensor('x', 'uint8', Uint8Array.of(byte), [1, 1])];
+    return this.model.infer(inferRequest({ id, inputs, ...request }), sink ?? this.#sink(id));
+  }
+
+  #sink(id: string): ResponseSink {
+    return {
+      respond: (response) => void this.answers.push(`${response.id} ok ${response.outputs[0]!.bytes.join()}`),
+      complete: () => void this.answers.push(`${id} complete`),
+      fail: ({ code, message }) => void this.answers.push(`${id} ${code}${message && ` ${message}`}`),
+    };
+  }
+
+  get counts() {
+    const { success, fail, queue, computeInfer, cacheHit, cacheMiss } = this.model.statistics;
+    const count = ({ count }: { readonly count: number }) => count;
+    return {
+      success: count(success),
+      fail: count(fail),
+      queue: count(queue),
+      computed: count(computeInfer),
+      hits: count(cacheHit),
+      misses: count(cacheMiss),
+    };
+  }
+}
+
+beforeEach(fakeTime);
+afterEach(() => void vi.useRealTimers());
+
+describe('a model with a response cache', () => {
+  it('runs ten identical requests once, one after the other', () => {
+    const cached = new CachedModel();
+    cached.send('a', 1);
+    pass();
+    cached.instance.finish();
+    for (const id of 'bcdefghij') cached.send(id, 1);
+    expect(cached.instance.batches).toEqual(['a']);
+    expect(cached.answers).toEqual(Array.from('abcdefghij', (id) => `${id} ok 1`));
+    expect(cached.counts).toEqual({ success: 10, fail: 0, queue: 10, computed: 1, hits: 9, misses: 1 });
+  });
+
+  it('runs ten identical requests once, all at the same time', () => {
+    const cached = new CachedModel();
+    for (const id of 'abcdefghij') cached.send(id, 1);
+    pass();
+    cached.instance.finish();
+    expect(cached.instance.batches).toEqual(['a']);
+    expect(cached.answers).toEqual(Array.from('abcdefghij', (id) => `${id} ok 1`));
+    expect(cached.counts).toEqual({ success: 10, fail: 0, queue: 10, computed: 1, hits: 9, misses: 1 });
+    expect(cached.model.inflight).toBe(0);
+  });
+
+  it('answers from the cache at once, while the instance is busy and the queue is full', () => {
+    const cached = new CachedModel({ batcher: { defaultQueuePolicy: { maxQueueSize: 1 } } });
+    cached.send('a', 1);
+    pass();
+    cached.instance.finish();
+    cached.send('b', 2);
+    pass();
+    cached.send('c', 3);
+    cached.send('d', 4);
+    cached.send('e', 1);
+    expect(cached.answers).toEqual(['a ok 1', 'd UNAVAILABLE [request id: d] Exceeds maximum queue size', 'e ok 1']);
+  });
+
+  it('runs requests with other data, parameters or requested outputs', () => {
+    const cached = new CachedModel({ maxBatchSize: 1 });
+    cached.send('a', 1);
+    cached.send('b', 2);
+    cached.send('c', 1, { parameters: { style: 'blue' } });
+    cached.send('d', 1, { outputs: ['y'] });
+    pass();
+    for (let i = 0; i < 4; i++) cached.instance.finish();
+    expect(cached.instance.batches).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('neither looks into the cache nor leaves an answer there when a request says so', () => {
+    const cached = new CachedModel();
+    const fresh = { parameters: { response_cache: false } };
+    cached.send('a', 1, fresh);
+    pass();
+    cached.instance.finish();
+    cached.send('b', 1);
+    pass();
+    cached.instance.finish();
+    cached.send('c', 1, fresh);
+    pass();
+    expect(cached.instance.batches).toEqual(['a', 'b', 'c']);
+    expect(cached.counts).toMatchObject({ hits: 0, misses: 1 });
+  });
+
+  it('keeps what was answered, whatever becomes of the memory it was answered from', () => {
+    const cached = new CachedModel();
+    cached.send('a', 1);
+    pass();
+    cached.instance.finish();
+    cached.instance.outputs[0]!.bytes.fill(99);
+    cached.send('b', 1);
+    expect(cached.answers.at(-1)).toBe('b ok 1');
+  });
+
+  it('keeps the answer to what was sent, though the client changes its memory before the callable runs', () => {
+    const cached = new CachedModel({ maxBatchSize: 1 });
+    const shared = wireTensor('x', 'uint8', Uint8Array.of(1), [1, 1]);
+    cached.send('z', 9);
+    pass();
+    cached.send('a', 1, { inputs: [shared] });
+    shared.bytes[0] = 2;
+    cached.instance.finish();
+    cached.instance.finish();
+    cached.send('b', 1);
+    expect(cached.answers).toEqual(['z ok 9', 'a ok 1', 'b ok 1']);
+  });
+
+  it('does not keep errors, which those that waited share', () => {
+    const cached = new CachedModel();
+    cached.send('a', 1);
+    cached.send('b', 1);
+    pass();
+    cached.instance.finish(FAILURE);
+    expect(cached.answers).toEqual(['a INTERNAL asked to fail', 'b INTERNAL asked to fail']);
+    cached.send('c', 1);
+    pass();
+    cached.instance.finish();
+    expect(cached.instance.batches).toEqual(['a', 'c']);
+    expect(cached.counts).toEqual({ success: 1, fail: 2, queue: 1, computed: 1, hits: 0, misses: 1 });
+  });
+
+  it('gives its answers though they are larger than the cache, and says so once', () => {
+    const cached = new CachedModel({}, new ResponseCache(100));
+    for (const id of 'ab') {
+      cached.send(id, 1);
+      pass();
+      cached.instance.finish();
+    }
+    expect(cached.answers).toEqual(['a ok 1', 'b ok 1']);
+    expect(cached.instance.batches).toEqual(['a', 'b']);
+    expect(cached.warnings).toHaveLength(1);
+    expect(cached.warnings[0]).toMatch(/^an answer of model 'm' takes \d+ bytes of the response cache, more than its 100/);
+  });
+
+  it('has nothing of an earlier load, and leaves nothing behind', async () => {
+    const cache = new ResponseCache(1 << 20);
+    const first = new CachedModel({}, cache);
+    first.send('a', 1);
+    pass();
+    first.instance.finish();
+    const second = new CachedModel({}, cache);
+    second.send('b', 1);
+    pass();
+    expect(second.instance.batches).toEqual(['b']);
+    await first.model.drain();
+    expect(cache.size).toBe(0);
+  });
+
+  it('waits no longer than it would have alone: a more urgent request runs itself', () => {
+    const cached = new CachedModel({ maxBatchSize: 1, batcher: { priorityLevels: 2, defaultPriorityLevel: 2 } });
+    cached.send('z', 9);
+    pass();
+    cached.send('y', 8);
+    cached.send('a', 1);
+    cached.send('b', 1, { priority: 1 });
+    cached.instance.finish();
+    cached.instance.finish();
+    // The urgent one's answer serves whoever asks from now on.
+    cached.send('c', 1);
+    expect(cached.answers).toEqual(['z ok 9', 'b ok 1', 'c ok 1']);
+    for (let i = 0; i < 2; i++) cached.instance.finish();
+    expect(cached.instance.batches).toEqual(['z', 'b', 'y', 'a']);
+  });
+
+  it('joins an execution whatever the priority', () => {
+    const cached = new CachedModel({ batcher: { priorityLevels: 2, defaultPriorityLevel: 2 } });
+    cached.send('a', 1);
+    pass();
+    cached.send('b', 1, { priority: 1 });
+    cached.instance.finish();
+    expect(cached.answers).toEqual(['a ok 1', 'b ok 1']);
+  });
+
+  it('keeps the order of answers where it is asked for', () => {
+    const cached = new CachedModel({ maxBatchSize: 1, batcher: { preserveOrdering: true } });
+    cached.send('a', 1);
+    pass();
+    cached.instance.finish();
+    cached.send('b', 2);
+    cached.send('c', 1);
+    cached.send('d', 2);
+    pass();
+    expect(cached.answers).toEqual(['a ok 1']);
+    cached.instance.finish();
+    expect(cached.answers).toEqual(['a ok 1', 'b ok 2', 'c ok 1', 'd ok 2']);
+  });
+});
+
+describe('a request that waits for another that asks the same', () => {
+  it('leaves when its client is gone, and nobody else does', () => {
+    const cached = new CachedModel();
+    cached.send('a', 1);
+    const gone = cached.send('b', 1);
+    cached.send('c', 1);
+    pass();
+    gone.cancel();
+    expect(cached.answers).toEqual(['b CANCELLED']);
+    cached.instance.finish();
+    expect(cached.answers).toEqual(['b CANCELLED', 'a ok 1', 'c ok 1']);
+    expect(cached.instance.cancelled).toEqual([]);
+  });
+
+  it('runs itself when the other leaves the queue', () => {
+    const cached = new CachedModel();
+    const gone = cached.send('a', 1);
+    cached.send('b', 1);
+    cached.send('c', 1);
+    gone.cancel();
+    pass();
+    cached.instance.finish();
+    expect(cached.instance.batches).toEqual(['b']);
+    expect(cached.answers).toEqual(['a CANCELLED', 'b ok 1', 'c ok 1']);
+    expect(cached.counts).toMatchObject({ success: 2, fail: 1, hits: 1, misses: 1 });
+    expect(cached.model.inflight).toBe(0);
+  });
+
+  it('takes the execution over when the other is cancelled while it runs', () => {
+    const cached = new CachedModel();
+    const gone = cached.send('a', 1);
+    pass();
+    cached.send('b', 1);
+    gone.cancel();
+    expect(cached.instance.cancelled).toEqual([]);
+    cached.instance.finish();
+    expect(cached.instance.batches).toEqual(['a']);
+    expect(cached.answers).toEqual(['a CANCELLED', 'b ok 1']);
+    expect(cached.counts).toMatchObject({ success: 1, fail: 1, computed: 1, hits: 0, misses: 1 });
+    cached.send('c', 1);
+    expect(cached.answers.at(-1)).toBe('c ok 1');
+  });
+
+  it('cancels the execution when its client is the last to go', () => {
+    const cached = new CachedModel();
+    const first = cached.send('a', 1);
+    pass();
+    const second = cached.send('b', 1);
+    const third = cached.send('c', 1);
+    second.cancel();
+    first.cancel();
+    expect(cached.instance.cancelled).toEqual([]);
+    third.cancel();
+    expect(cached.instance.cancelled).toEqual([0]);
+    cached.instance.finish();
+    expect(cached.answers).toEqual(['b CANCELLED', 'a CANCELLED', 'c CANCELLED']);
+    // An aborted callable may have answered anything: it is not kept.
+    cached.send('d', 1);
+    pass();
+    expect(cached.instance.batches).toEqual(['a', 'd']);
+  });
+
+  it('runs itself when the other waited too long, unless it did so too', () => {
+    const policy = { defaultTimeoutMicroseconds: 100_000 };
+    const cached = new CachedModel({ maxBatchSize: 1, batcher: { defaultQueuePolicy: policy } });
+    cached.send('z', 9);
+    pass();
+    cached.send('a', 1);
+    pass(60);
+    cached.send('b', 1);
+    pass(60);
+    expect(cached.answers).toEqual(['a UNAVAILABLE Request timeout expired']);
+    cached.send('c', 1);
+    pass(60);
+    expect(cached.answers.slice(1)).toEqual(['b UNAVAILABLE Request timeout expired']);
+    cached.instance.finish();
+    cached.instance.finish();
+    expect(cached.answers.slice(2)).toEqual(['z ok 9', 'c ok 1']);
+  });
+
+  it('is served while the model is drained', async () => {
+    const cached = new CachedModel();
+    const gone = cached.send('a', 1);
+    cached.send('b', 1);
+    const drained = cached.model.drain();
+    gone.cancel();
+    cached.send('c', 1);
+    pass();
+    cached.instance.finish();
+    await drained;
+    expect(cached.answers).toEqual([
+      'a CANCELLED',
+      'c UNAVAILABLE [request id: c] Server is stopping, scheduler for model has stopped accepting new inference requests',
+      'b ok 1',
+    ]);
+  });
+
+  it.each([
+    ['runs', true],
+    ['waits', false],
+  ])('fails with the server while the other %s', (_, runs) => {
+    const cached = new CachedModel();
+    cached.send('a', 1);
+    cached.send('b', 1);
+    if (runs) pass();
+    cached.model.stop(new TritonError('UNAVAILABLE', 'Server exiting'));
+    expect(cached.answers).toEqual(['a UNAVAILABLE Server exiting', 'b UNAVAILABLE Server exiting']);
+    expect(cached.model.inflight).toBe(0);
+  });
+
+  it('has its answer though the other cannot take it', () => {
+    const cached = new CachedModel();
+    const lost: string[] = [];
+    const sink: ResponseSink = {
+      respond: () => {
+        throw new Error('gone');
+      },
+      complete: () => undefined,
+      fail: ({ message }) => void lost.push(message),
+    };
+    cached.send('a', 1, { sink });
+    cached.send('b', 1);
+    pass();
+    cached.instance.finish();
+    expect(lost).toEqual(['gone']);
+    expect(cached.answers).toEqual(['b ok 1']);
+  });
+});
