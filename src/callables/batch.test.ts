@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { allSteps, stepsOf } from '../../test/support/decorated-call.js';
+import { allSteps, callDecorated, stepsOf } from '../../test/support/decorated-call.js';
 import type { Callable, InferenceContext, ModelSpec } from '../model/callable.js';
-import { completeModelConfig } from '../model/complete-model.js';
 import { decoratorOf } from '../model/decorated.js';
 import { HostedRequest } from '../model/inference-request.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -41,17 +40,7 @@ function request(
 
 /** Calls `batch(fn)` as the host does. */
 function run(fn: AnyFunc, requests: readonly HostedRequest[], changes: Partial<ModelSpec> = {}): unknown {
-  const modelConfig = completeModelConfig({ ...SPEC, ...changes }, 1);
-  const context: InferenceContext = {
-    modelName: 'm',
-    modelVersion: 1,
-    modelConfig,
-    requests,
-    signal: new AbortController().signal,
-    logger: { error: () => {}, warn: () => {}, info: () => {}, verbose: () => {} },
-  };
-  const decorated = batch(fn as never) as (requests: readonly HostedRequest[], context: InferenceContext) => unknown;
-  return decorated(requests, context);
+  return callDecorated(batch(fn as never), requests, { ...SPEC, ...changes }).result;
 }
 
 describe('batch', () => {

@@ -21,7 +21,9 @@ describe('callInTurn', () => {
   });
 
   it('takes results and promises in any mixture', async () => {
-    expect(await callInTurn([1, 2, 3, 4], (part) => (part % 2 === 0 ? Promise.resolve(part) : part))).toEqual([1, 2, 3, 4]);
+    expect(await callInTurn([1, 2, 3, 4], (part) => (part % 2 === 0 ? Promise.resolve(part) : part))).toEqual([
+      1, 2, 3, 4,
+    ]);
   });
 
   it('calls no more after a failure', async () => {

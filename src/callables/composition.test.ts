@@ -77,7 +77,11 @@ describe('all decorators together', () => {
   it('do the same over an asynchronous function', async () => {
     const calls: unknown[] = [];
     const compute = recorded(calls);
-    const { result } = callDecorated(decorated(async (values) => Promise.resolve(compute(values))), REQUESTS, SPEC);
+    const { result } = callDecorated(
+      decorated(async (values) => Promise.resolve(compute(values))),
+      REQUESTS,
+      SPEC,
+    );
     expect(await result).toEqual(RESULTS);
     expect(calls).toEqual(CALLS);
   });

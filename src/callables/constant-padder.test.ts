@@ -14,7 +14,19 @@ function pad(dtype: Dtype, groups: readonly Nested[], value?: number | bigint | 
 
 describe('constantPadder', () => {
   it('pads every dimension after the rows at its end', () => {
-    expect(pad('int32', [[[[1, 2, 3]]], [[[4], [5]], [[6], [7]]]], -1)).toEqual([
+    expect(
+      pad(
+        'int32',
+        [
+          [[[1, 2, 3]]],
+          [
+            [[4], [5]],
+            [[6], [7]],
+          ],
+        ],
+        -1,
+      ),
+    ).toEqual([
       [[[1, 2, 3], [-1, -1, -1]]], // prettier-ignore
       [[[4, -1, -1], [5, -1, -1]], [[6, -1, -1], [7, -1, -1]]], // prettier-ignore
     ]);

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
-import { callDecorated, requestOf, stepsOf, type AnyInferFunc, type Tensors } from '../../test/support/decorated-call.js';
+import {
+  callDecorated,
+  requestOf,
+  stepsOf,
+  type AnyInferFunc,
+  type Tensors,
+} from '../../test/support/decorated-call.js';
 import type { ModelSpec } from '../model/callable.js';
 import { checkCallables } from '../model/check-callables.js';
 import { completeModelConfig } from '../model/complete-model.js';
@@ -67,7 +73,11 @@ describe('fillOptionals', () => {
   it('hands requests through that have everything', () => {
     const requests = [requestOf({ a: a(1), b: b([1, 2]) })];
     let seen: unknown;
-    callDecorated(fill({ b: [5, 6] }, (given: unknown) => ((seen = given), [{}])), requests, SPEC);
+    callDecorated(
+      fill({ b: [5, 6] }, (given: unknown) => ((seen = given), [{}])),
+      requests,
+      SPEC,
+    );
     expect(seen).toBe(requests);
   });
 
@@ -117,7 +127,10 @@ describe('fillOptionals', () => {
   it('knows the rows of requests that left every input out', () => {
     const optional = { b: { dtype: 'float32', shape: [2], optional: true } } as const;
     const seen: unknown[] = [];
-    const callable = fill({ b: [5, 6] }, batch((({ b: rows }: Tensors) => (seen.push(rows!.shape), { y: rows })) as never));
+    const callable = fill(
+      { b: [5, 6] },
+      batch((({ b: rows }: Tensors) => (seen.push(rows!.shape), { y: rows })) as never),
+    );
     callDecorated(callable, [new HostedRequest({}, 3, '', undefined)], { ...SPEC, inputs: optional });
     expect(seen).toEqual([[3, 2]]);
   });
@@ -135,8 +148,13 @@ describe('fillOptionals', () => {
   });
 
   it('serves two models with defaults of each', () => {
-    const callable = fill({ b: [5, 6] }, (given: readonly HostedRequest[]) => given.map(({ inputs }) => inputs['b']!.dtype));
-    const other: ModelSpec = { ...SPEC, inputs: { a: { dtype: 'float32', shape: [1] }, b: { dtype: 'int64', shape: [2], optional: true } } };
+    const callable = fill({ b: [5, 6] }, (given: readonly HostedRequest[]) =>
+      given.map(({ inputs }) => inputs['b']!.dtype),
+    );
+    const other: ModelSpec = {
+      ...SPEC,
+      inputs: { a: { dtype: 'float32', shape: [1] }, b: { dtype: 'int64', shape: [2], optional: true } },
+    };
     for (const [spec, dtype] of [[SPEC, 'float32'], [other, 'int64'], [SPEC, 'float32']] as const) {
       expect(callDecorated(callable, [requestOf({ a: a(1) })], spec).result).toEqual([dtype]);
     } // prettier-ignore

@@ -128,7 +128,13 @@ function makeDefault(value: unknown, spec: CompleteTensorSpec, model: string): T
   const what = `the default of input '${name}' of model '${model}'`;
   const tensor = Tensor.is(value)
     ? value
-    : tensorFromValue(isElement(value, spec) ? [value as Nested] : value, { what, dtype, shape, declared: shape, converts: false });
+    : tensorFromValue(isElement(value, spec) ? [value as Nested] : value, {
+        what,
+        dtype,
+        shape,
+        declared: shape,
+        converts: false,
+      });
   if (tensor.dtype !== dtype) {
     throw new TritonError('INVALID_ARG', `${what} has dtype ${tensor.dtype}, expected ${dtype}`);
   }

@@ -73,7 +73,9 @@ describe('firstValue', () => {
   });
 
   it('goes by the declared shape, not by the size of the moment', () => {
-    expect(valueOf(Tensor.from('int8', [[3]]), { k: { dtype: 'int8', shape: [-1] } })).toEqual(Tensor.from('int8', [3]));
+    expect(valueOf(Tensor.from('int8', [[3]]), { k: { dtype: 'int8', shape: [-1] } })).toEqual(
+      Tensor.from('int8', [3]),
+    );
   });
 
   it('leaves single values in a tensor when asked to', () => {

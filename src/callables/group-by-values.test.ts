@@ -25,10 +25,7 @@ const SPEC: ModelSpec = {
 const x = (...values: number[]) => columnOf('float32', values);
 
 function columnOf(dtype: Dtype, values: readonly Nested[]): Tensor {
-  return Tensor.from(
-    dtype,
-    values.map((value) => [value]) as Nested,
-  );
+  return Tensor.from(dtype, values.map((value) => [value]) as Nested);
 }
 
 interface Changes extends GroupByValuesOptions {
@@ -60,7 +57,10 @@ describe('groupByValues', () => {
     const result = run(
       (inputs) => {
         calls.push([inputs['k']!.toNested(), inputs['x']!.toNested()]);
-        return { y: inputs['x']!.map((value) => 10 * (value as number)), n: inputs['x']!.rows().map(() => [calls.length]) };
+        return {
+          y: inputs['x']!.map((value) => 10 * (value as number)),
+          n: inputs['x']!.rows().map(() => [calls.length]),
+        };
       },
       [
         { x: x(1, 2), k: columnOf('int32', [256, 1]) },
@@ -113,9 +113,10 @@ describe('groupByValues', () => {
   });
 
   it('takes lists of outputs, nested arrays and other dtypes, as every callable may give', () => {
-    const result = run((inputs) => [inputs['k']!, inputs['x']!.rows().map(() => [9])], [
-      { x: x(1, 2), k: columnOf('int32', [256, 1]) },
-    ]);
+    const result = run(
+      (inputs) => [inputs['k']!, inputs['x']!.rows().map(() => [9])],
+      [{ x: x(1, 2), k: columnOf('int32', [256, 1]) }],
+    );
     expect(result).toEqual([{ y: x(256, 1), n: columnOf('int32', [9, 9]) }]);
   });
 
@@ -142,7 +143,10 @@ describe('groupByValues', () => {
   it('refuses an output that only some groups have', () => {
     const some: AnyTensorFunc = (inputs) => (inputs['k']!.data[0] === 2 ? { n: [[1]] } : { y: inputs['x'], n: [[1]] });
     expect(() => run(some, [{ x: x(1, 2, 3), k: columnOf('int32', [1, 2, 3]) }])).toThrow(
-      expect.objectContaining({ code: 'INTERNAL', message: "groupByValues: output 'y' of model 'm' is missing for 1 of 3 groups" }),
+      expect.objectContaining({
+        code: 'INTERNAL',
+        message: "groupByValues: output 'y' of model 'm' is missing for 1 of 3 groups",
+      }),
     );
   });
 
@@ -180,7 +184,8 @@ describe('groupByValues', () => {
 
     it('takes a function of the user', () => {
       const cut = run(widening, [inputs], {
-        padFn: (groups) => groups.map(({ y }) => ({ y: new Tensor('float32', (y!.data as Float32Array).slice(0, 1), [1, 1]) })),
+        padFn: (groups) =>
+          groups.map(({ y }) => ({ y: new Tensor('float32', (y!.data as Float32Array).slice(0, 1), [1, 1]) })),
       });
       expect(cut).toEqual([{ y: x(7, 7, 7) }]);
     });

@@ -32,7 +32,11 @@ const PREFERRED = (...preferredBatchSize: number[]): ModelConfig => ({ batcher: 
 /** The numbers of rows that a function gets for a batch of `rows`. */
 function sizeFor(rows: number, config: ModelConfig): number {
   let size = 0;
-  run((inputs) => ((size = inputs['x']!.rowCount), {}), [{ x: x(...Array.from({ length: rows }, (_, i) => i)) }], config);
+  run(
+    (inputs) => ((size = inputs['x']!.rowCount), {}),
+    [{ x: x(...Array.from({ length: rows }, (_, i) => i)) }],
+    config,
+  );
   return size;
 }
 
@@ -79,9 +83,16 @@ describe('padBatch', () => {
   });
 
   it('takes lists, nested arrays and outputs left out', () => {
-    expect(run(() => [[[1], [2], [3], [4]], [5, 6, 7, 8]], [{ x: x(0) }], PREFERRED(4))).toEqual([
-      { y: x(1), n: Tensor.from('int32', [[5]]) },
-    ]);
+    expect(
+      run(
+        () => [
+          [[1], [2], [3], [4]],
+          [5, 6, 7, 8],
+        ],
+        [{ x: x(0) }],
+        PREFERRED(4),
+      ),
+    ).toEqual([{ y: x(1), n: Tensor.from('int32', [[5]]) }]);
     expect(run((inputs) => ({ y: inputs['x'] }), [{ x: x(0) }])).toEqual([{ y: x(0) }]);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { allSteps, stepsOf } from '../../test/support/decorated-call.js';
+import { allSteps, callDecorated, stepsOf } from '../../test/support/decorated-call.js';
 import type { Callable, InferenceContext, ModelSpec } from '../model/callable.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { decoratorOf } from '../model/decorated.js';
@@ -26,17 +26,7 @@ function request(a: number[] | number[][], rows = 1, parameters?: Record<string,
 
 /** Calls `sample(fn)` as the host does. */
 function run(fn: AnyFunc, requests: readonly HostedRequest[], changes: Partial<ModelSpec> = {}): unknown {
-  const modelConfig = completeModelConfig({ ...SPEC, ...changes }, 1);
-  const context: InferenceContext = {
-    modelName: 'm',
-    modelVersion: 1,
-    modelConfig,
-    requests,
-    signal: new AbortController().signal,
-    logger: { error: () => {}, warn: () => {}, info: () => {}, verbose: () => {} },
-  };
-  const decorated = sample(fn as never) as (requests: readonly HostedRequest[], context: InferenceContext) => unknown;
-  return decorated(requests, context);
+  return callDecorated(sample(fn as never), requests, { ...SPEC, ...changes }).result;
 }
 
 describe('sample', () => {

@@ -1,6 +1,7 @@
 // One version of a model, runnable: its configuration, scheduler, statistics and instances.
 
 import { TritonError } from '../errors.js';
+import { batcherWarnings } from '../model/batcher-warnings.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
 import type { ModelInstance } from './instance/model-instance.js';
@@ -37,6 +38,7 @@ export class Model implements RequestOwner {
     this.config = config;
     this.statistics = statistics;
     this.#scheduler = scheduler;
+    for (const warning of batcherWarnings(config)) logger.warn(warning);
     if (config.responseCache && cache !== undefined) {
       this.#cached = new CachedScheduler({ config, scheduler, cache, statistics, logger });
     }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import type { ModelSpec } from './callable.js';
+import type { Callable, ModelSpec } from './callable.js';
 import { checkCallables } from './check-callables.js';
 import { completeModelConfig } from './complete-model.js';
-import { decoratorOf, markDecorated } from './decorated.js';
+import { TritonError } from '../errors.js';
+import { markDecorated, type DecoratorName } from './decorated.js';
 import type { ModelConfig } from './model-config.js';
 
 function configured(config: ModelConfig) {
@@ -12,16 +13,6 @@ function configured(config: ModelConfig) {
 }
 
 const raw = () => [];
-
-describe('markDecorated', () => {
-  it('leaves a mark that nobody sees by accident', () => {
-    const callable = markDecorated(() => [], 'batch', raw);
-    expect(decoratorOf(callable)).toBe('batch');
-    expect(Object.keys(callable)).toEqual([]);
-    expect(decoratorOf(raw)).toBeUndefined();
-    expect(decoratorOf({ infer: raw })).toBeUndefined();
-  });
-});
 
 describe('checkCallables', () => {
   it('gives one callable or a list of them as a list', () => {
@@ -58,7 +49,7 @@ describe('checkCallables', () => {
     expect(() => checkCallables(inferFunc, 'm')).toThrow(
       expect.objectContaining({
         code: 'INVALID_ARG',
-        message: `inferFunc of model 'm' must be a function, an object with a method 'infer', or a list of those, got ${got}`,
+        message: `inferFunc of model 'm' must be a function, an object with a method 'infer', an instanceGroup, or a list of those, got ${got}`,
       }),
     );
   });
@@ -93,4 +84,67 @@ describe('checkCallables', () => {
       );
     }
   });
+
+  /** Decorators from the outermost, around a function. */
+  function decorated(...names: DecoratorName[]): Callable {
+    return names.reduceRight<() => unknown>((inner, name) => markDecorated(() => [], name, inner), raw) as Callable;
+  }
+  const invalid = (problem: string) =>
+    expect.objectContaining({ code: 'INVALID_ARG', message: `inferFunc of model 'm'${problem}` });
+
+  it('lets decorators serve in the documented order', () => {
+    const all = decorated('fillOptionals', 'groupByKeys', 'batch', 'groupByValues', 'padBatch', 'firstValue');
+    expect(checkCallables(all, 'm', configured({}))).toEqual([all]);
+    const streaming = decorated('groupByKeys', 'stream', 'groupByValues', 'firstValue');
+    expect(checkCallables(streaming, 'm', configured({ decoupled: true }))).toEqual([streaming]);
+  });
+
+  it.each<[DecoratorName[], string]>([
+    [['groupByValues', 'batch'], ': groupByValues takes tensors; put it inside batch or stream'],
+    [['padBatch'], ': padBatch takes tensors; put it inside batch or stream'],
+    [['groupByKeys', 'firstValue', 'batch'], ': firstValue takes tensors; put it inside batch or stream'],
+    [['batch', 'groupByKeys'], ': groupByKeys takes requests; put it outside batch'],
+    [['batch', 'batch'], ': batch takes requests; put it outside batch'],
+    [['batch', 'groupByValues', 'fillOptionals'], ': fillOptionals takes requests; put it outside groupByValues'],
+    [['batch', 'firstValue', 'padBatch'], ': firstValue must be the innermost decorator, but padBatch is inside it'],
+    [['batch', 'firstValue', 'groupByValues'], ': firstValue must be the innermost decorator, but groupByValues is inside it'],
+    [['batch', 'firstValue', 'batch'], ': firstValue must be the innermost decorator, but batch is inside it'],
+  ])('refuses the order %j', (names, problem) => {
+    for (const inferFunc of [decorated(...names), [raw, { infer: decorated(...names) }]]) {
+      expect(() => checkCallables(inferFunc, 'm', configured({}))).toThrow(invalid(problem));
+    }
+  }); // prettier-ignore
+
+  it.each<DecoratorName>(['groupByValues', 'padBatch', 'firstValue'])('refuses %s without a batch axis', (name) => {
+    expect(() =>
+      checkCallables(decorated('stream', name), 'm', configured({ batching: false, decoupled: true })),
+    ).toThrow(invalid(` is decorated with ${name}, which needs a batch axis, but the model has batching: false`));
+    expect(() => checkCallables(decorated('sample', name), 'm', configured({ maxBatchSize: 1 }))).toThrow(
+      invalid(` is decorated with ${name}, which needs a batch axis, but sample takes it off; use batch`),
+    );
+  });
+
+  it('asks every decorator whether its arguments fit', () => {
+    const check = () => {
+      throw new TritonError('INTERNAL', 'no such input');
+    };
+    const inner = markDecorated(() => [], 'groupByValues', raw, check);
+    const callable = markDecorated(() => [], 'batch', inner) as Callable;
+    expect(() => checkCallables(callable, 'm', configured({}))).toThrow(invalid(': no such input'));
+    expect(checkCallables(callable, 'm')).toEqual([callable]);
+  });
+
+  it.each<[string, unknown]>([
+    ['a generator', function* () {}],
+    ['an asynchronous generator', async function* () {}],
+    ['a decorated generator', markDecorated(() => [], 'batch', function* () {})],
+    ['one under several decorators', markDecorated(() => [], 'groupByKeys', markDecorated(() => [], 'batch', async function* () {}))],
+    ['stream', decorated('stream')],
+    ['a decorated stream', decorated('groupByKeys', 'stream')],
+  ])('refuses %s for a model that answers once', (_, callable) => {
+    expect(() => checkCallables(callable, 'm', configured({}))).toThrow(
+      invalid(' is a generator, but the model answers each request once; set config.decoupled: true for any number of answers'),
+    );
+    expect(checkCallables(callable, 'm', configured({ decoupled: true }))).toHaveLength(1);
+  }); // prettier-ignore
 });

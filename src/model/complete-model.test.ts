@@ -25,7 +25,10 @@ describe('completeModelConfig', () => {
       instanceCount: 2,
       concurrency: 1,
       decoupled: false,
+      responseCache: false,
       strict: false,
+      versionPolicy: { all: {} },
+      modelWarmup: [],
     });
   });
 
@@ -85,7 +88,7 @@ describe('completeModelConfig', () => {
     [
       'an unknown option of config',
       { config: { maxBatch: 8 } },
-      "config of model 'Linear' has an unknown option 'maxBatch'; known are batching, maxBatchSize, batcher, concurrency, decoupled",
+      "config of model 'Linear' has an unknown option 'maxBatch'; known are batching, maxBatchSize, batcher, concurrency, decoupled, responseCache, modelWarmup, versionPolicy",
     ],
     [
       'a misspelt option of config',
@@ -187,7 +190,7 @@ describe('completeModelConfig', () => {
     expect(() => complete({ outputs: { data: { dtype: 'bool', shape: [1] } } })).not.toThrow();
   });
 
-  it.each(['responseCache', 'modelWarmup', 'versionPolicy', 'executionTimeoutMicroseconds'])(
+  it.each(['executionTimeoutMicroseconds'])(
     'refuses config.%s, which is to come, by name',
     (option) => {
       expect(() => complete({ config: { [option]: true } })).toThrow(

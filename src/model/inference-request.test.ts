@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { Tensor } from '../tensor/tensor.js';
 import type { InferenceRequest } from './callable.js';
-import { HostedRequest, inputsInOrder, isInferenceRequest, rowsOf } from './inference-request.js';
+import { HostedRequest, inputsInOrder, isInferenceRequest, rowsOf, withInputs } from './inference-request.js';
 
 const inputs = { a: Tensor.from('float32', [[1], [2]]), b: Tensor.from('int32', [[3], [4]]) };
 
@@ -31,6 +31,25 @@ describe('HostedRequest', () => {
     const request = new HostedRequest(inputs, 2, '', undefined);
     request.abort();
     expect(request.signal.aborted).toBe(true);
+  });
+});
+
+describe('withInputs', () => {
+  const original = new HostedRequest(inputs, 2, '7', { temperature: 0.5 });
+  const changed = withInputs(original, { c: inputs.a });
+
+  it('changes the inputs and leaves parameters, id and rows', () => {
+    expect(changed).toMatchObject({ inputs: { c: inputs.a }, id: '7', parameters: { temperature: 0.5 } });
+    expect(rowsOf(changed as InferenceRequest)).toBe(2);
+    expect(rowsOf(withInputs(new HostedRequest({}, 3, '', undefined), {}) as InferenceRequest)).toBe(3);
+    expect(Object.keys(original.inputs)).toEqual(['a', 'b']);
+  });
+
+  it('is a request like any other, with the signal of the original', () => {
+    expect(isInferenceRequest(changed)).toBe(true);
+    expect(changed.signal).toBe(original.signal);
+    original.abort();
+    expect(changed.signal.aborted).toBe(true);
   });
 });
 

@@ -20,7 +20,13 @@ const LABELS = ['cat', 'dog', 'fish', 'bird and wing', 'snäke'];
 describe('classify', () => {
   it('gives value, index and label of the best values, equal ones in their order', () => {
     const scores = tensor('FP32', Float32Array.of(0.1, 0.5, -2, 100000.25, 0.5), [1, 5]);
-    const all = ['100000.250000:3:bird and wing', '0.500000:1:dog', '0.500000:4:snäke', '0.100000:0:cat', '-2.000000:2:fish'];
+    const all = [
+      '100000.250000:3:bird and wing',
+      '0.500000:1:dog',
+      '0.500000:4:snäke',
+      '0.100000:0:cat',
+      '-2.000000:2:fish',
+    ];
     for (const [asked, given] of [
       [1, 1],
       [3, 3],
@@ -49,7 +55,11 @@ describe('classify', () => {
     ['UINT16', Uint16Array.of(1, 65535, 3), ['65535:1', '3:2', '1:0']],
     ['INT16', Int16Array.of(1, -3, 2), ['2:2', '1:0', '-3:1']],
     ['UINT32', Uint32Array.of(1, 4294967295, 3), ['4294967295:1', '3:2', '1:0']],
-    ['INT64', BigInt64Array.of(9007199254740992n, 9007199254740993n, -1n), ['9007199254740993:1', '9007199254740992:0', '-1:2']],
+    [
+      'INT64',
+      BigInt64Array.of(9007199254740992n, 9007199254740993n, -1n),
+      ['9007199254740993:1', '9007199254740992:0', '-1:2'],
+    ],
     ['UINT64', BigUint64Array.of(1n, 18446744073709551615n, 3n), ['18446744073709551615:1', '3:2', '1:0']],
     ['FP64', Float64Array.of(1, 3, 2), ['3.000000:1', '2.000000:2', '1.000000:0']],
   ] as const)('orders %s', (datatype, data, expected) => {
@@ -65,7 +75,9 @@ describe('classify', () => {
     const values = Float32Array.from({ length: 5000 }, (_, i) => ((i * 7919) % 1009) / 8);
     const sorted = [...values.keys()].sort((a, b) => values[b]! - values[a]! || a - b);
     for (const count of [1, 2, 31, 33, 700, 4999]) {
-      const indices = classes(tensor('FP32', values, [5000]), { classes: count }).map((text) => Number(text.split(':')[1]));
+      const indices = classes(tensor('FP32', values, [5000]), { classes: count }).map((text) =>
+        Number(text.split(':')[1]),
+      );
       expect(indices).toEqual(sorted.slice(0, count));
     }
   });

@@ -34,10 +34,7 @@ export class HeaderForwarding {
       const name = headers[i]!;
       if (!this.#pattern.test(name)) continue;
       if (RESERVED.has(name) || name.startsWith('triton_')) {
-        throw new TritonError(
-          'INVALID_ARG',
-          `Header '${name}' is reserved for Triton usage and cannot be forwarded.`,
-        );
+        throw new TritonError('INVALID_ARG', `Header '${name}' is reserved for Triton usage and cannot be forwarded.`);
       }
       forwarded ??= new Map();
       const before = forwarded.get(name);

@@ -7,20 +7,11 @@ function withConfig(answer: BindAnswer, change: (config: JsonRecord) => JsonReco
   return answer.config === undefined ? answer : { ...answer, config: change(answer.config) };
 }
 
-const NOT_YET: BindAnswer = { ...REFUSED, refused: 'UNSUPPORTED' };
-
 export const BIND_RULES: readonly BindRule[] = [
   {
-    name: 'the response cache is not there yet',
-    reason: '`bind` refuses the option as UNSUPPORTED.',
-    until: 5,
-    expects: (_recorded, { bind }) => (bind.config?.['response_cache'] === true ? NOT_YET : undefined),
-  },
-  {
-    name: 'warm-up is not there yet',
-    reason: '`bind` refuses the option as UNSUPPORTED.',
-    until: 6,
-    expects: (_recorded, { bind }) => (bind.config?.['model_warmup'] === undefined ? undefined : NOT_YET),
+    name: 'a warm-up input says where its data comes from',
+    reason: 'PyTriton takes it without and then warms nothing up, with a line in the log.',
+    expects: (_recorded, { bind }) => (bind.config?.['model_warmup'] === undefined ? undefined : REFUSED),
   },
   {
     name: 'models are of backend tstriton',

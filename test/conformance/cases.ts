@@ -133,7 +133,12 @@ export interface RecordedOutcome {
   readonly answers?: Readonly<
     Record<
       string,
-      { readonly answer: string | number; readonly text?: string; readonly shape?: readonly number[]; readonly at_ms: number }
+      {
+        readonly answer: string | number;
+        readonly text?: string;
+        readonly shape?: readonly number[];
+        readonly at_ms: number;
+      }
     >
   >;
   readonly stream?: readonly {

@@ -5,20 +5,6 @@ import type { GrpcAnswer, GrpcRule } from './replay-grpc.js';
 
 const DECOUPLED = ['count', 'countfail', 'countlast', 'slowcount'];
 
-/** Methods that are refused. */
-function methodsRule(name: string, methods: RegExp, until?: number): GrpcRule {
-  return {
-    name,
-    reason:
-      until === undefined ? 'Needs a GPU. Answered with UNIMPLEMENTED.' : 'Answered with UNIMPLEMENTED until then.',
-    ...(until === undefined ? {} : { until }),
-    expects: (_recorded, testCase) =>
-      methods.test(methodName(testCase))
-        ? refusal(STATUS.UNIMPLEMENTED, `${methodName(testCase)} is not supported by this version of TSTriton`)
-        : undefined,
-  };
-}
-
 /** What a server says about a model that it does not know. */
 function unknownModel(name: string, testCase: GrpcCase): GrpcAnswer {
   switch (methodName(testCase)) {
@@ -64,40 +50,6 @@ function withoutCache(models: readonly JsonObject[]): readonly JsonObject[] {
 }
 
 export const GRPC_COMING_RULES: readonly GrpcRule[] = [
-  methodsRule('the model repository extension is not there yet', /^Repository/, 4),
-  {
-    name: 'nothing was loaded or unloaded before',
-    reason: 'Without the model repository extension, models that a request before loaded are not there.',
-    until: 4,
-    expects: (_recorded, testCase) => {
-      const { name = '' } = asksFor(testCase);
-      const asks = ['notloaded', 'fromfile'].includes(name) && !methodName(testCase).startsWith('Repository');
-      return asks && methodName(testCase) !== 'TraceSetting' ? unknownModel(name, testCase) : undefined;
-    },
-  },
-  methodsRule('the shared memory extension is not there yet', /^SystemSharedMemory/, 4),
-  {
-    name: 'tensors in shared memory are not there yet',
-    reason: 'Answered with UNIMPLEMENTED, naming the tensor, once the parameters are in order.',
-    until: 4,
-    expects: (recorded, testCase) => {
-      const { inputs = [], outputs = [] } = inferRequest(testCase) ?? {};
-      const named = (parameters?: JsonObject) =>
-        (parameters?.['shared_memory_region'] as JsonObject | undefined)?.['string_param'] !== undefined;
-      if (/must be specified along with|invalid value type|can't set both/.test(recorded.message)) return undefined;
-      const input = inputs.find(({ parameters }) => named(parameters));
-      const output = outputs.find(({ parameters }) => named(parameters));
-      if (input === undefined && output === undefined) return undefined;
-      const expected =
-        input === undefined
-          ? `expected output '${output!.name}' to be requested in the response`
-          : `expected the data of input tensor '${input.name}' in the request`;
-      return refusal(STATUS.UNIMPLEMENTED, `shared memory is not supported by this version of TSTriton, ${expected}`);
-    },
-  },
-  methodsRule('CUDA shared memory is not served', /^CudaSharedMemory/),
-  methodsRule('the trace extension is not there yet', /^TraceSetting$/, 4),
-  methodsRule('the logging extension is not there yet', /^LogSettings$/, 4),
   {
     name: 'classification is not there yet',
     reason: 'Answered with UNIMPLEMENTED, naming the output.',

@@ -1,12 +1,29 @@
-// The models of the recorded gRPC server that this version can serve. Not bound: `notloaded`, which was in the
-// recorded server's repository but not loaded, `seq` with its sequence batcher, and the decoupled ones.
+// The models of the recorded gRPC server that this version can serve. Not bound: `seq` with its sequence batcher, and
+// the decoupled ones.
 import { setTimeout as delay } from 'node:timers/promises';
 import { TritonError, type InferenceRequest, type Triton } from 'tstriton';
 import { valueText } from './http-models.js';
-import { bindAddSub, bindIdentities, bindNobatch, bindOptional, CODES } from './shared-models.js';
+import { bindAddSub, bindIdentities, bindNobatch, bindOptional, CODES, IDENTITIES } from './shared-models.js';
 
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
 const ALONE = { batching: false } as const;
+
+/** What the recorded server loaded at its start: all but `notloaded`. */
+export const GRPC_LOADED_MODELS: readonly string[] = [
+  ...IDENTITIES,
+  'addsub',
+  'nobatch',
+  'optional',
+  'throws',
+  'raises',
+  'throwscode',
+  'params',
+  'slow',
+  'queued',
+  'cached',
+  'classify',
+  'versions',
+];
 
 export function bindGrpcModels(triton: Triton): void {
   bindIdentities(triton);
@@ -25,6 +42,13 @@ export function bindGrpcModels(triton: Triton): void {
   // Bound without its response cache: this version has none.
   triton.bind({
     modelName: 'cached',
+    inferFunc: (requests) => requests,
+    inputs: { x: FLOATS },
+    outputs: { y: FLOATS },
+    config: { maxBatchSize: 8 },
+  });
+  triton.bind({
+    modelName: 'notloaded',
     inferFunc: (requests) => requests,
     inputs: { x: FLOATS },
     outputs: { y: FLOATS },

@@ -11,7 +11,8 @@ import {
   type JsonObject,
 } from './grpc-json.js';
 import { changeStatistics, GRPC_COMING_RULES } from './grpc-coming-rules.js';
-import { COMING_EXTENSIONS, REFUSED_EXTENSIONS, VERSION } from './http-answer-rules.js';
+import { GRPC_CONTROL_RULES } from './grpc-control-rules.js';
+import { REFUSED_EXTENSIONS, VERSION } from './http-answer-rules.js';
 import { emptyBatch, inRequestOrder, laterInputDisagrees, withoutTraceback, X_MISSING } from './inference-messages.js';
 import type { GrpcAnswer, GrpcRule, Json } from './replay-grpc.js';
 
@@ -89,6 +90,7 @@ function withDescription(recorded: GrpcAnswer, change: (text: string) => string)
 
 export const GRPC_RULES: readonly GrpcRule[] = [
   ...GRPC_COMING_RULES,
+  ...GRPC_CONTROL_RULES,
   {
     name: 'the server survives',
     reason: 'Classification of BYTES ends the whole process of Triton.',
@@ -102,13 +104,6 @@ export const GRPC_RULES: readonly GrpcRule[] = [
       methodName(testCase) === 'ServerMetadata'
         ? withJson(recorded, (json) => ({ ...json, version: VERSION }))
         : undefined,
-  },
-  {
-    name: 'extensions are named when they are served',
-    reason: 'Clients go by the list.',
-    until: 4,
-    expects: (recorded, testCase) =>
-      methodName(testCase) === 'ServerMetadata' ? withoutExtensions(recorded, COMING_EXTENSIONS) : undefined,
   },
   {
     name: 'sequences and CUDA shared memory are not named',

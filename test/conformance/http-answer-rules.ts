@@ -9,15 +9,7 @@ export const VERSION = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }
 ).version;
 
-/** Extensions that server metadata of Triton names, and what becomes of them here. */
-export const COMING_EXTENSIONS = [
-  'classification',
-  'model_repository',
-  'model_repository(unload_dependents)',
-  'system_shared_memory',
-  'trace',
-  'logging',
-];
+/** Extensions that server metadata of Triton names and ours does not. */
 export const REFUSED_EXTENSIONS = ['sequence', 'cuda_shared_memory'];
 
 function withoutExtensions(answer: HttpAnswer, names: readonly string[]): HttpAnswer | undefined {
@@ -76,12 +68,6 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
     name: 'the server says which it is',
     reason: 'Server metadata has the version of TSTriton.',
     expects: (recorded) => withText(recorded, (text) => text.replace('"version":"2.51.0"', `"version":"${VERSION}"`)),
-  },
-  {
-    name: 'extensions are named when they are served',
-    reason: 'Clients go by the list.',
-    until: 4,
-    expects: (recorded) => withoutExtensions(recorded, COMING_EXTENSIONS),
   },
   {
     name: 'sequences and CUDA shared memory are not named',

@@ -3,65 +3,6 @@ import { readCases, type HttpCase } from './cases.js';
 import { errorAnswer, errorOf, isInfer, jsonAnswer, requestText, withText } from './http-text.js';
 import { recordedAnswer, splitBody, type HttpAnswer, type HttpRule } from './replay-http.js';
 
-const RECORDED = new Map(readCases<HttpCase>('http/management.jsonl').map((testCase) => [testCase.name, testCase]));
-/** Models that the recorded server had and ours has not. */
-const DECOUPLED = ['count', 'countfail', 'textstream'];
-
-/** An endpoint of an extension that is not served: refused, once method and path are right. */
-function extensionRule(name: string, extension: string, path: RegExp, until?: number): HttpRule {
-  return {
-    name,
-    reason:
-      until === undefined
-        ? `Needs a GPU. Answered with 501, as the protocol has it for what a server does not support.`
-        : `Answered with 501 until it is served.`,
-    ...(until === undefined ? {} : { until }),
-    expects: (recorded, { request }) =>
-      path.test(request.path) && isRouted(recorded)
-        ? errorAnswer(501, `the ${extension} extension is not supported by this version of TSTriton`)
-        : undefined,
-  };
-}
-
-function isRouted(recorded: HttpAnswer): boolean {
-  return (
-    recorded.end === 'answered' &&
-    recorded.status !== 405 &&
-    recorded.status !== 403 &&
-    errorOf(recorded) !== 'Not Found'
-  );
-}
-
-function unknownModel(name: string, { request }: HttpCase): HttpAnswer {
-  if (request.path.endsWith('/ready')) return errorAnswer(400, 'Model version not ready');
-  if (request.path.endsWith('/stats')) return errorAnswer(400, `requested model '${name}' is not available`);
-  return errorAnswer(404, `Request for unknown model: '${name}' is not found`);
-}
-
-/** The state of a server that nobody told to load or unload anything. */
-function withoutLoads(testCase: HttpCase): HttpAnswer | undefined {
-  const { model, name, request } = testCase;
-  if (request.path === '/v2/health/ready' && name.startsWith('server ready after'))
-    return recordedAnswer(RECORDED.get('get /v2/health/ready')!);
-  if (/(after|only by) its load$|once loaded$/.test(name)) return unknownModel(model!, testCase);
-  if (model !== 'reload' || name.startsWith('get model reload')) return undefined;
-  if (isInfer(testCase)) return echo(testCase);
-  const action = /^\/v2\/models\/reload(?:\/versions\/1)?(|\/ready|\/config)$/.exec(request.path)?.[1];
-  return action === undefined ? undefined : recordedAnswer(RECORDED.get(`get model reload${action}`)!);
-}
-
-/** The answer of an identity to a JSON request for FP32. */
-function echo(testCase: HttpCase): HttpAnswer {
-  const { inputs } = JSON.parse(requestText(testCase)) as {
-    readonly inputs: readonly [{ readonly shape: number[]; readonly data: number[] }];
-  };
-  const data = inputs[0].data.map((value) => value.toFixed(1));
-  return jsonAnswer(
-    200,
-    `{"model_name":"reload","model_version":"1","outputs":[{"name":"y","datatype":"FP32","shape":[${inputs[0].shape.join()}],"data":[${data.join()}]}]}`,
-  );
-}
-
 interface ModelStatistics {
   readonly name: string;
   readonly [member: string]: unknown;
@@ -116,64 +57,13 @@ function untouched(models: readonly ModelStatistics[]): readonly ModelStatistics
   }));
 }
 
-const OWN_PARAMETERS = /("name":"y","datatype":"BYTES","shape":\[1,1\],"data":\[")(?:[^"\\]|\\.)*"/;
-
 export const HTTP_COMING_RULES: readonly HttpRule[] = [
-  {
-    name: 'restricted APIs are not there yet',
-    reason: 'The option is refused, so that nobody takes an open API for a restricted one.',
-    until: 4,
-    allows: (ours, recorded, { server }) =>
-      server === 'full' && recorded.status === 403 && [200, 405, 501].includes(ours.status ?? 0),
-  },
-  {
-    name: 'header forwarding is not there yet',
-    reason: 'The option is refused; the callable gets the parameters of the request.',
-    until: 4,
-    expects: (recorded, testCase) => {
-      if (testCase.server !== 'full' || testCase.model !== 'params' || !isInfer(testCase)) return undefined;
-      const { parameters = {} } = JSON.parse(requestText(testCase)) as { readonly parameters?: object };
-      const quoted = JSON.stringify(JSON.stringify(parameters));
-      return withText(recorded, (text) =>
-        text.replace(OWN_PARAMETERS, (_all, before: string) => before + quoted.slice(1)),
-      );
-    },
-  },
-  {
-    name: 'nothing was loaded or unloaded before',
-    reason:
-      'Without the model repository extension, models that a request before loaded, changed or unloaded are as they were bound.',
-    until: 4,
-    expects: (_recorded, testCase) => withoutLoads(testCase),
-    allows: (ours, _recorded, { model, request }) =>
-      model === 'reload' && request.path.endsWith('/stats') && ours.status === 200,
-  },
-  extensionRule('the model repository extension is not there yet', 'model repository', /^\/v2\/repository\//, 4),
   {
     name: 'other files are replayed elsewhere',
     reason: 'The recorded server with restrictions had answered requests of another file before, and counted them.',
     until: 4,
     expects: (recorded, { server }) => (server === 'full' ? changeStatistics(recorded, untouched) : undefined),
   },
-  extensionRule('the trace extension is not there yet', 'trace', /\/trace\/setting$/, 4),
-  extensionRule('the logging extension is not there yet', 'logging', /^\/v2\/logging$/, 4),
-  extensionRule('the shared memory extension is not there yet', 'shared memory', /^\/v2\/systemsharedmemory\//, 4),
-  {
-    name: 'tensors in shared memory are not there yet',
-    reason: 'Answered with 501, naming the region.',
-    until: 4,
-    expects: (recorded, testCase) => {
-      const region = /"shared_memory_region": ?"([^"]*)"/.exec(requestText(testCase))?.[1];
-      const refused = /must set only one|Output can't set both/.test(errorOf(recorded) ?? '');
-      return region === undefined || refused
-        ? undefined
-        : errorAnswer(
-            501,
-            `shared memory region '${region}': shared memory is not supported by this version of TSTriton`,
-          );
-    },
-  },
-  extensionRule('CUDA shared memory is not served', 'shared memory', /^\/v2\/cudasharedmemory\//),
   {
     name: 'labels are in the declaration',
     reason: 'There is no file of them to name.',

@@ -139,11 +139,26 @@ describe('the connection (RFC 9112, 9)', () => {
     ['close on inference', [`${POST}Connection: close\r\n${LENGTH}\r\n${BODY}`], [200], 'closes'],
     ['close on an error', ['GET /nope HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'], [404], 'closes'],
     ['keep-alive', [head('Host: h', 'Connection: keep-alive')], [200], 'stays open'],
-    ['an upgrade that is not offered', [head('Host: h', 'Connection: Upgrade', 'Upgrade: websocket')], [200], 'stays open'],
-    ['an upgrade to h2c', [head('Host: h', 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__')], [200], 'stays open'],
+    [
+      'an upgrade that is not offered',
+      [head('Host: h', 'Connection: Upgrade', 'Upgrade: websocket')],
+      [200],
+      'stays open',
+    ],
+    [
+      'an upgrade to h2c',
+      [head('Host: h', 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__')],
+      [200],
+      'stays open',
+    ],
     ['one request after the other', [LIVE, INFER, LIVE], [200, 200, 200], 'stays open'],
     ['after an unknown path', [NOPE], [404], 'stays open'],
-    ['after a wrong method with a body', ['PUT /v2 HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc'], [405], 'stays open'],
+    [
+      'after a wrong method with a body',
+      ['PUT /v2 HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc'],
+      [405],
+      'stays open',
+    ],
     ['after a refused inference', [`${POST}Content-Length: 1\r\n\r\n{`], [400], 'stays open'],
     ['pipelined in one packet', [LIVE + INFER + NOPE + INFER], [200, 200, 404, 200], 'stays open'],
     ['pipelined behind a close', [head('Host: h', 'Connection: close') + LIVE], [200], 'closes'],
@@ -218,7 +233,9 @@ describe('Content-Length (RFC 9112, 6.3)', () => {
   );
 
   it.each([`${BODY.length} `, `0${BODY.length}`, `\t${BODY.length}`])('takes %o', async (length) => {
-    expect(await expectAnswers([`${POST}Content-Length:${length}\r\n\r\n${BODY}`], [200], 'stays open')).toEqual([ANSWER]);
+    expect(await expectAnswers([`${POST}Content-Length:${length}\r\n\r\n${BODY}`], [200], 'stays open')).toEqual([
+      ANSWER,
+    ]);
   });
 
   it('refuses two, equal or not: whoever reads the other one sees another request', async () => {
@@ -262,7 +279,9 @@ describe('Transfer-Encoding (RFC 9112, 6.1 and 7.1)', () => {
   it('takes binary and compressed bodies in chunks', async () => {
     const zipped = gzipSync(BODY);
     const sent = Buffer.concat([
-      Buffer.from(`${POST}Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n${zipped.length.toString(16)}\r\n`),
+      Buffer.from(
+        `${POST}Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n${zipped.length.toString(16)}\r\n`,
+      ),
       zipped,
       Buffer.from('\r\n0\r\n\r\n'),
     ]);
@@ -339,8 +358,14 @@ describe('Expect (RFC 9110, 10.1.1)', () => {
 
 describe('header fields (RFC 9112, 5)', () => {
   it.each([
-    ['names in lower case', `POST /v2/models/m/infer HTTP/1.1\r\nhost: h\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`],
-    ['names in capitals', `POST /v2/models/m/infer HTTP/1.1\r\nHOST: h\r\nCONTENT-LENGTH: ${BODY.length}\r\n\r\n${BODY}`],
+    [
+      'names in lower case',
+      `POST /v2/models/m/infer HTTP/1.1\r\nhost: h\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`,
+    ],
+    [
+      'names in capitals',
+      `POST /v2/models/m/infer HTTP/1.1\r\nHOST: h\r\nCONTENT-LENGTH: ${BODY.length}\r\n\r\n${BODY}`,
+    ],
     ['no space after the colon', `${POST}Content-Length:${BODY.length}\r\n\r\n${BODY}`],
     ['many spaces after the colon', `${POST}Content-Length:     ${BODY.length}\r\n\r\n${BODY}`],
   ])('may have %s', async (_, sent) => {

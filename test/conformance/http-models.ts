@@ -169,7 +169,7 @@ function bindClassify(triton: Triton): void {
         plain: new Tensor('float32', negative, x.shape),
         ints: new Tensor(
           'int64',
-          BigInt64Array.from(x.data, (value) => BigInt(Math.round(10 * (Number.isFinite(value) ? value : 0)))),
+          BigInt64Array.from(x.data, (value) => BigInt(halfToEven(10 * (Number.isFinite(value) ? value : 0)))),
           x.shape,
         ),
         flags: new Tensor(
@@ -190,6 +190,12 @@ function bindClassify(triton: Triton): void {
     },
     config: { maxBatchSize: 8, batcher: null },
   });
+}
+
+/** numpy's rounding. */
+function halfToEven(value: number): number {
+  const rounded = Math.round(value);
+  return Math.abs(value % 1) === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded;
 }
 
 type Floats = { readonly x: typeof FLOATS };

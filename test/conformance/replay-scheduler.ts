@@ -3,7 +3,12 @@
 // moments agree within a tolerance; where they varied, one of the recorded outcomes must be ours.
 import type { RecordedOutcome, SchedulerCase } from './cases.js';
 import { Verdict, type Replay, type Rule } from './rules.js';
-import { simulate, type SimulatedAnswer, type SimulatedExecution, type SchedulerOutcome } from './scheduler-simulator.js';
+import {
+  simulate,
+  type SimulatedAnswer,
+  type SimulatedExecution,
+  type SchedulerOutcome,
+} from './scheduler-simulator.js';
 
 export type SchedulerRule = Rule<SchedulerCase, SchedulerOutcome>;
 
@@ -30,9 +35,7 @@ function recordedOutcome(testCase: SchedulerCase, ours: SchedulerOutcome): Sched
   if (testCase.seen !== undefined) return outcomeOf(testCase.seen);
   const sound = testCase.seen_varies!.filter(({ idle_while_waiting_ms: idle }) => idle === undefined);
   if (sound.length === 0) throw new Error(`${testCase.name} has no outcome to compare with`);
-  const outcomes = sound
-    .sort((a, b) => (b.times_seen ?? 0) - (a.times_seen ?? 0))
-    .map((seen) => outcomeOf(seen));
+  const outcomes = sound.sort((a, b) => (b.times_seen ?? 0) - (a.times_seen ?? 0)).map((seen) => outcomeOf(seen));
   return outcomes.find((outcome) => differencesOf(ours, outcome).length === 0) ?? outcomes[0]!;
 }
 
@@ -80,7 +83,9 @@ function differencesOf(ours: SchedulerOutcome, expected: SchedulerOutcome): stri
     ...listDifference('executions', ours.executions, expected.executions, sameExecution, describeExecution),
     ...answerDifferences(ours.answers, expected.answers),
     ...listDifference('stream', ours.stream, expected.stream, sameMessage, describeMessage),
-    ...(ours.probes.join() === expected.probes.join() ? [] : [`probes: expected ${expected.probes.join('; ')}, got ${ours.probes.join('; ')}`]),
+    ...(ours.probes.join() === expected.probes.join()
+      ? []
+      : [`probes: expected ${expected.probes.join('; ')}, got ${ours.probes.join('; ')}`]),
     ...statisticDifferences(ours.statistics, expected.statistics),
   ];
 }
@@ -149,7 +154,10 @@ function describeAnswer(answer: SimulatedAnswer | undefined): string {
   return [outcome, text, shape && `[${shape.join()}]`, `at ${at}`].filter((part) => part !== undefined).join(' ');
 }
 
-function statisticDifferences(ours: SchedulerOutcome['statistics'], expected: SchedulerOutcome['statistics']): string[] {
+function statisticDifferences(
+  ours: SchedulerOutcome['statistics'],
+  expected: SchedulerOutcome['statistics'],
+): string[] {
   // A server that has ended tells none.
   if (Object.keys(expected).length === 0) return [];
   const names = new Set([...Object.keys(expected), ...Object.keys(ours)]);

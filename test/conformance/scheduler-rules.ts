@@ -236,7 +236,10 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
         ...recorded,
         answers: {
           ...recorded.answers,
-          b: { ...recorded.answers['b']!, text: "[request id: b] inference request batch-size must be >= 1 for 'm', got 0" },
+          b: {
+            ...recorded.answers['b']!,
+            text: "[request id: b] inference request batch-size must be >= 1 for 'm', got 0",
+          },
         },
       }),
     }),

@@ -3,7 +3,13 @@
 // same in every run.
 import { vi } from 'vitest';
 
-import type { Execution, ExecutionDone, ExecutionRequest, ModelInstance, ResponseStream } from '../../src/core/instance/model-instance.js';
+import type {
+  Execution,
+  ExecutionDone,
+  ExecutionRequest,
+  ModelInstance,
+  ResponseStream,
+} from '../../src/core/instance/model-instance.js';
 import { InferenceServer } from '../../src/core/inference-server.js';
 import { SILENT } from '../../src/core/engine-logger.js';
 import type { InflightRequest, ResponseSink } from '../../src/core/response-sink.js';
@@ -131,7 +137,9 @@ class Simulation {
         compute_output_count: report.computeOutput.count,
         cache_hit_count: report.cacheHit.count,
         cache_miss_count: report.cacheMiss.count,
-        ...Object.fromEntries(report.batchStats.map(({ batchSize, computeInfer }) => [`batch_size_${batchSize}`, computeInfer.count])),
+        ...Object.fromEntries(
+          report.batchStats.map(({ batchSize, computeInfer }) => [`batch_size_${batchSize}`, computeInfer.count]),
+        ),
       },
     };
   }
@@ -235,7 +243,13 @@ class Simulation {
     if (event.pending) this.#probes.push(`pending ${repository.get(name, '').statistics.pending}`);
     if (event.unload) models.unload(name);
     if (event.load) void models.load(name);
-    if (event.index) this.#probes.push(`index ${models.index(false).map(({ state }) => state).join()}`);
+    if (event.index)
+      this.#probes.push(
+        `index ${models
+          .index(false)
+          .map(({ state }) => state)
+          .join()}`,
+      );
     if (event.ready) {
       const { live } = this.#server;
       this.#probes.push(`live ${live}, ready ${this.#server.isReady()}, model ${this.#server.isModelReady(name, '')}`);
@@ -273,7 +287,8 @@ class SimulatedInstance implements ModelInstance {
     const rows = (index: number) => (this.#batched ? arrivals[index]!.rows : 0);
     simulation.executed({ start, end: -1, batch: batch.map(({ id }, index) => `${id}×${rows(index)}`).join(' ') });
     const runMs = Math.max(...arrivals.map(({ run_ms }) => run_ms));
-    const failure = (index: number) => (arrivals[index]!.fails ? new TritonError('INTERNAL', 'asked to fail') : undefined);
+    const failure = (index: number) =>
+      arrivals[index]!.fails ? new TritonError('INTERNAL', 'asked to fail') : undefined;
     const outputs = (index: number): InferTensor[] => [{ ...batch[index]!.inputs[0]!, name: 'y' }];
     setTimeout(() => {
       simulation.ended(start, cancelled);

@@ -14,9 +14,21 @@ export const HTTP_SHARED_MEMORY: readonly SharedMemoryContent[] = ['a', 'b'].map
   floats: letter === 'a' ? [0, 1, 2, 3] : [],
 }));
 
-export const GRPC_SHARED_MEMORY: readonly SharedMemoryContent[] = ['', '_2', '_3', '_4', '_5', '_6', '_7', '_8', '_9'].map(
-  (suffix) => ({ name: `golden_grpc_region${suffix}`, size: 8192, floats: suffix === '' ? [1, 2, 3, 4, 5, 6, 7, 8] : [] }),
-);
+export const GRPC_SHARED_MEMORY: readonly SharedMemoryContent[] = [
+  '',
+  '_2',
+  '_3',
+  '_4',
+  '_5',
+  '_6',
+  '_7',
+  '_8',
+  '_9',
+].map((suffix) => ({
+  name: `golden_grpc_region${suffix}`,
+  size: 8192,
+  floats: suffix === '' ? [1, 2, 3, 4, 5, 6, 7, 8] : [],
+}));
 
 /** Makes the objects; they are there until disposed. */
 export function sharedMemoryObjects(contents: readonly SharedMemoryContent[]): Disposable {

@@ -1,6 +1,7 @@
 // Drives a BatchScheduler by hand: instances that end their batches when the test says so, and a log of answers.
 import { vi } from 'vitest';
 
+import type { EngineLogger } from '../../src/core/engine-logger.js';
 import { PendingRequest } from '../../src/core/pending-request.js';
 import type {
   Execution,
@@ -95,9 +96,14 @@ export class SchedulerHarness {
   readonly answers: string[] = [];
   readonly ended: string[] = [];
 
-  constructor(config: ModelConfig, instances: ModelInstance[] = [new ManualInstance()], inputs: TensorSpecs = {}) {
+  constructor(
+    config: ModelConfig,
+    instances: ModelInstance[] = [new ManualInstance()],
+    inputs: TensorSpecs = {},
+    logger?: EngineLogger,
+  ) {
     const spec = { modelName: 'm', inputs, outputs: {}, config: { maxBatchSize: 4, ...config } };
-    this.scheduler = new BatchScheduler(completeModelConfig(spec, instances.length), this.statistics);
+    this.scheduler = new BatchScheduler(completeModelConfig(spec, instances.length), this.statistics, logger);
     this.instances = instances;
     for (const instance of instances) this.scheduler.addInstance(instance);
   }

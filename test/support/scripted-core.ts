@@ -88,7 +88,12 @@ export class ScriptedServer {
   }
 
   /** Sends a request on a connection of its own; resolves with the head of the answer. */
-  async open(path: string, body: string | Uint8Array, headers: OutgoingHttpHeaders = {}, method = 'POST'): Promise<IncomingMessage> {
+  async open(
+    path: string,
+    body: string | Uint8Array,
+    headers: OutgoingHttpHeaders = {},
+    method = 'POST',
+  ): Promise<IncomingMessage> {
     const request = httpRequest({ port: this.port, host: '127.0.0.1', path, method, headers, agent: false });
     request.end(body);
     const [answer] = (await once(request, 'response')) as [IncomingMessage];

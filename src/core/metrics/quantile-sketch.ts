@@ -25,24 +25,24 @@ export class QuantileSketch {
     this.#targets = targets;
   }
 
+  /** Samples that are kept. */
+  get size(): number {
+    return this.#samples.length;
+  }
+
   /** Adds values that are in ascending order. */
   insert(values: Float64Array): void {
     const merged: Sample[] = [];
     const old = this.#samples;
-    let rank = 0;
     let at = 0;
     for (let i = 0; i < values.length; i++) {
       const value = values[i]!;
-      while (at < old.length && old[at]!.value <= value) {
-        rank += old[at]!.weight;
-        merged.push(old[at++]!);
-      }
-      // The least and the greatest value are known exactly.
-      const inside = merged.length > 0 && at < old.length;
-      merged.push({ value, weight: 1, spread: inside ? Math.max(0, Math.floor(this.#slack(rank)) - 1) : 0 });
-      rank++;
-      this.#count++;
+      while (at < old.length && old[at]!.value <= value) merged.push(old[at++]!);
+      // Its rank is as uncertain as that of the next sample; the least and the greatest value are known exactly.
+      const next = merged.length > 0 ? old[at] : undefined;
+      merged.push({ value, weight: 1, spread: next === undefined ? 0 : next.weight + next.spread - 1 });
     }
+    this.#count += values.length;
     while (at < old.length) merged.push(old[at++]!);
     this.#samples = this.#compress(merged);
   }
@@ -67,15 +67,15 @@ export class QuantileSketch {
     this.#count = 0;
   }
 
-  /** By how much the rank of a sample there may be uncertain without any target missing its error. */
-  #slack(rank: number): number {
+  /** By how much the rank of a sample between two ranks may be uncertain without any target missing its error. */
+  #slack(from: number, to = from): number {
     let least = Infinity;
     for (let i = 0; i < this.#targets.length; i++) {
       const { quantile, error } = this.#targets[i]!;
-      const slack =
-        rank <= quantile * this.#count
-          ? (2 * error * (this.#count - rank)) / (1 - quantile)
-          : (2 * error * rank) / quantile;
+      // Least at the target's own rank, from where it grows on both sides.
+      const own = quantile * this.#count;
+      const rank = own < from ? from : own > to ? to : own;
+      const slack = rank <= own ? (2 * error * (this.#count - rank)) / (1 - quantile) : (2 * error * rank) / quantile;
       if (slack < least) least = slack;
     }
     return least;
@@ -89,9 +89,10 @@ export class QuantileSketch {
       const sample = samples[i]!;
       rank -= sample.weight;
       const next = kept.at(-1);
-      const joins =
-        next !== undefined && i > 0 && kept.length > 1 && sample.weight + next.weight + next.spread <= this.#slack(rank);
-      if (joins) next.weight += sample.weight;
+      // The least and the greatest value stay.
+      const inside = next !== undefined && i > 0 && kept.length > 1;
+      const joined = inside ? sample.weight + next.weight + next.spread : Infinity;
+      if (inside && joined <= this.#slack(rank, rank + joined)) next.weight += sample.weight;
       else kept.push(sample);
     }
     return kept.reverse();

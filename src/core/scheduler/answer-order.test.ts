@@ -16,6 +16,16 @@ describe('AnswerOrder', () => {
     expect(given).toEqual(['a', 'b', 'c']);
   });
 
+  it('leaves a request that takes its turn again in its place', () => {
+    const order = new AnswerOrder();
+    const [a, b] = [{}, {}];
+    for (const request of [a, b, a]) order.takeTurn(request);
+    const given: string[] = [];
+    order.answer(a, () => given.push('a'));
+    order.answer(b, () => given.push('b'));
+    expect(given).toEqual(['a', 'b']);
+  });
+
   it('answers a request that took no turn at once', () => {
     const order = new AnswerOrder();
     order.takeTurn({});

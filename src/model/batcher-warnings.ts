@@ -1,0 +1,37 @@
+// Settings that are allowed but work against each other, so that a model does not batch as its owner expects. They are
+// told when the model is loaded.
+
+import { DEFAULT_QUEUE_POLICY, type CompleteDynamicBatcher, type CompleteQueuePolicy } from './complete-batcher.js';
+import type { CompleteModelConfig } from './complete-model-config.js';
+
+/** What to tell about a model's batcher; usually nothing. */
+export function batcherWarnings({ name, maxBatchSize, dynamicBatching }: CompleteModelConfig): readonly string[] {
+  if (dynamicBatching === undefined) return [];
+  const warnings: string[] = [];
+  const { maxQueueDelayMicroseconds: delay } = dynamicBatching;
+  const policies = policiesOf(dynamicBatching);
+  const places = policies.reduce((sum, { maxQueueSize }) => sum + (maxQueueSize === 0 ? Infinity : maxQueueSize), 0);
+  if (places < maxBatchSize) {
+    warnings.push(
+      `model '${name}': only ${places} requests may wait (maxQueueSize), so that requests of one row never fill a batch of ${maxBatchSize}`,
+    );
+  }
+  const hasty = policies.find(
+    ({ timeoutAction, defaultTimeoutMicroseconds: timeout }) =>
+      timeoutAction === 'REJECT' && timeout !== 0 && timeout <= delay,
+  );
+  if (hasty !== undefined) {
+    warnings.push(
+      `model '${name}': requests are refused after ${hasty.defaultTimeoutMicroseconds} us in the queue (defaultTimeoutMicroseconds), before a batch that is not full is sent after ${delay} us (maxQueueDelayMicroseconds)`,
+    );
+  }
+  return warnings;
+}
+
+/** One for each level; levels beyond those with a policy of their own are alike. */
+function policiesOf(batcher: CompleteDynamicBatcher): readonly CompleteQueuePolicy[] {
+  const { priorityLevels, priorityQueuePolicy, defaultQueuePolicy = DEFAULT_QUEUE_POLICY } = batcher;
+  const own = Object.values(priorityQueuePolicy);
+  const others = Math.max(1, priorityLevels) - own.length;
+  return [...own, ...Array.from({ length: Math.min(others, 1000) }, () => defaultQueuePolicy)];
+}

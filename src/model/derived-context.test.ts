@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+
+import { Tensor } from '../tensor/tensor.js';
+import type { InferenceContext } from './callable.js';
+import { withRequests } from './derived-context.js';
+import { HostedRequest } from './inference-request.js';
+
+/** A context as hosts make it: with getters over private members. */
+class Context {
+  readonly requests: readonly HostedRequest[];
+  readonly #controller = new AbortController();
+  readonly logger = { error: () => undefined };
+
+  constructor(requests: readonly HostedRequest[]) {
+    this.requests = requests;
+  }
+
+  get modelName(): string {
+    return `model of ${this.#controller.signal.aborted}`;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+}
+
+const request = () => new HostedRequest({ a: Tensor.from('int8', [[1]]) }, 1, '', undefined);
+
+function derive(whole: Context, requests: readonly HostedRequest[]): InferenceContext {
+  return withRequests(whole as unknown as InferenceContext, requests);
+}
+
+describe('withRequests', () => {
+  it('changes the requests and leaves everything else', () => {
+    const requests = [request(), request(), request()];
+    const whole = new Context(requests);
+    const context = derive(whole, requests.slice(1));
+    expect(context.requests).toEqual(requests.slice(1));
+    expect(context.modelName).toBe('model of false');
+    expect(context.logger).toBe(whole.logger);
+    expect(whole.requests).toBe(requests);
+  });
+
+  it('may be taken apart', () => {
+    const requests = [request(), request()];
+    const { requests: own, modelName, signal } = derive(new Context(requests), [requests[0]!]);
+    expect([own, modelName, signal]).toEqual([[requests[0]], 'model of false', requests[0]!.signal]);
+  });
+
+  it('has the signal of the whole batch for as many requests', () => {
+    const requests = [request(), request()];
+    const whole = new Context(requests);
+    expect(derive(whole, [...requests]).signal).toBe(whole.signal);
+  });
+
+  it('has the signal of a single request', () => {
+    const requests = [request(), request()];
+    expect(derive(new Context(requests), [requests[1]!]).signal).toBe(requests[1]!.signal);
+  });
+
+  it('aborts when all of several requests are gone, also those that were before', () => {
+    const requests = [request(), request(), request()];
+    const context = derive(new Context(requests), requests.slice(1));
+    requests[1]!.abort();
+    const { signal } = context;
+    expect(context.signal).toBe(signal);
+    expect(signal.aborted).toBe(false);
+    requests[0]!.abort();
+    expect(signal.aborted).toBe(false);
+    requests[2]!.abort();
+    expect(signal.aborted).toBe(true);
+    expect(derive(new Context(requests), requests.slice(1)).signal.aborted).toBe(true);
+  });
+});

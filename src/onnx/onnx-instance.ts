@@ -1,0 +1,174 @@
+// The module that instance groups of ONNX models run: a session of onnxruntime-node in the thread's memory, which
+// gets all rows of a batch at once. Loaded by its URL; imports onnxruntime-node, an optional peer, only when it runs.
+
+import type { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node';
+
+import { TritonError } from '../errors.js';
+import type { InferenceContext, InferenceRequest } from '../model/callable.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { rowsOf } from '../model/inference-request.js';
+import type { SetupContext } from '../model/setup-context.js';
+import { concatRows } from '../tensor/concat-rows.js';
+import { formatShape } from '../tensor/shape.js';
+import { Tensor } from '../tensor/tensor.js';
+import { providerName, type OnnxInstanceArgs } from './onnx-session.js';
+
+type Ort = typeof import('onnxruntime-node');
+type Tensors = Readonly<Record<string, Tensor>>;
+
+interface Loaded {
+  readonly ort: Ort;
+  readonly session: InferenceSession;
+}
+
+let loaded: Loaded | undefined;
+/** The batches that the session works on. */
+const underway = new Set<Promise<unknown>>();
+
+export async function setup({ modelName, modelConfig, args }: SetupContext): Promise<void> {
+  const { path, session: options } = args as OnnxInstanceArgs;
+  const ort = await importOnnxruntime(modelName);
+  const backends = ort.listSupportedBackends().map(({ name }) => name);
+  const missing = options.executionProviders.map(providerName).filter((name) => !backends.includes(name));
+  if (missing.length > 0) throw missingProviders(modelName, missing, ort);
+  let session: InferenceSession;
+  try {
+    session = await ort.InferenceSession.create(path, options as InferenceSession.SessionOptions);
+  } catch (error) {
+    const reason = `onnxruntime does not load model '${modelName}': ${reasonOf(error)}`;
+    const providers = options.executionProviders.map(providerName).join(', ');
+    const hint = providers === 'cpu' ? '' : ` (execution providers ${providers}; ${describeBackends(ort)})`;
+    throw new TritonError('UNAVAILABLE', `${reason}${hint}`, { cause: error });
+  }
+  checkNames(session, modelConfig);
+  loaded = { ort, session };
+}
+
+export async function teardown(): Promise<void> {
+  const session = loaded?.session;
+  loaded = undefined;
+  await Promise.allSettled(underway);
+  await session?.release();
+}
+
+/** Runs a batch; when it fails, each request by itself, so that only those fail which are the reason. */
+export default async function infer(
+  requests: readonly InferenceRequest[],
+  { modelConfig }: InferenceContext,
+): Promise<readonly (Tensors | TritonError)[]> {
+  if (requests.length === 1) return [await runAlone(requests[0]!, modelConfig)];
+  const rows = requests.map(rowsOf);
+  let outputs: Tensors;
+  try {
+    outputs = await run(joinInputs(requests, modelConfig), modelConfig);
+  } catch {
+    const results: (Tensors | TritonError)[] = [];
+    for (const request of requests) {
+      results.push(await runAlone(request, modelConfig).catch((error: unknown) => TritonError.from(error)));
+    }
+    return results;
+  }
+  checkRows(outputs, rows.reduce((sum, count) => sum + count, 0), modelConfig.name);
+  const results: Record<string, Tensor>[] = requests.map(() => ({}));
+  for (const [name, tensor] of Object.entries(outputs)) {
+    tensor.split(rows).forEach((part, request) => (results[request]![name] = part));
+  }
+  return results;
+}
+
+async function runAlone(request: InferenceRequest, config: CompleteModelConfig): Promise<Tensors> {
+  const outputs = await run(request.inputs as Tensors, config);
+  if (config.maxBatchSize > 0) checkRows(outputs, rowsOf(request), config.name);
+  return outputs;
+}
+
+function joinInputs(requests: readonly InferenceRequest[], { inputs }: CompleteModelConfig): Tensors {
+  return Object.fromEntries(inputs.map(({ name }) => [name, concatRows(requests.map((request) => (request.inputs as Tensors)[name]!))]));
+}
+
+async function run(inputs: Tensors, { name, outputs }: CompleteModelConfig): Promise<Tensors> {
+  if (loaded === undefined) throw new TritonError('UNAVAILABLE', `model '${name}' is being unloaded`);
+  const { ort, session } = loaded;
+  const feeds = Object.fromEntries(Object.entries(inputs).map(([input, tensor]) => [input, toOrt(ort, tensor, input)]));
+  const fetches = outputs.map((spec) => spec.name);
+  const running = session.run(feeds, fetches);
+  underway.add(running);
+  try {
+    const results = await running;
+    return Object.fromEntries(outputs.map((spec) => [spec.name, fromOrt(results[spec.name] as OrtTensor)]));
+  } catch (error) {
+    throw new TritonError('INTERNAL', `onnxruntime failed on model '${name}': ${reasonOf(error)}`, { cause: error });
+  } finally {
+    underway.delete(running);
+  }
+}
+
+function toOrt({ Tensor: OrtTensor }: Ort, tensor: Tensor, input: string): OrtTensor {
+  const { dtype, data, shape } = tensor;
+  if (dtype !== 'string' && dtype !== 'bytes') return new OrtTensor(dtype as 'float32', data as Float32Array, shape);
+  const strings = tensor.strings();
+  const cut = strings.findIndex((text) => text.includes('\0'));
+  if (cut < 0) return new OrtTensor('string', strings, shape);
+  throw new TritonError('INVALID_ARG', `element ${cut} of input '${input}' has a character U+0000, at which onnxruntime-node would cut it`);
+}
+
+function fromOrt({ type, data, dims }: OrtTensor): Tensor {
+  // Float16Array where Node has one; its bits are what a Tensor holds.
+  if (type === 'float16') {
+    const { buffer, byteOffset, length } = data as Uint16Array;
+    return new Tensor('float16', new Uint16Array(buffer, byteOffset, length), dims);
+  }
+  return new Tensor(type as 'float32', data as Float32Array, dims);
+}
+
+function checkRows(outputs: Tensors, rows: number, model: string): void {
+  for (const [name, { shape }] of Object.entries(outputs)) {
+    if (shape[0] === rows) continue;
+    const got = `output '${name}' of model '${model}' has shape ${formatShape(shape)} for ${rows} row${rows === 1 ? '' : 's'}`;
+    throw new TritonError('INTERNAL', `${got}: its first dimension is no batch axis; make the model with config: { batching: false }`);
+  }
+}
+
+/** The file may have changed since it was read, and the declaration since it was made. */
+function checkNames(session: InferenceSession, { name, inputs, outputs }: CompleteModelConfig): void {
+  const declared = inputs.map((spec) => spec.name).sort();
+  const expected = [...session.inputNames].sort();
+  if (declared.join('\n') !== expected.join('\n')) {
+    throw new TritonError('INVALID_ARG', `model '${name}' declares the inputs ${declared.join(', ')}, but its file has ${expected.join(', ')}`);
+  }
+  const unknown = outputs.find((spec) => !session.outputNames.includes(spec.name));
+  if (unknown === undefined) return;
+  const known = session.outputNames.join(', ');
+  throw new TritonError('INVALID_ARG', `model '${name}' declares the output ${unknown.name}, but its file has ${known}`);
+}
+
+async function importOnnxruntime(modelName: string): Promise<Ort> {
+  try {
+    return await import('onnxruntime-node');
+  } catch (error) {
+    const isMissing = (error as { readonly code?: unknown }).code === 'ERR_MODULE_NOT_FOUND';
+    const reason = isMissing
+      ? `the package onnxruntime-node, which is not installed; run ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node`
+      : `onnxruntime-node, which does not load here: ${reasonOf(error)}`;
+    throw new TritonError('UNAVAILABLE', `model '${modelName}' needs ${reason}`, { cause: error });
+  }
+}
+
+function missingProviders(modelName: string, missing: readonly string[], ort: Ort): TritonError {
+  const names = missing.map((name) => `'${name}'`).join(', ');
+  const are = missing.length === 1 ? 'provider' : 'providers';
+  return new TritonError('UNAVAILABLE', `model '${modelName}' wants the execution ${are} ${names}, but ${describeBackends(ort)}`);
+}
+
+function describeBackends({ env, listSupportedBackends }: Ort): string {
+  const backends = listSupportedBackends();
+  const bundled = backends.filter((backend) => backend.bundled).map(({ name }) => name);
+  const others = backends.filter((backend) => !backend.bundled).map(({ name }) => name);
+  const more = others.length === 0 ? '' : `, and ${others.join(', ')} once their libraries are installed`;
+  return `onnxruntime-node ${env.versions.node ?? ''} has ${bundled.join(', ')} on ${process.platform} ${process.arch}${more}`;
+}
+
+/** onnxruntime's messages run over several lines. */
+function reasonOf(error: unknown): string {
+  return TritonError.from(error).message.trim().replaceAll(/\s*\n\s*/g, ' ');
+}

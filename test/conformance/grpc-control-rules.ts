@@ -1,0 +1,78 @@
+// Rules about the methods that change or tell how the server is set: repository, trace and log settings, shared memory.
+import type { GrpcCase } from './cases.js';
+import { asksFor, methodName, refusal, STATUS, success, withJson, type JsonObject } from './grpc-json.js';
+import type { GrpcRule } from './replay-grpc.js';
+
+/** The first parameter of a load that is well-formed; undefined for other requests. */
+function loadParameter(testCase: GrpcCase): string | undefined {
+  if (methodName(testCase) !== 'RepositoryModelLoad') return undefined;
+  const { parameters = {} } = (testCase.request ?? {}) as { readonly parameters?: JsonObject };
+  return Object.keys(parameters)[0];
+}
+
+/** Models that are not bound, and of which the recorded index tells. */
+const NOT_BOUND = ['seq', 'count', 'countfail', 'countlast', 'slowcount', 'fromfile'];
+
+export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
+  {
+    name: 'models are what was bound',
+    reason: 'They are functions with their configurations; neither can come over the wire.',
+    expects: (recorded, testCase) => {
+      const { name = '' } = asksFor(testCase);
+      if (name === 'fromfile' && methodName(testCase) === 'ModelReady') return success({});
+      const parameter = loadParameter(testCase);
+      return parameter === undefined || /^(invalid value type|unrecognized)/.test(recorded.message)
+        ? undefined
+        : refusal(
+            STATUS.UNIMPLEMENTED,
+            `load parameter '${parameter}' is not supported: model '${name}' is what was bound under that name, with its configuration`,
+          );
+    },
+  },
+  {
+    name: 'the index is of what is bound',
+    reason: 'Models that are not served here are in no list.',
+    expects: (recorded, testCase) =>
+      methodName(testCase) === 'RepositoryIndex'
+        ? withJson(recorded, (json) => ({
+            ...json,
+            models: (json['models'] as readonly JsonObject[]).filter(({ name }) => !NOT_BOUND.includes(name as string)),
+          }))
+        : undefined,
+  },
+  {
+    name: 'a level that the log does not have is refused',
+    reason: 'Triton keeps the low bits: 4294967295 turns verbose lines off.',
+    expects: (_recorded, { name }) =>
+      name === 'log: verbose largest uint32'
+        ? refusal(
+            STATUS.INVALID_ARGUMENT,
+            "Unable to parse 'log_verbose_level', value is out of range [ 0, 2147483647 ], got: 4294967295",
+          )
+        : undefined,
+  },
+  {
+    name: 'one object may be several regions',
+    reason: 'Triton closes the descriptor of the first and cannot open the object again.',
+    expects: (recorded, testCase) => {
+      if (testCase.name.startsWith('shm register the same key as another name')) return success({});
+      const { name } = asksFor(testCase);
+      if (methodName(testCase) !== 'SystemSharedMemoryStatus' || name !== undefined) return undefined;
+      const regions = (recorded.json as JsonObject | null)?.['regions'] as JsonObject | undefined;
+      if (regions === undefined) return undefined;
+      const second = { name: 'rsame', key: '/golden_grpc_region', offset: '4096', byte_size: '4096' };
+      return withJson(recorded, (json) => ({ ...json, regions: { ...regions, rsame: second } }));
+    },
+  },
+  {
+    name: 'CUDA shared memory is not served',
+    reason: 'Needs a GPU. Answered with UNIMPLEMENTED.',
+    expects: (_recorded, testCase) =>
+      methodName(testCase) === 'CudaSharedMemoryRegister'
+        ? refusal(
+            STATUS.UNIMPLEMENTED,
+            `failed to register CUDA shared memory region: '${asksFor(testCase).name ?? ''}', GPUs not supported`,
+          )
+        : undefined,
+  },
+];
