@@ -110,7 +110,6 @@ describe('the options of the constructor', () => {
     'modelControlMode',
     'modelRepository',
     'accessToken',
-    'corsAllowOrigin',
     'maxInflightBytes',
     'grpcUseSsl',
     'traceConfig',
@@ -220,5 +219,44 @@ describe('the environment', () => {
 
   it('ignores variables without a value', () => {
     expect(readTritonConfig({}, { TSTRITON_CONFIG_HTTP_PORT: undefined }).config).toEqual(DEFAULTS);
+  });
+});
+
+describe('the options of forwarded headers and of other origins', () => {
+  it('take patterns and origins', () => {
+    const { config } = readTritonConfig(
+      {
+        httpHeaderForwardPattern: '(?-i)^X-',
+        grpcHeaderForwardPattern: 'y',
+        corsAllowOrigin: ['https://A.example:443', 'null'],
+      },
+      {},
+    );
+    expect(config).toMatchObject({
+      httpHeaderForwardPattern: '(?-i)^X-',
+      grpcHeaderForwardPattern: 'y',
+      corsAllowOrigin: ['https://a.example', 'null'],
+    });
+    expect(fromEnvironment({ TSTRITON_CONFIG_CORS_ALLOW_ORIGIN: 'http://a, https://b' }).corsAllowOrigin).toEqual([
+      'http://a',
+      'https://b',
+    ]);
+  });
+
+  it('are off by default', () => {
+    expect(readTritonConfig({}, {}).config).toMatchObject({
+      httpHeaderForwardPattern: undefined,
+      grpcHeaderForwardPattern: undefined,
+      corsAllowOrigin: [],
+    });
+  });
+
+  it.each([
+    [{ httpHeaderForwardPattern: '(' }, /^httpHeaderForwardPattern must be a regular expression, got "\("/],
+    [{ grpcHeaderForwardPattern: '*' }, /^grpcHeaderForwardPattern must be a regular expression, got "\*"/],
+    [{ corsAllowOrigin: 'a.example' }, /^corsAllowOrigin must be '\*' or origins such as/],
+    [{ corsAllowOrigin: ['*', 7] }, /^corsAllowOrigin must be a list of non-empty strings, got number/],
+  ])('refuse %j', (given, message) => {
+    expect(() => readTritonConfig(given as TritonConfig, {})).toThrow(invalid(expect.stringMatching(message)));
   });
 });

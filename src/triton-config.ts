@@ -5,6 +5,7 @@ import { TritonError } from './errors.js';
 import { LOG_FORMATS, type LogFormat } from './logger.js';
 import { nearest } from './model/nearest.js';
 import { checkHeaderPattern } from './server/check-header-pattern.js';
+import { COMPRESSION_LEVELS, grpcSettings, type CompressionLevel } from './server/grpc-settings.js';
 import {
   checkSafePorts,
   sagemakerSettings,
@@ -50,6 +51,30 @@ export interface TritonConfig {
   readonly grpcMaxMessageSize?: number;
   /** The same as `httpHeaderForwardPattern` for the metadata of gRPC calls. */
   readonly grpcHeaderForwardPattern?: string;
+  /** Serves gRPC over TLS. Default false. */
+  readonly grpcUseSsl?: boolean;
+  /** Serves gRPC over TLS to clients whose certificate `grpcRootCert` vouches for. Default false. */
+  readonly grpcUseSslMutual?: boolean;
+  /** Path of the server's certificate, a PEM file; intermediate ones follow it there. */
+  readonly grpcServerCert?: string;
+  /** Path of the certificate's private key, a PEM file. */
+  readonly grpcServerKey?: string;
+  /** Path of the certificates that vouch for those of clients, a PEM file. */
+  readonly grpcRootCert?: string;
+  /** How hard answers of inference are compressed for clients that accept that. Default `none`. */
+  readonly grpcInferResponseCompressionLevel?: CompressionLevel;
+  /** Milliseconds of silence after which a client is pinged. Default 7200000. */
+  readonly grpcKeepaliveTime?: number;
+  /** Milliseconds that a client has to answer a ping before its connection is closed. Default 20000. */
+  readonly grpcKeepaliveTimeout?: number;
+  /** Whether clients without calls are pinged, and may ping as often as others. Default false. */
+  readonly grpcKeepalivePermitWithoutCalls?: boolean;
+  /** How many pings are sent until there is something else to send; 0: any number. Default 2. */
+  readonly grpcHttp2MaxPingsWithoutData?: number;
+  /** The least milliseconds between pings of a client to which nothing was sent meanwhile. Default 300000. */
+  readonly grpcHttp2MinRecvPingIntervalWithoutData?: number;
+  /** How many pings of a client may come sooner before its connection is closed; 0: any number. Default 2. */
+  readonly grpcHttp2MaxPingStrikes?: number;
   /** Default true. */
   readonly allowMetrics?: boolean;
   /** Default: the HTTP address. */
@@ -134,15 +159,19 @@ type WithoutDefault =
   | 'vertexAiDefaultModel'
   | 'sagemakerSafePortRange'
   | 'httpHeaderForwardPattern'
-  | 'grpcHeaderForwardPattern';
+  | 'grpcHeaderForwardPattern'
+  | 'grpcServerCert'
+  | 'grpcServerKey'
+  | 'grpcRootCert';
 type Parsed = 'loadModel' | 'corsAllowOrigin' | 'metricsConfig';
 type Restriction = 'accessToken' | 'restrictedEndpoints' | 'httpRestrictedApi' | 'grpcRestrictedProtocol';
 
 /** Every option with its value; restrictions are apart, as tables. */
 export type CompleteTritonConfig = {
-  readonly [
-    K in Exclude<keyof TritonConfig, WithoutDefault | Restriction | Parsed | 'cacheConfig'>
-  ]-?: Exclude<TritonConfig[K], undefined>;
+  readonly [K in Exclude<keyof TritonConfig, WithoutDefault | Restriction | Parsed | 'cacheConfig'>]-?: Exclude<
+    TritonConfig[K],
+    undefined
+  >;
 } & {
   readonly [K in WithoutDefault]: TritonConfig[K] | undefined;
 } & {
@@ -153,6 +182,7 @@ export type CompleteTritonConfig = {
 
 const PORT: OptionKind = [0, 65_535];
 const SIZE: OptionKind = [1, 2_147_483_647];
+const COUNT: OptionKind = [0, 2_147_483_647];
 
 const KINDS: Readonly<Record<keyof TritonConfig, OptionKind>> = {
   id: 'string',
@@ -167,6 +197,18 @@ const KINDS: Readonly<Record<keyof TritonConfig, OptionKind>> = {
   grpcPort: PORT,
   grpcMaxMessageSize: SIZE,
   grpcHeaderForwardPattern: 'string',
+  grpcUseSsl: 'boolean',
+  grpcUseSslMutual: 'boolean',
+  grpcServerCert: 'string',
+  grpcServerKey: 'string',
+  grpcRootCert: 'string',
+  grpcInferResponseCompressionLevel: { choices: COMPRESSION_LEVELS },
+  grpcKeepaliveTime: SIZE,
+  grpcKeepaliveTimeout: SIZE,
+  grpcKeepalivePermitWithoutCalls: 'boolean',
+  grpcHttp2MaxPingsWithoutData: COUNT,
+  grpcHttp2MinRecvPingIntervalWithoutData: COUNT,
+  grpcHttp2MaxPingStrikes: COUNT,
   allowMetrics: 'boolean',
   metricsAddress: 'string',
   metricsPort: PORT,
@@ -206,18 +248,6 @@ const UNSUPPORTED = [
   'modelRepository',
   'httpThreadCount',
   'grpcInferAllocationPoolSize',
-  'grpcUseSsl',
-  'grpcUseSslMutual',
-  'grpcServerCert',
-  'grpcServerKey',
-  'grpcRootCert',
-  'grpcInferResponseCompressionLevel',
-  'grpcKeepaliveTime',
-  'grpcKeepaliveTimeout',
-  'grpcKeepalivePermitWithoutCalls',
-  'grpcHttp2MaxPingsWithoutData',
-  'grpcHttp2MinRecvPingIntervalWithoutData',
-  'grpcHttp2MaxPingStrikes',
   'sagemakerThreadCount',
   'vertexAiThreadCount',
   'traceConfig',
@@ -262,6 +292,18 @@ export function readTritonConfig(
     grpcPort: merged.grpcPort ?? 8001,
     grpcMaxMessageSize: merged.grpcMaxMessageSize ?? 2_147_483_647,
     grpcHeaderForwardPattern: merged.grpcHeaderForwardPattern,
+    grpcUseSsl: merged.grpcUseSsl ?? false,
+    grpcUseSslMutual: merged.grpcUseSslMutual ?? false,
+    grpcServerCert: merged.grpcServerCert,
+    grpcServerKey: merged.grpcServerKey,
+    grpcRootCert: merged.grpcRootCert,
+    grpcInferResponseCompressionLevel: merged.grpcInferResponseCompressionLevel ?? 'none',
+    grpcKeepaliveTime: merged.grpcKeepaliveTime ?? 7_200_000,
+    grpcKeepaliveTimeout: merged.grpcKeepaliveTimeout ?? 20_000,
+    grpcKeepalivePermitWithoutCalls: merged.grpcKeepalivePermitWithoutCalls ?? false,
+    grpcHttp2MaxPingsWithoutData: merged.grpcHttp2MaxPingsWithoutData ?? 2,
+    grpcHttp2MinRecvPingIntervalWithoutData: merged.grpcHttp2MinRecvPingIntervalWithoutData ?? 300_000,
+    grpcHttp2MaxPingStrikes: merged.grpcHttp2MaxPingStrikes ?? 2,
     allowMetrics: merged.allowMetrics ?? true,
     metricsAddress: merged.metricsAddress ?? merged.httpAddress ?? '0.0.0.0',
     metricsPort: merged.metricsPort ?? 8002,
@@ -326,6 +368,8 @@ function checkTogether(config: CompleteTritonConfig): void {
   }
   checkHeaderPattern(config.httpHeaderForwardPattern, 'httpHeaderForwardPattern');
   checkHeaderPattern(config.grpcHeaderForwardPattern, 'grpcHeaderForwardPattern');
+  // For what it refuses.
+  grpcSettings(config);
   checkSafePorts(config.sagemakerSafePortRange, {
     HTTP: config.allowHttp ? config.httpPort : undefined,
     GRPC: config.allowGrpc ? config.grpcPort : undefined,

@@ -3,6 +3,7 @@
 import { TritonError } from './errors.js';
 import type { BoundModel } from './model/callable.js';
 import type { TensorSpecs } from './model/tensor-spec.js';
+import { grpcSettings } from './server/grpc-settings.js';
 import { ModelBinding } from './server/model-binding.js';
 import { LocalServer, type ServerHandle } from './server/server-handle.js';
 import type { ServerOptions, ServerPorts } from './server/server.js';
@@ -295,8 +296,8 @@ export class Triton {
 
   #load(binding: ModelBinding, server: ServerHandle): Promise<void> {
     this.#loads++;
-    const onUnrecoverable = (error: TritonError) => this.#unrecoverable(error);
-    const loading = binding.load(server, onUnrecoverable).finally(() => this.#loads--);
+    binding.onUnrecoverable = (error) => this.#unrecoverable(error);
+    const loading = binding.load(server).finally(() => this.#loads--);
     // Whoever calls ready() or run() gets the reason; nobody has to.
     loading.catch(() => undefined);
     binding.loading = loading;
@@ -341,6 +342,8 @@ function serverOptions({ config, restrictions, vertexAi, sagemaker }: ReadTriton
           address: config.grpcAddress,
           port: config.grpcPort,
           maxMessageSize: config.grpcMaxMessageSize,
+          headerForwardPattern: config.grpcHeaderForwardPattern,
+          ...grpcSettings(config),
           restrictions: restrictions.grpc,
         }
       : undefined,

@@ -39,6 +39,7 @@ export interface InferenceServerOptions {
 
 /** Extensions of the protocol that are always served, as server metadata names them. */
 const EXTENSIONS = [
+  'classification',
   'model_repository',
   'model_repository(unload_dependents)',
   'schedule_policy',

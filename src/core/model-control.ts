@@ -18,8 +18,6 @@ export interface BoundModel {
   readonly config: CompleteModelConfig;
   /** Starts the instances, for every load anew. What it rejects with is why the model is not there. */
   open(): readonly ModelInstance[] | Promise<readonly ModelInstance[]>;
-  /** How long the instances took to start, when that was before; part of the time to load. */
-  readonly setupMs?: number;
   /** Ends the instances after the last request of an unloaded model. */
   close?(): void | Promise<void>;
 }
@@ -80,7 +78,7 @@ export class ModelControl {
         if (entry?.state !== 'READY') return;
         const next = this.#repository.add(model.config);
         for (const instance of instances) next.model.addInstance(instance);
-        next.model.statistics.recordLoad((model.setupMs ?? 0) + performance.now() - startedAt);
+        next.model.statistics.recordLoad(performance.now() - startedAt);
         next.state = 'READY';
         retired = this.#repository.retire(entry.model);
       } catch (error) {
@@ -199,7 +197,7 @@ export class ModelControl {
     return bound.turn;
   }
 
-  async #load({ config, open, setupMs = 0 }: BoundModel): Promise<TritonError | undefined> {
+  async #load({ config, open }: BoundModel): Promise<TritonError | undefined> {
     const { name, version } = config;
     if (this.#repository.find(name, version)?.state === 'READY') return undefined;
     const entry = this.#repository.add(config);
@@ -215,7 +213,7 @@ export class ModelControl {
       this.#logger.error(`failed to load '${name}' version ${version}: ${entry.reason}`);
       return error;
     }
-    entry.model.statistics.recordLoad(setupMs + performance.now() - startedAt);
+    entry.model.statistics.recordLoad(performance.now() - startedAt);
     entry.state = 'READY';
     this.#logger.info(`successfully loaded '${name}' version ${version}`);
     return undefined;

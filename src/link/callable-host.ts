@@ -98,11 +98,18 @@ export class CallableHost {
     context: HostContext,
     { stream, done, startedAt }: StreamRun,
   ): Promise<void> {
-    const resolve = (result: unknown, index: number) => this.#resolveOne(result, requests[index]!);
+    // Errors that were results: what there is to say of them has been said.
+    const told = new Set<TritonError | undefined>();
+    const resolve = (result: unknown, index: number) => {
+      const resolved = this.#resolveOne(result, requests[index]!);
+      if (TritonError.is(resolved.outcome)) told.add(resolved.outcome);
+      return resolved;
+    };
     const noticing: HostStream = {
       respond: (index, outputs, parameters) => stream.respond(index, outputs, parameters),
       end: (index, error) => {
         this.#notice(error);
+        if (error !== undefined && !told.has(error)) this.#logFailure(error, [requests[index]!]);
         stream.end(index, error);
       },
     };
@@ -125,10 +132,18 @@ export class CallableHost {
   #failAll(thrown: unknown, requests: readonly HostedRequest[]): HostResult[] {
     const error = TritonError.from(thrown);
     this.#notice(thrown);
-    // The client gets the message; the stack is for whoever runs the server.
-    const stack = thrown instanceof Error ? thrown.stack : undefined;
-    this.#logger.error(`model '${this.#config.name}' failed: ${stack ?? error.message}`);
+    this.#logFailure(error, requests);
     return requests.map(() => error);
+  }
+
+  /** The client gets the message; the stack is for whoever runs the server. */
+  #logFailure(error: TritonError, requests: readonly HostedRequest[]): void {
+    const thrown = error.cause ?? error;
+    const stack = thrown instanceof Error ? thrown.stack : undefined;
+    const line = `model '${this.#config.name}' failed: ${stack ?? error.message}`;
+    // With nobody left to answer to, an error is how most callables follow their signal: no failure of theirs.
+    if (requests.every(({ aborted }) => aborted)) this.#logger.verbose(1, line);
+    else this.#logger.error(line);
   }
 
   #resolve(result: unknown, requests: readonly HostedRequest[]): Resolved {

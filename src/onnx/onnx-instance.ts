@@ -54,7 +54,7 @@ export async function teardown(): Promise<void> {
 /** Runs a batch; when it fails, each request by itself, so that only those fail which are the reason. */
 export default async function infer(
   requests: readonly InferenceRequest[],
-  { modelConfig }: InferenceContext,
+  { modelConfig, logger }: InferenceContext,
 ): Promise<readonly (Tensors | TritonError)[]> {
   if (requests.length === 1) return [await runAlone(requests[0]!, modelConfig)];
   const rows = requests.map(rowsOf);
@@ -62,10 +62,12 @@ export default async function infer(
   try {
     outputs = await run(joinInputs(requests, modelConfig), modelConfig);
   } catch {
+    const failed = (error: unknown) => {
+      logger.error(TritonError.from(error).message);
+      return TritonError.from(error);
+    };
     const results: (Tensors | TritonError)[] = [];
-    for (const request of requests) {
-      results.push(await runAlone(request, modelConfig).catch((error: unknown) => TritonError.from(error)));
-    }
+    for (const request of requests) results.push(await runAlone(request, modelConfig).catch(failed));
     return results;
   }
   checkRows(outputs, rows.reduce((sum, count) => sum + count, 0), modelConfig.name);

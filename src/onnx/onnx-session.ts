@@ -22,7 +22,7 @@ export interface OnnxInstanceOptions {
   readonly interOpNumThreads?: number;
   /** Default `'all'`. */
   readonly graphOptimizationLevel?: OnnxOptimizationLevel;
-  /** Any other option of onnxruntime's `InferenceSession.create`; these win over the ones above. */
+  /** Any other option of onnxruntime's `InferenceSession.create`. */
   readonly sessionOptions?: Readonly<Record<string, unknown>>;
 }
 
@@ -41,6 +41,13 @@ export type OnnxSessionOptions = Readonly<Record<string, unknown>> & {
 export const INSTANCE_MEMBERS = ['executionProviders', 'threads', 'interOpNumThreads', 'graphOptimizationLevel', 'sessionOptions'];
 
 const MAX_THREADS = 1024;
+/** Options of onnxruntime's that have one of ours. */
+const OWN_OPTIONS: Readonly<Record<string, string>> = {
+  executionProviders: 'executionProviders',
+  intraOpNumThreads: 'threads',
+  interOpNumThreads: 'interOpNumThreads',
+  graphOptimizationLevel: 'graphOptimizationLevel',
+};
 
 /** Checks the options and puts them in onnxruntime's words. Throws INVALID_ARG. */
 export function completeSessionOptions(options: OnnxInstanceOptions, defaultThreads: number | undefined, what: string): OnnxSessionOptions {
@@ -52,6 +59,10 @@ export function completeSessionOptions(options: OnnxInstanceOptions, defaultThre
   }
   if (typeof sessionOptions !== 'object' || sessionOptions === null) {
     throw new TritonError('INVALID_ARG', `sessionOptions of ${what} must be an object, got ${String(sessionOptions)}`);
+  }
+  const own = Object.keys(sessionOptions).find((option) => Object.hasOwn(OWN_OPTIONS, option));
+  if (own !== undefined) {
+    throw new TritonError('INVALID_ARG', `sessionOptions of ${what} has ${own}; give it as the option ${OWN_OPTIONS[own]}`);
   }
   return {
     graphOptimizationLevel,

@@ -1,5 +1,5 @@
-// What the user's thread asks of the server's thread, and the answers: calls with numbers, a few in a server's
-// life. Requests for inference do not pass here.
+// What the user's thread and the server's thread ask of each other, and the answers: calls with numbers, a few in a
+// server's life. Requests for inference do not pass here.
 
 import type { MessagePort } from 'node:worker_threads';
 
@@ -11,20 +11,23 @@ import type { ServerPorts } from './server.js';
 export type ControlCall =
   | { readonly kind: 'start' }
   | { readonly kind: 'started' }
-  | {
-      readonly kind: 'load';
-      readonly config: CompleteModelConfig;
-      readonly ports: readonly MessagePort[];
-      readonly setupMs: number;
-    }
+  /** `model` stands for it when the server asks for its instances. */
+  | { readonly kind: 'load'; readonly config: CompleteModelConfig; readonly model: number }
   | { readonly kind: 'attach'; readonly config: CompleteModelConfig; readonly port: MessagePort }
   | { readonly kind: 'unload'; readonly config: CompleteModelConfig }
   | { readonly kind: 'stop'; readonly timeoutSecs: number | undefined };
 
 /** A call on its way. */
 export interface ControlRequest {
+  readonly kind: 'call';
   readonly id: number;
   readonly call: ControlCall;
+}
+
+/** An error on its way. */
+export interface SentFailure {
+  readonly code: ErrorCode;
+  readonly message: string;
 }
 
 /** Its answer: `start` answers the ports. */
@@ -32,7 +35,7 @@ export interface ControlReply {
   readonly kind: 'reply';
   readonly id: number;
   readonly ports?: ServerPorts | undefined;
-  readonly error?: { readonly code: ErrorCode; readonly message: string } | undefined;
+  readonly error?: SentFailure | undefined;
 }
 
 /** A client changed what is logged. */
@@ -41,5 +44,24 @@ export interface LogSettingsNotice {
   readonly settings: LogSettings;
 }
 
+/** The server wants a model's instances, for it is loaded now, or needs them no more. */
+export interface HostRequest {
+  readonly kind: 'host';
+  readonly id: number;
+  readonly action: 'open' | 'close';
+  readonly model: number;
+}
+
+/** The answer to that: a port per instance of a model that was opened. */
+export interface HostReply {
+  readonly kind: 'hosted';
+  readonly id: number;
+  readonly ports: readonly MessagePort[];
+  readonly error?: SentFailure | undefined;
+}
+
+/** What the user's thread says. */
+export type UserMessage = ControlRequest | HostReply;
+
 /** What the server's thread says. */
-export type ControlMessage = ControlReply | LogSettingsNotice;
+export type ServerMessage = ControlReply | LogSettingsNotice | HostRequest;

@@ -10,16 +10,22 @@ import { completeModelConfig } from '../model/complete-model.js';
 import { isInstanceGroup, type InstanceGroup } from '../model/instance-group.js';
 import type { SetupContext } from '../model/setup-context.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
-import type { ServerHandle } from './server-handle.js';
+import type { HostedModel, OpenedModel, ServerHandle } from './server-handle.js';
 
-export class ModelBinding {
+export class ModelBinding implements HostedModel {
   readonly config: CompleteModelConfig;
   /** Settles when the model is loaded, or failed to; undefined while no server is there to load it. */
   loading: Promise<void> | undefined;
+  /** Told when no further inference is possible. */
+  onUnrecoverable: (error: TritonError) => void = () => undefined;
   readonly #callables: readonly Callable[];
   readonly #groups: readonly InstanceGroup[];
   readonly #setup: ((context: SetupContext) => Awaitable<void>) | undefined;
   readonly #teardown: (() => Awaitable<void>) | undefined;
+  #server: ServerHandle | undefined;
+  #opening: Promise<OpenedModel> | undefined;
+  /** Why it could not be opened the last time, as it was thrown. */
+  #failure: TritonError | undefined;
   #threads: InstanceThreads | undefined;
   #isSetUp = false;
 
@@ -39,18 +45,48 @@ export class ModelBinding {
     return `${this.config.name}/${this.config.version}`;
   }
 
-  /** Sets the model up and has the server serve it; rejects with what went wrong, and nothing of it is left then. */
-  async load(server: ServerHandle, onUnrecoverable: (error: TritonError) => void): Promise<void> {
+  /** Has the server serve the model, which sets it up; rejects with what went wrong, and nothing of it is left then. */
+  async load(server: ServerHandle): Promise<void> {
+    this.#server = server;
+    this.#failure = undefined;
+    try {
+      await server.load(this);
+    } catch (error) {
+      await this.close();
+      // As it was thrown, not as it came back from the server's thread.
+      throw this.#failure ?? TritonError.from(error);
+    }
+  }
+
+  /** Called by the server for every load. Rejects with what went wrong, and nothing of it is left then. */
+  open(): Promise<OpenedModel> {
+    return (this.#opening = this.#open());
+  }
+
+  /** Ends what the model needed while it was loaded. Idempotent. */
+  async close(): Promise<void> {
+    await this.#opening?.catch(() => undefined);
+    this.#opening = undefined;
+    await this.#release();
+  }
+
+  /** No server serves the model any more. */
+  async release(): Promise<void> {
+    this.loading = undefined;
+    this.#server = undefined;
+    await this.close();
+  }
+
+  async #open(): Promise<OpenedModel> {
     const { config } = this;
-    const { logger } = server;
-    const startedAt = performance.now();
+    const { logger } = this.#server!;
     this.#threads = new InstanceThreads({
       config,
       groups: this.#groups,
       firstInstance: this.#callables.length,
       logger,
-      onRestart: (port) => void server.attach(config, port).catch(() => port.close()),
-      onUnrecoverable,
+      onRestart: (port) => void this.#server?.attach(config, port).catch(() => port.close()),
+      onUnrecoverable: (error) => this.onUnrecoverable(error),
     });
     try {
       if (this.#callables.length > 0) {
@@ -58,20 +94,18 @@ export class ModelBinding {
         await this.#setup?.({ modelName, modelVersion, modelConfig: config, instance: 0, args: undefined, logger });
         this.#isSetUp = true;
       }
-      const ports = await this.#threads.start();
-      const setupMs = performance.now() - startedAt;
-      await server.load({ config, callables: this.#callables, ports, setupMs, onUnrecoverable });
+      return { callables: this.#callables, ports: await this.#threads.start() };
     } catch (error) {
-      await this.release();
-      throw TritonError.from(error);
+      this.#failure = TritonError.from(error);
+      await this.#release();
+      throw this.#failure;
     }
   }
 
-  /** Ends what the model needed, once no server uses it any more. */
-  async release(): Promise<void> {
-    this.loading = undefined;
-    await this.#threads?.stop();
+  async #release(): Promise<void> {
+    const threads = this.#threads;
     this.#threads = undefined;
+    await threads?.stop();
     if (!this.#isSetUp) return;
     this.#isSetUp = false;
     await this.#teardown?.();

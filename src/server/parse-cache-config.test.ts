@@ -30,19 +30,29 @@ describe('parseCacheConfig', () => {
 
   it('refuses caches that are not there', () => {
     expect(() => parseCacheConfig(['redis,host=localhost'], undefined)).toThrow(
-      expect.objectContaining({ code: 'UNSUPPORTED', message: "cacheConfig: the only cache is 'local', got 'redis,host=localhost'" }),
+      expect.objectContaining({
+        code: 'UNSUPPORTED',
+        message: "cacheConfig: the only cache is 'local', got 'redis,host=localhost'",
+      }),
     );
   });
 
-  it.each(['local', 'local,', 'local,size=', 'local,size=0', 'local,size=-1', 'local,size=1e6', 'local,size=5,size=6', 'local,bytes=5', 'local,size=99999999999999999999'])(
-    'refuses %s',
-    (entry) => {
-      expect(() => parseCacheConfig([entry], undefined)).toThrow(
-        expect.objectContaining({
-          code: 'INVALID_ARG',
-          message: `cacheConfig must be like 'local,size=1048576' with a size of at least 1 byte, got '${entry}'`,
-        }),
-      );
-    },
-  );
+  it.each([
+    'local',
+    'local,',
+    'local,size=',
+    'local,size=0',
+    'local,size=-1',
+    'local,size=1e6',
+    'local,size=5,size=6',
+    'local,bytes=5',
+    'local,size=99999999999999999999',
+  ])('refuses %s', (entry) => {
+    expect(() => parseCacheConfig([entry], undefined)).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARG',
+        message: `cacheConfig must be like 'local,size=1048576' with a size of at least 1 byte, got '${entry}'`,
+      }),
+    );
+  });
 });

@@ -29,7 +29,8 @@ export function parseMetricsConfig(entries: readonly string[]): MetricsConfig {
   const settings = new Map<string, string>();
   for (const entry of entries) {
     const [, name, value] = /^([^=]+)=(.*)$/.exec(entry) ?? [];
-    if (name === undefined || value === undefined) throw invalid(`metricsConfig must be like 'setting=value', got '${entry}'`);
+    if (name === undefined || value === undefined)
+      throw invalid(`metricsConfig must be like 'setting=value', got '${entry}'`);
     if (!SETTINGS.includes(name)) {
       const hint = nearest(name, SETTINGS);
       throw invalid(
@@ -54,7 +55,8 @@ export function parseMetricsConfig(entries: readonly string[]): MetricsConfig {
 function flag(settings: ReadonlyMap<string, string>, name: string, byDefault: boolean): boolean {
   const value = settings.get(name);
   if (value === undefined) return byDefault;
-  if (value !== 'true' && value !== 'false') throw invalid(`metricsConfig: '${name}' must be true or false, got '${value}'`);
+  if (value !== 'true' && value !== 'false')
+    throw invalid(`metricsConfig: '${name}' must be true or false, got '${value}'`);
   return value === 'true';
 }
 

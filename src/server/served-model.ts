@@ -1,5 +1,5 @@
 // A model that the server serves, with those of its instances that live: threads end and are started again while
-// the model stays. It is ready while at least one instance lives.
+// the model stays. It is ready while at least one instance lives. Instances are there while it is loaded only.
 
 import type { ModelInstance } from '../core/instance/model-instance.js';
 import type { ModelRepository } from '../core/model-repository.js';
@@ -13,32 +13,56 @@ export interface ClosableInstance extends ModelInstance {
   caller?: ModelCaller | undefined;
 }
 
+/** Where the instances of a model come from, for every load anew. */
+export interface InstanceSource {
+  /** Sets the model up and starts its instances. */
+  open(): Promise<readonly ClosableInstance[]>;
+  /** Ends what `open` started, once the instances are closed. */
+  close(): Promise<void>;
+}
+
 const NO_INSTANCE = 'all instances have ended';
 
 export class ServedModel {
   readonly config: CompleteModelConfig;
+  readonly #source: InstanceSource;
   readonly #repository: ModelRepository;
-  readonly #instances: Set<ClosableInstance>;
+  readonly #caller: ModelCaller;
+  readonly #instances = new Set<ClosableInstance>();
 
-  constructor(config: CompleteModelConfig, instances: readonly ClosableInstance[], repository: ModelRepository) {
+  constructor(
+    config: CompleteModelConfig,
+    source: InstanceSource,
+    { repository, caller }: { readonly repository: ModelRepository; readonly caller: ModelCaller },
+  ) {
     this.config = config;
-    this.#instances = new Set(instances);
+    this.#source = source;
     this.#repository = repository;
+    this.#caller = caller;
   }
 
-  /** The instances that live, for every load anew. */
-  open(): readonly ModelInstance[] {
+  /** Starts the instances, for every load anew. */
+  async open(): Promise<readonly ModelInstance[]> {
+    for (const instance of await this.#source.open()) this.#add(instance);
     return [...this.#instances];
   }
 
-  close(): void {
-    for (const instance of this.#instances) instance.close?.();
+  /** Ends the instances and what they needed. */
+  async close(): Promise<void> {
+    this.closeInstances();
+    await this.#source.close();
+  }
+
+  closeInstances(): void {
+    const instances = [...this.#instances];
+    // None of them is lost then.
     this.#instances.clear();
+    for (const instance of instances) instance.close?.();
   }
 
   /** An instance was started again. */
   attach(instance: ClosableInstance): void {
-    this.#instances.add(instance);
+    this.#add(instance);
     const entry = this.#repository.find(this.config.name, this.config.version);
     if (entry === undefined) return;
     const lost = entry.state === 'UNAVAILABLE' && entry.reason === NO_INSTANCE;
@@ -57,5 +81,10 @@ export class ServedModel {
     if (entry?.state !== 'READY' || left !== 0) return;
     entry.state = 'UNAVAILABLE';
     entry.reason = NO_INSTANCE;
+  }
+
+  #add(instance: ClosableInstance): void {
+    instance.caller = this.#caller;
+    this.#instances.add(instance);
   }
 }

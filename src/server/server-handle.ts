@@ -10,15 +10,21 @@ import type { Callable } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { Server, type ServerOptions, type ServerPorts } from './server.js';
 
-/** A bound model as the user's thread hosts it. */
-export interface HostedModel {
-  readonly config: CompleteModelConfig;
+/** What a model runs on while it is loaded. */
+export interface OpenedModel {
   /** One instance each, in the user's thread. */
   readonly callables: readonly Callable[];
   /** One instance each, in threads of their own. */
   readonly ports: readonly MessagePort[];
-  /** How long setting it up took, and starting its threads: part of the time to load it. */
-  readonly setupMs: number;
+}
+
+/** A bound model as the user's thread hosts it. */
+export interface HostedModel {
+  readonly config: CompleteModelConfig;
+  /** Sets it up and starts its threads, for every load anew. */
+  open(): Promise<OpenedModel>;
+  /** Ends what `open` started. Idempotent. */
+  close(): Promise<void>;
   readonly onUnrecoverable: (error: TritonError) => void;
 }
 
@@ -27,7 +33,10 @@ export interface ServerHandle {
   readonly logger: ServerLogger;
   /** Opens all ports. */
   start(): Promise<ServerPorts>;
-  /** Serves a model. A version that is there is replaced: resolves when its last request has ended. */
+  /**
+   * Serves a model, or, where clients load models, only knows it. A version that is there is replaced: resolves when
+   * its last request has ended.
+   */
   load(model: HostedModel): Promise<void>;
   /** An instance in a thread of its own was started again. */
   attach(config: CompleteModelConfig, port: MessagePort): Promise<void>;
@@ -56,14 +65,20 @@ export class LocalServer implements ServerHandle {
     return this.#server.start();
   }
 
-  load({ config, callables, ports, setupMs, onUnrecoverable }: HostedModel): Promise<void> {
-    const instances = callables.map((callable) => {
-      const instance = new InlineInstance(config, callable, this.#server.logger);
-      instance.onUnrecoverable = onUnrecoverable;
-      return instance;
+  load(model: HostedModel): Promise<void> {
+    const { config, onUnrecoverable } = model;
+    return this.#server.load(config, {
+      open: async () => {
+        const { callables, ports } = await model.open();
+        const instances = callables.map((callable) => {
+          const instance = new InlineInstance(config, callable, this.#server.logger);
+          instance.onUnrecoverable = onUnrecoverable;
+          return instance;
+        });
+        return [...instances, ...ports.map((port) => this.#instanceOf(config, port))];
+      },
+      close: () => model.close(),
     });
-    const threads = ports.map((port) => this.#instanceOf(config, port));
-    return this.#server.load(config, [...instances, ...threads], setupMs);
   }
 
   async attach(config: CompleteModelConfig, port: MessagePort): Promise<void> {

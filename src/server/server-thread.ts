@@ -5,7 +5,15 @@ import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 import { assert, TritonError } from '../errors.js';
 import { PortInstance } from '../link/port-instance.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type { ControlCall, ControlReply, ControlRequest, LogSettingsNotice } from './control-messages.js';
+import type {
+  ControlCall,
+  ControlReply,
+  ControlRequest,
+  HostReply,
+  HostRequest,
+  LogSettingsNotice,
+  UserMessage,
+} from './control-messages.js';
 import { Server, type ServerOptions, type ServerPorts } from './server.js';
 
 assert(parentPort !== null, 'server-thread.js runs in a worker thread only');
@@ -14,7 +22,20 @@ const server = new Server(workerData as ServerOptions, (settings) =>
   control.postMessage({ kind: 'log settings', settings } satisfies LogSettingsNotice),
 );
 
-control.on('message', ({ id, call }: ControlRequest) => {
+interface Waiting {
+  readonly resolve: (ports: readonly MessagePort[]) => void;
+  readonly reject: (error: TritonError) => void;
+}
+
+const waiting = new Map<number, Waiting>();
+let nextId = 0;
+
+control.on('message', (message: UserMessage) => {
+  if (message.kind === 'call') answer(message);
+  else settle(message);
+});
+
+function answer({ id, call }: ControlRequest): void {
   perform(call).then(
     (ports) => {
       control.postMessage({ kind: 'reply', id, ports } satisfies ControlReply);
@@ -26,7 +47,23 @@ control.on('message', ({ id, call }: ControlRequest) => {
       control.postMessage({ kind: 'reply', id, error: { code, message } } satisfies ControlReply);
     },
   );
-});
+}
+
+/** Asks the user's thread for the instances of a model, or tells it that they are closed. */
+function ask(action: HostRequest['action'], model: number): Promise<readonly MessagePort[]> {
+  return new Promise((resolve, reject) => {
+    const id = nextId++;
+    waiting.set(id, { resolve, reject });
+    control.postMessage({ kind: 'host', id, action, model } satisfies HostRequest);
+  });
+}
+
+function settle({ id, ports, error }: HostReply): void {
+  const asked = waiting.get(id);
+  waiting.delete(id);
+  if (error === undefined) asked?.resolve(ports);
+  else asked?.reject(new TritonError(error.code, error.message));
+}
 
 async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
   switch (call.kind) {
@@ -36,11 +73,13 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
       server.started();
       return undefined;
     case 'load': {
-      await server.load(
-        call.config,
-        call.ports.map((port) => instanceOf(call.config, port)),
-        call.setupMs,
-      );
+      const { config, model } = call;
+      await server.load(config, {
+        open: async () => (await ask('open', model)).map((port) => instanceOf(config, port)),
+        close: async () => {
+          await ask('close', model);
+        },
+      });
       return undefined;
     }
     case 'attach':

@@ -16,11 +16,12 @@ import { SagemakerFrontend, type SagemakerFrontendOptions } from '../frontend/sa
 import { VertexAiFrontend, type VertexAiFrontendOptions } from '../frontend/vertex-ai/vertex-ai-frontend.js';
 import { ServerLogger, type LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { GrpcSettings } from './grpc-settings.js';
 import type { MetricsConfig } from './parse-metrics-config.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
 import { callModel } from '../core/call-model.js';
 import type { ModelCaller } from '../model/model-calls.js';
-import { ServedModel, type ClosableInstance } from './served-model.js';
+import { ServedModel, type ClosableInstance, type InstanceSource } from './served-model.js';
 import { VERSION } from './version.js';
 
 /** What a server is started with: plain data that crosses threads. */
@@ -37,12 +38,13 @@ export interface ServerOptions {
       }
     | undefined;
   readonly grpc:
-    | {
+    | (GrpcSettings & {
         readonly address: string;
         readonly port: number;
         readonly maxMessageSize: number;
+        readonly headerForwardPattern: string | undefined;
         readonly restrictions: readonly Restriction[];
-      }
+      })
     | undefined;
   readonly metrics: (MetricsConfig & MetricsOptions & { readonly address: string; readonly port: number }) | undefined;
   readonly vertexAi: Omit<VertexAiFrontendOptions, 'server' | 'logger' | 'metrics'> | undefined;
@@ -109,7 +111,8 @@ export class Server {
     const frontends = {
       http: http && new HttpFrontend({ server, logger, ...http }),
       grpc: grpc && new GrpcFrontend({ server, logger, ...grpc }),
-      metrics: metrics && report && new MetricsFrontend({ report, logger, address: metrics.address, port: metrics.port }),
+      metrics:
+        metrics && report && new MetricsFrontend({ report, logger, address: metrics.address, port: metrics.port }),
       vertexAi: vertexAi && new VertexAiFrontend({ server, logger, metrics: report, ...vertexAi }),
       sagemaker: sagemaker && new SagemakerFrontend({ server, logger, ...sagemaker }),
     };
@@ -156,19 +159,26 @@ export class Server {
   }
 
   /**
-   * Serves a model with these instances; in explicit mode only when it is to be loaded from the start. A version
-   * that is there is replaced: resolves when its last request has ended. `setupMs` is what its
-   * instances took to start.
+   * Serves a model; in explicit mode only when it is to be loaded from the start, or once a client loads it. A version
+   * that is there is replaced: resolves when its last request has ended. Rejects with what starting it failed with; a
+   * version that was to be replaced stays then.
    */
-  async load(config: CompleteModelConfig, instances: readonly ClosableInstance[], setupMs: number): Promise<void> {
+  async load(config: CompleteModelConfig, source: InstanceSource): Promise<void> {
     const { models, repository } = this.#engine;
-    for (const instance of instances) instance.caller = this.#caller;
-    const served = new ServedModel(config, instances, repository);
+    const served = new ServedModel(config, source, { repository, caller: this.#caller });
     const key = keyOf(config);
-    const replaces = this.#served.has(key);
+    const replaced = this.#served.get(key);
     this.#served.set(key, served);
-    const bound = { config, open: () => served.open(), close: () => served.close(), setupMs };
-    if (replaces) return models.replace(bound);
+    const bound = { config, open: () => served.open(), close: () => served.close() };
+    if (replaced !== undefined) {
+      try {
+        await models.replace(bound);
+      } catch (error) {
+        this.#served.set(key, replaced);
+        throw error;
+      }
+      return;
+    }
     models.bind(bound);
     const { modelControlMode, loadModel } = this.#options;
     if (modelControlMode === 'none' || loadModel.includes('*') || loadModel.includes(config.name))
@@ -177,7 +187,6 @@ export class Server {
 
   /** An instance of a model was started again. */
   attach(config: CompleteModelConfig, instance: ClosableInstance): void {
-    instance.caller = this.#caller;
     this.#served.get(keyOf(config))?.attach(instance);
   }
 
@@ -206,7 +215,7 @@ export class Server {
     await Promise.race([this.#engine.drain(), timeout]);
     clearTimeout(timer);
     this.#engine.stop();
-    for (const served of this.#served.values()) served.close();
+    for (const served of this.#served.values()) served.closeInstances();
     await Promise.all(this.#frontends.map((frontend) => frontend.close()));
     this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');

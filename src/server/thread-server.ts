@@ -8,7 +8,14 @@ import { TritonError } from '../errors.js';
 import { PortHost } from '../link/port-host.js';
 import { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type { ControlCall, ControlMessage, ControlReply, ControlRequest } from './control-messages.js';
+import type {
+  ControlCall,
+  ControlReply,
+  ControlRequest,
+  HostReply,
+  HostRequest,
+  ServerMessage,
+} from './control-messages.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
 import type { HostedModel, ServerHandle } from './server-handle.js';
 import type { ServerOptions, ServerPorts } from './server.js';
@@ -22,8 +29,10 @@ export class ThreadServer implements ServerHandle {
   readonly #worker: Worker;
   readonly #exited: Promise<void>;
   readonly #waiting = new Map<number, Waiting>();
-  /** By model and version. */
-  readonly #hosts = new Map<string, readonly PortHost[]>();
+  /** By the number that stands for each with the server. */
+  readonly #models = new Map<number, HostedModel>();
+  /** The instances in this thread of models that are loaded, by the same number. */
+  readonly #hosts = new Map<number, readonly PortHost[]>();
   readonly #sink: ClosableLogSink;
   readonly #logger: ServerLogger;
   #nextId = 0;
@@ -45,8 +54,9 @@ export class ThreadServer implements ServerHandle {
     this.#logger = new ServerLogger(this.#sink, options.logSettings);
     // Flags of this process such as --import or --inspect are not meant for the thread.
     this.#worker = new Worker(entry, { workerData: options, execArgv: [], name: 'tstriton-server' });
-    this.#worker.on('message', (message: ControlMessage) => {
+    this.#worker.on('message', (message: ServerMessage) => {
       if (message.kind === 'reply') this.#answered(message);
+      else if (message.kind === 'host') void this.#host(message);
       // The callables of this thread log too.
       else this.#logger.configure(message.settings);
     });
@@ -69,21 +79,12 @@ export class ThreadServer implements ServerHandle {
     return this.#logger;
   }
 
-  async load({ config, callables, ports: threads, setupMs, onUnrecoverable }: HostedModel): Promise<void> {
-    const hosts: PortHost[] = [];
-    const own = callables.map((callable) => {
-      const { port1, port2 } = new MessageChannel();
-      const host = new PortHost(port1, config, callable, this.#logger);
-      host.onUnrecoverable = onUnrecoverable;
-      hosts.push(host);
-      return port2;
-    });
-    const key = `${config.name}/${config.version}`;
-    const replaced = this.#hosts.get(key) ?? [];
-    this.#hosts.set(key, hosts);
-    const ports = [...own, ...threads];
-    await this.#call({ kind: 'load', config, ports, setupMs }, ports);
-    for (const host of replaced) host.close();
+  async load(model: HostedModel): Promise<void> {
+    const id = this.#nextId++;
+    this.#models.set(id, model);
+    await this.#call({ kind: 'load', config: model.config, model: id });
+    // Whatever it replaced is closed.
+    this.#forget(model.config, id);
   }
 
   async attach(config: CompleteModelConfig, port: MessagePort): Promise<void> {
@@ -92,9 +93,12 @@ export class ThreadServer implements ServerHandle {
 
   async unload(config: CompleteModelConfig): Promise<void> {
     await this.#call({ kind: 'unload', config });
-    const key = `${config.name}/${config.version}`;
-    for (const host of this.#hosts.get(key) ?? []) host.close();
-    this.#hosts.delete(key);
+    this.#forget(config);
+  }
+
+  #forget({ name, version }: CompleteModelConfig, but?: number): void {
+    for (const [id, { config }] of this.#models)
+      if (id !== but && config.name === name && config.version === version) this.#models.delete(id);
   }
 
   async started(): Promise<void> {
@@ -121,8 +125,42 @@ export class ThreadServer implements ServerHandle {
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
       this.#waiting.set(id, { resolve, reject });
-      this.#worker.postMessage({ id, call } satisfies ControlRequest, [...transfer]);
+      this.#worker.postMessage({ kind: 'call', id, call } satisfies ControlRequest, [...transfer]);
     });
+  }
+
+  async #host({ id, action, model: number }: HostRequest): Promise<void> {
+    let reply: HostReply;
+    try {
+      const model = this.#models.get(number)!;
+      const ports = action === 'open' ? await this.#open(number, model) : [];
+      if (action === 'close') await this.#close(number, model);
+      reply = { kind: 'hosted', id, ports };
+    } catch (thrown) {
+      const { code, message } = TritonError.from(thrown);
+      reply = { kind: 'hosted', id, ports: [], error: { code, message } };
+    }
+    this.#worker.postMessage(reply, [...reply.ports]);
+  }
+
+  async #open(number: number, model: HostedModel): Promise<readonly MessagePort[]> {
+    const { callables, ports } = await model.open();
+    const hosts: PortHost[] = [];
+    const own = callables.map((callable) => {
+      const { port1, port2 } = new MessageChannel();
+      const host = new PortHost(port1, model.config, callable, this.#logger);
+      host.onUnrecoverable = model.onUnrecoverable;
+      hosts.push(host);
+      return port2;
+    });
+    this.#hosts.set(number, hosts);
+    return [...own, ...ports];
+  }
+
+  async #close(number: number, model: HostedModel): Promise<void> {
+    for (const host of this.#hosts.get(number) ?? []) host.close();
+    this.#hosts.delete(number);
+    await model.close();
   }
 
   #answered(reply: ControlReply): void {

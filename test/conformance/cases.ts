@@ -40,8 +40,11 @@ export interface GrpcCase {
   readonly name: string;
   readonly method: string;
   readonly metadata: readonly (readonly [string, string])[];
-  readonly request_base64: string | null;
+  /** A list for streams. */
+  readonly request_base64: string | readonly string[] | null;
   readonly request: unknown;
+  /** Of streams: what the client did, in order. */
+  readonly steps?: readonly string[] | null;
   /** In words, where the request is too long to keep. */
   readonly request_rule?: string;
   readonly request_bytes?: number;
@@ -49,7 +52,8 @@ export interface GrpcCase {
     readonly status_code: number;
     readonly status_name: string;
     readonly message: string;
-    readonly body_base64: string | null;
+    /** A list for streams. */
+    readonly body_base64: string | readonly string[] | null;
     readonly body: unknown;
     readonly body_bytes?: number;
   };

@@ -1,9 +1,7 @@
 // Rules for what this version does not serve yet, each with the issue that brings it, and for what is not to come.
 import type { GrpcCase } from './cases.js';
-import { asksFor, inferRequest, methodName, refusal, STATUS, success, withJson, type JsonObject } from './grpc-json.js';
+import { asksFor, methodName, refusal, STATUS, success, withJson, type JsonObject } from './grpc-json.js';
 import type { GrpcAnswer, GrpcRule } from './replay-grpc.js';
-
-const DECOUPLED = ['count', 'countfail', 'countlast', 'slowcount'];
 
 /** What a server says about a model that it does not know. */
 function unknownModel(name: string, testCase: GrpcCase): GrpcAnswer {
@@ -51,29 +49,8 @@ function withoutCache(models: readonly JsonObject[]): readonly JsonObject[] {
 
 export const GRPC_COMING_RULES: readonly GrpcRule[] = [
   {
-    name: 'classification is not there yet',
-    reason: 'Answered with UNIMPLEMENTED, naming the output.',
-    until: 4,
-    expects: (_recorded, testCase) => {
-      const output = inferRequest(testCase)?.outputs?.find(
-        ({ parameters }) => parameters?.['classification'] !== undefined,
-      );
-      const count = (output?.parameters?.['classification'] as JsonObject | undefined)?.['int64_param'];
-      return output === undefined ||
-        count === undefined ||
-        Number(count) <= 0 ||
-        output.parameters?.['shared_memory_region'] !== undefined
-        ? undefined
-        : refusal(
-            STATUS.UNIMPLEMENTED,
-            `classification is not supported by this version of TSTriton, requested for output '${output.name}'`,
-          );
-    },
-  },
-  {
-    name: 'labels are not there yet',
-    reason: 'They are for classification.',
-    until: 4,
+    name: 'labels are in the declaration',
+    reason: 'There is no file of them to name.',
     expects: (recorded, testCase) => {
       if (methodName(testCase) !== 'ModelConfig' || asksFor(testCase).name !== 'classify') return undefined;
       return withJson(recorded, ({ config }) => {
@@ -82,26 +59,6 @@ export const GRPC_COMING_RULES: readonly GrpcRule[] = [
         return { config: { ...rest, output: plain } };
       });
     },
-  },
-  {
-    name: 'compressed messages are not there yet',
-    reason: 'Answered with UNIMPLEMENTED, which tells clients to send them plain.',
-    until: 4,
-    expects: (_recorded, { name }) => {
-      const encoding = / with (gzip|deflate)$/.exec(name)?.[1];
-      return encoding === undefined
-        ? undefined
-        : refusal(
-            STATUS.UNIMPLEMENTED,
-            `messages compressed with '${encoding}' are not supported by this version of TSTriton, expected identity`,
-          );
-    },
-  },
-  {
-    name: 'decoupled models are not there yet',
-    reason: '`bind` refuses them, so that the server knows no such model.',
-    until: 6,
-    expects: (recorded, testCase) => withoutModels(recorded, testCase, DECOUPLED),
   },
   {
     name: 'sequence batching is not served',

@@ -12,6 +12,7 @@ describe('gRPC answers compared with the recorded ones of Triton', () => {
   it.each([
     ['infer', 535],
     ['management', 349],
+    ['stream', 145],
   ])('agree in %s, under the rules', (file, cases) => {
     expect(replays[file]?.cases).toBe(cases);
     expect(summarize(replays[file])).toBe('');

@@ -1,4 +1,5 @@
 // Rules about the methods that change or tell how the server is set: repository, trace and log settings, shared memory.
+import { devNull } from 'node:os';
 import type { GrpcCase } from './cases.js';
 import { asksFor, methodName, refusal, STATUS, success, withJson, type JsonObject } from './grpc-json.js';
 import type { GrpcRule } from './replay-grpc.js';
@@ -7,11 +8,12 @@ import type { GrpcRule } from './replay-grpc.js';
 function loadParameter(testCase: GrpcCase): string | undefined {
   if (methodName(testCase) !== 'RepositoryModelLoad') return undefined;
   const { parameters = {} } = (testCase.request ?? {}) as { readonly parameters?: JsonObject };
-  return Object.keys(parameters)[0];
+  // A map has no order.
+  return 'config' in parameters ? 'config' : Object.keys(parameters)[0];
 }
 
 /** Models that are not bound, and of which the recorded index tells. */
-const NOT_BOUND = ['seq', 'count', 'countfail', 'countlast', 'slowcount', 'fromfile'];
+const NOT_BOUND = ['seq', 'fromfile'];
 
 export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
@@ -19,7 +21,19 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
     reason: 'They are functions with their configurations; neither can come over the wire.',
     expects: (recorded, testCase) => {
       const { name = '' } = asksFor(testCase);
-      if (name === 'fromfile' && methodName(testCase) === 'ModelReady') return success({});
+      const method = methodName(testCase);
+      if (name === 'fromfile' && method === 'ModelReady') return success({});
+      if (name === 'fromfile' && method === 'ModelInfer')
+        return refusal(STATUS.NOT_FOUND, "Request for unknown model: 'fromfile' is not found");
+      if (name === 'notloaded' && method === 'ModelConfig' && recorded.code === STATUS.OK) {
+        return withJson(recorded, ({ config }) => ({
+          config: {
+            ...(config as JsonObject),
+            max_batch_size: 8,
+            instance_group: [{ name: 'notloaded_0', kind: 'KIND_CPU', count: 1 }],
+          },
+        }));
+      }
       const parameter = loadParameter(testCase);
       return parameter === undefined || /^(invalid value type|unrecognized)/.test(recorded.message)
         ? undefined
@@ -37,6 +51,16 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
         ? withJson(recorded, (json) => ({
             ...json,
             models: (json['models'] as readonly JsonObject[]).filter(({ name }) => !NOT_BOUND.includes(name as string)),
+          }))
+        : undefined,
+  },
+  {
+    name: 'the log goes to a file',
+    reason: 'That of the recorded server went to standard error, where it would bury what a test has to say.',
+    expects: (recorded, testCase) =>
+      methodName(testCase) === 'LogSettings'
+        ? withJson(recorded, ({ settings }) => ({
+            settings: { ...(settings as JsonObject), log_file: { string_param: devNull } },
           }))
         : undefined,
   },

@@ -1,12 +1,13 @@
-// The models of the recorded gRPC server that this version can serve. Not bound: `seq` with its sequence batcher, and
-// the decoupled ones.
+// The models of the recorded gRPC server that can be served. Not bound: `seq` with its sequence batcher.
 import { setTimeout as delay } from 'node:timers/promises';
-import { TritonError, type InferenceRequest, type Triton } from 'tstriton';
+import { stream, TritonError, type InferenceRequest, type Triton } from 'tstriton';
 import { valueText } from './http-models.js';
 import { bindAddSub, bindIdentities, bindNobatch, bindOptional, CODES, IDENTITIES } from './shared-models.js';
 
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
 const ALONE = { batching: false } as const;
+
+const COUNTING = ['count', 'countlast', 'slowcount', 'countfail'] as const;
 
 /** What the recorded server loaded at its start: all but `notloaded`. */
 export const GRPC_LOADED_MODELS: readonly string[] = [
@@ -23,6 +24,7 @@ export const GRPC_LOADED_MODELS: readonly string[] = [
   'cached',
   'classify',
   'versions',
+  ...COUNTING,
 ];
 
 export function bindGrpcModels(triton: Triton): void {
@@ -32,6 +34,7 @@ export function bindGrpcModels(triton: Triton): void {
   bindOptional(triton);
   bindFailing(triton);
   bindSlow(triton);
+  bindCounting(triton);
   triton.bind({
     modelName: 'params',
     inferFunc: (requests) => requests.map((request) => ({ json: [describeRequest(request)] })),
@@ -52,14 +55,13 @@ export function bindGrpcModels(triton: Triton): void {
     inferFunc: (requests) => requests,
     inputs: { x: FLOATS },
     outputs: { y: FLOATS },
-    config: { maxBatchSize: 8 },
+    config: { maxBatchSize: 8, batcher: null },
   });
-  // Bound without labels: this version has none.
   triton.bind({
     modelName: 'classify',
     inferFunc: (requests) => requests,
     inputs: { x: { dtype: 'float32', shape: [4] } },
-    outputs: { y: { dtype: 'float32', shape: [4] } },
+    outputs: { y: { dtype: 'float32', shape: [4], labels: ['cat', 'dog', 'bird'] } },
     config: { maxBatchSize: 4, batcher: null },
   });
   for (const modelVersion of [1, 3]) {
@@ -105,6 +107,27 @@ function bindFailing(triton: Triton): void {
     outputs: { y: { dtype: 'int32', shape: [1] } },
     config: ALONE,
   });
+}
+
+/** Decoupled models: n answers, from 0 on. */
+function bindCounting(triton: Triton): void {
+  const number = { dtype: 'int32', shape: [1] } as const;
+  for (const modelName of COUNTING) {
+    triton.bind({
+      modelName,
+      inferFunc: stream(async function* ({ n }) {
+        const count = modelName === 'countfail' ? 3 : n.data[0]!;
+        for (let i = 0; i < count; i++) {
+          if (modelName === 'slowcount' && i > 0) await delay(50);
+          yield { i: Int32Array.of(i) };
+        }
+        if (modelName === 'countfail') throw new TritonError('INTERNAL', 'count went wrong');
+      }),
+      inputs: { n: number },
+      outputs: { i: number },
+      config: { ...ALONE, decoupled: true },
+    });
+  }
 }
 
 function bindSlow(triton: Triton): void {

@@ -50,16 +50,24 @@ function scanStrings(base64: string): { readonly count: number; readonly cut: st
 function impossibleShape(shape: readonly string[]): GrpcAnswer | undefined {
   const dims = shape.map(BigInt);
   const text = `[${shape.join()}]`;
-  const refuse = (message: string) => refusal(STATUS.INVALID_ARGUMENT, `[request id: <id_unknown>] ${message}`);
-  if (dims[0]! > LARGEST_BATCH) return refuse(`inference request batch-size must be <= ${LARGEST_BATCH} for 'id_fp32'`);
-  if (dims.some((dim) => dim < 0n)) {
-    return refuse(`All input dimensions should be specified for input 'x' for model 'id_fp32', got ${text}`);
+  const refuse = (message: string) => refusal(STATUS.INVALID_ARGUMENT, message);
+  const count = dims.reduce((product, dim) => product * dim, 1n);
+  const tooMany = `invalid shape for input 'x': shape ${text} causes total element count to exceed maximum size of ${MAX_INT64}`;
+  // What no number holds is refused before the model's limits are looked at, as over HTTP.
+  if (dims.some((dim) => dim > BigInt(Number.MAX_SAFE_INTEGER)) && 4n * count > BigInt(MAX_INT64)) {
+    return refuse(
+      count > BigInt(MAX_INT64)
+        ? tooMany
+        : `byte size overflow for input 'x': element count (${count}) * data type size (4) exceeds maximum allowed size (${MAX_INT64})`,
+    );
   }
-  return dims.reduce((product, dim) => product * dim, 4n) > BigInt(MAX_INT64)
-    ? refuse(
-        `invalid shape for input 'x': shape ${text} causes total element count to exceed maximum size of ${MAX_INT64}`,
-      )
-    : undefined;
+  const labelled = (message: string) => refuse(`[request id: <id_unknown>] ${message}`);
+  if (dims[0]! > LARGEST_BATCH)
+    return labelled(`inference request batch-size must be <= ${LARGEST_BATCH} for 'id_fp32'`);
+  if (dims.some((dim) => dim < 0n)) {
+    return labelled(`All input dimensions should be specified for input 'x' for model 'id_fp32', got ${text}`);
+  }
+  return 4n * count > BigInt(MAX_INT64) ? labelled(tooMany) : undefined;
 }
 
 /** What failed requests are in statistics: not answers of the model. */
@@ -96,6 +104,20 @@ export const GRPC_RULES: readonly GrpcRule[] = [
     reason: 'Classification of BYTES ends the whole process of Triton.',
     expects: (_recorded, { name }) =>
       name === 'ServerLive after classification on BYTES' ? success({ live: true }) : undefined,
+  },
+  {
+    name: 'classes of text are refused',
+    reason: 'They end the whole server process of Triton.',
+    expects: (_recorded, { name }) =>
+      name === 'classification on BYTES'
+        ? refusal(STATUS.INVALID_ARGUMENT, "class result not available for output due to unsupported type 'BYTES'")
+        : undefined,
+  },
+  {
+    name: 'health can be watched and services be listed',
+    reason: 'Kubernetes, load balancers and grpcurl ask for it; Triton has neither Watch nor reflection.',
+    allows: (ours, _recorded, { name }) =>
+      /^(health Watch|reflection v1)/.test(name) && ours.code !== STATUS.UNIMPLEMENTED,
   },
   {
     name: 'the server says which it is',

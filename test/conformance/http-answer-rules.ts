@@ -63,6 +63,12 @@ function shortestNumber(text: string): string {
   return Number.isInteger(value) && !shortestText.includes('e') ? `${shortestText}.0` : shortestText;
 }
 
+/** Statistics of the models whose answers are no streams; undefined when that is not what the answer tells. */
+function withoutStreams(answer: HttpAnswer): string | undefined {
+  const streams = ['count', 'countfail', 'textstream'];
+  return changeStatistics(answer, (models) => models.filter(({ name }) => !streams.includes(name)))?.body.toString();
+}
+
 export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
   {
     name: 'the server says which it is',
@@ -161,6 +167,14 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
             500,
             "model 'throws' returned undefined, expected a record of its outputs by name or a list in declaration order",
           );
+    },
+  },
+  {
+    name: 'streams have response statistics',
+    reason: 'Triton counts nothing of the single responses over generate_stream, and a stream that fails as a success.',
+    allows: (ours, recorded) => {
+      const [given, expected] = [withoutStreams(ours), withoutStreams(recorded)];
+      return given !== undefined && given === expected && ours.body.includes('"response_stats":{"0":');
     },
   },
   {

@@ -1,6 +1,7 @@
 // Rules about the endpoints that change or tell how the server is set: repository, trace and log settings, shared memory.
+import { devNull } from 'node:os';
 import { readCases, type HttpCase } from './cases.js';
-import { errorAnswer, errorOf, isInfer, jsonAnswer, requestText, withError, withText } from './http-text.js';
+import { errorAnswer, errorOf, isInfer, jsonAnswer, withError, withText } from './http-text.js';
 import { recordedAnswer, type HttpAnswer, type HttpRule } from './replay-http.js';
 
 const RECORDED = new Map(readCases<HttpCase>('http/management.jsonl').map((testCase) => [testCase.name, testCase]));
@@ -12,19 +13,29 @@ function loadParameter({ request }: HttpCase, recorded: HttpAnswer): string | un
   return /"parameters": ?\{"(config|file:[^"]*)"/.exec(request.body ?? '')?.[1];
 }
 
+const AFTER_OVERRIDE =
+  /^(then: |infer after (override|loading a file)|config (after (the bad loads|override|those)|with )|sequence model: |priority \d+ on a model with 2 levels)/;
+
 /** What the server says of `reload` and `fresh` when no load changed or made them. */
 function asBound(testCase: HttpCase): HttpAnswer | undefined {
-  const { name, model } = testCase;
-  if (name === 'config after the bad loads') return recordedAnswer(RECORDED.get('get model reload/config')!);
-  if (name === 'infer after loading a file (negates)') {
-    return jsonAnswer(
-      200,
-      '{"model_name":"reload","model_version":"1","outputs":[{"name":"y","datatype":"FP32","shape":[1,1],"data":[1.0]}]}',
-    );
-  }
-  return model === 'fresh' && isInfer(testCase)
-    ? errorAnswer(404, "Request for unknown model: 'fresh' is not found")
-    : undefined;
+  const { name, model, request } = testCase;
+  if (model === 'fresh' && isInfer(testCase))
+    return errorAnswer(404, "Request for unknown model: 'fresh' is not found");
+  if (model !== 'reload' || !AFTER_OVERRIDE.test(name)) return undefined;
+  if (isInfer(testCase)) return echo(testCase);
+  return request.path.endsWith('/config') ? recordedAnswer(RECORDED.get('get model reload/config')!) : undefined;
+}
+
+/** The answer of an identity to a JSON request for FP32. */
+function echo({ request }: HttpCase): HttpAnswer {
+  const { inputs } = JSON.parse(request.body!) as {
+    readonly inputs: readonly [{ readonly shape: number[]; readonly data: number[] }];
+  };
+  const data = inputs[0].data.map((value) => value.toFixed(1));
+  return jsonAnswer(
+    200,
+    `{"model_name":"reload","model_version":"1","outputs":[{"name":"y","datatype":"FP32","shape":[${inputs[0].shape.join()}],"data":[${data.join()}]}]}`,
+  );
 }
 
 const TRACEBACK = /Internal: TritonModelException: (.*?)\n\nAt:\n[^;]*?\n(?=;|$)/;
@@ -73,6 +84,31 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
     reason: 'Triton may still say that it unloads.',
     expects: (recorded) =>
       withText(recorded, (text) => text.replaceAll('"state":"UNLOADING"', '"state":"UNAVAILABLE","reason":"unloaded"')),
+  },
+  {
+    name: 'files are replayed one after the other',
+    reason: 'The recorded server had not loaded and unloaded this model before.',
+    expects: (_recorded, { name }) =>
+      name === 'raw request to notready with 8 bytes'
+        ? errorAnswer(404, "Request for unknown model: 'notready' has no available versions")
+        : undefined,
+  },
+  {
+    name: 'the log goes to a file',
+    reason: 'That of the recorded servers went to standard error, where it would bury what a test has to say.',
+    expects: (recorded) =>
+      withText(recorded, (text) => text.replace('{"log_file":""', `{"log_file":${JSON.stringify(devNull)}`)),
+  },
+  {
+    name: 'a parameter has one value',
+    reason:
+      'Callables get an object. Headers of one name are one list, as RFC 9110 has it, and what the operator forwards goes over what the client says.',
+    expects: (recorded) =>
+      withText(recorded, (text) =>
+        text
+          .replace('\\"x-fwd-a\\":\\"1\\",\\"x-fwd-a\\":\\"2\\"', '\\"x-fwd-a\\":\\"1, 2\\"')
+          .replace('\\"x-fwd-a\\":\\"mine\\",\\"x-fwd-a\\":\\"theirs\\"', '\\"x-fwd-a\\":\\"theirs\\"'),
+      ),
   },
   {
     name: 'a level that the log does not have is refused',

@@ -89,6 +89,7 @@ export function bindHttpModels(triton: Triton): void {
 export function bindPlainModels(triton: Triton): void {
   bindAddSub(triton);
   bindCached(triton);
+  bindCount(triton);
   triton.bind({ modelName: 'throws', inferFunc: throws, inputs: { x: FLOATS }, outputs: { y: FLOATS }, config: ALONE });
   triton.bind({
     modelName: 'params',
@@ -106,7 +107,6 @@ export function bindPlainModels(triton: Triton): void {
   });
 }
 
-/** Bound without its response cache: this version has none. */
 function bindCached(triton: Triton): void {
   let calls = 0;
   triton.bind({
@@ -114,14 +114,12 @@ function bindCached(triton: Triton): void {
     inferFunc: (requests) => requests.map(({ inputs: { x } }) => ({ calls: new Int32Array(x.rowCount).fill(++calls) })),
     inputs: { x: FLOATS },
     outputs: { calls: { dtype: 'int32', shape: [1] } },
-    config: ALONE,
+    config: { ...ALONE, responseCache: true },
   });
 }
 
-/** Decoupled models: their answers are steps. */
-function bindStreams(triton: Triton): void {
+function bindCount(triton: Triton): void {
   const number = { dtype: 'int32', shape: [1] } as const;
-  const text = { dtype: 'string', shape: [1] } as const;
   triton.bind({
     modelName: 'count',
     inferFunc: stream(function* ({ n }) {
@@ -131,6 +129,12 @@ function bindStreams(triton: Triton): void {
     outputs: { i: number },
     config: { ...ALONE, decoupled: true },
   });
+}
+
+/** Decoupled models: their answers are steps. */
+function bindStreams(triton: Triton): void {
+  const number = { dtype: 'int32', shape: [1] } as const;
+  const text = { dtype: 'string', shape: [1] } as const;
   triton.bind({
     modelName: 'countfail',
     inferFunc: stream(function* ({ n }) {

@@ -9,6 +9,7 @@ import type { HttpRule } from './replay-http.js';
 /** In this order: what a rule makes of an answer the later ones see. */
 export const HTTP_RULES: readonly HttpRule[] = [
   ...HTTP_COMING_RULES,
+  ...HTTP_CONTROL_RULES,
   ...HTTP_REQUEST_RULES,
   ...HTTP_EXTENSION_RULES,
   ...HTTP_ANSWER_RULES,

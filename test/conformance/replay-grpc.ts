@@ -7,7 +7,10 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { fromBinary, toJson, type DescMessage } from '@bufbuild/protobuf';
 import { Health } from '../../src/protocol/grpc/generated/health_pb.js';
 import { GRPCInferenceService } from '../../src/protocol/grpc/generated/grpc_service_pb.js';
+import { ServerReflection } from '../../src/protocol/grpc/generated/reflection_v1_pb.js';
+import { ServerReflection as ServerReflectionAlpha } from '../../src/protocol/grpc/generated/reflection_v1alpha_pb.js';
 import type { GrpcCase } from './cases.js';
+import { exchangeStream, isStreamCase } from './grpc-stream-exchange.js';
 import { clip, Verdict, type Replay, type Rule } from './rules.js';
 
 export interface GrpcAnswer {
@@ -16,7 +19,7 @@ export interface GrpcAnswer {
   readonly message: string;
   /** Names of headers and trailers beside those of the protocol itself. */
   readonly metadata: readonly string[];
-  /** The response as protobuf's JSON with the proto's field names. */
+  /** The response as protobuf's JSON with the proto's field names; of streams a list. */
   readonly json: Json;
   /** The serialized response; undefined where the recorded bytes depend on the order of a map. */
   readonly bytes: Buffer | undefined;
@@ -27,10 +30,11 @@ export type GrpcRule = Rule<GrpcCase, GrpcAnswer>;
 
 const PROTOCOL_HEADERS = /^(:status|content-type|grpc-(status|message|encoding|accept-encoding))$/;
 const ANSWER_LIMIT_MS = 5_000;
+const CANCELLED = 1;
 const DEADLINE_EXCEEDED = 4;
 
 const SCHEMAS = new Map<string, DescMessage>(
-  [GRPCInferenceService, Health].flatMap((service) =>
+  [GRPCInferenceService, Health, ServerReflection, ServerReflectionAlpha].flatMap((service) =>
     service.methods.map((method): [string, DescMessage] => [`/${service.typeName}/${method.name}`, method.output]),
   ),
 );
@@ -77,11 +81,16 @@ function burstAt(cases: readonly GrpcCase[], start: number): readonly GrpcCase[]
 export function recordedAnswer(testCase: GrpcCase): GrpcAnswer {
   const { response, varies } = testCase;
   if (testCase.request_rule !== undefined) return zerosAnswer(testCase);
-  const bytes = response.body_base64 === null ? undefined : Buffer.from(response.body_base64, 'base64');
+  const status = { code: response.status_code, message: response.message, metadata: [] };
+  const { body_base64: body } = response;
+  if (isStreamCase(testCase)) {
+    const messages = typeof body === 'string' ? [body] : (body ?? []);
+    const bytes = messages.map((message) => Buffer.from(message, 'base64'));
+    return { ...status, json: (response.body ?? []) as Json, bytes: concat(bytes) };
+  }
+  const bytes = typeof body !== 'string' ? undefined : Buffer.from(body, 'base64');
   return {
-    code: response.status_code,
-    message: response.message,
-    metadata: [],
+    ...status,
     // Answers of the health service were kept as bytes only.
     json: bytes === undefined ? null : ((response.body ?? decode(testCase, bytes)) as Json),
     bytes: varies.includes('response.body_base64') ? undefined : bytes,
@@ -102,7 +111,7 @@ function zerosAnswer(testCase: GrpcCase): GrpcAnswer {
 }
 
 function requestMessage(testCase: GrpcCase): Buffer {
-  if (testCase.request_rule === undefined) return Buffer.from(testCase.request_base64 ?? '', 'base64');
+  if (testCase.request_rule === undefined) return Buffer.from((testCase.request_base64 ?? '') as string, 'base64');
   const { count, data } = zerosTensor(testCase);
   const message = encodeZeros({ model: 'id_fp32', version: undefined, tensor: 'x', tensors: 5, raw: 7 }, count, data);
   if (message.length !== testCase.request_bytes) throw new Error(`${testCase.name}: made ${message.length} bytes`);
@@ -143,7 +152,24 @@ function varint(value: number): Buffer {
   }
 }
 
-function exchange(session: ClientHttp2Session, testCase: GrpcCase): Promise<GrpcAnswer> {
+async function exchange(session: ClientHttp2Session, testCase: GrpcCase): Promise<GrpcAnswer> {
+  if (!isStreamCase(testCase)) return exchangeUnary(session, testCase);
+  const { messages, headers, cancelled } = await exchangeStream(session, testCase);
+  const status = statusOf(headers, cancelled ? CANCELLED : undefined);
+  return {
+    ...status,
+    message: cancelled ? 'Locally cancelled by application!' : status.message,
+    json: messages.map((message) => decode(testCase, message)),
+    bytes: concat(messages),
+  };
+}
+
+/** Messages one behind the other, each with its length, so that two lists are alike only when each message is. */
+function concat(messages: readonly Buffer[]): Buffer {
+  return Buffer.concat(messages.flatMap((message) => [Buffer.from(`${message.length}:`), message]));
+}
+
+function exchangeUnary(session: ClientHttp2Session, testCase: GrpcCase): Promise<GrpcAnswer> {
   const encoding = /with (gzip|deflate)$/.exec(testCase.name)?.[1];
   const plain = requestMessage(testCase);
   const message = encoding === undefined ? plain : encoding === 'gzip' ? gzipSync(plain) : deflateSync(plain);
@@ -186,15 +212,24 @@ function answerOf(
   body: Buffer,
   madeCode: number | undefined,
 ): GrpcAnswer {
+  const bytes = body.length < 5 ? undefined : body.subarray(5, 5 + body.readUInt32BE(1));
+  return {
+    ...statusOf(headers, madeCode),
+    json: bytes === undefined || testCase.request_rule !== undefined ? null : decode(testCase, bytes),
+    bytes,
+  };
+}
+
+function statusOf(
+  headers: IncomingHttpHeaders,
+  madeCode: number | undefined,
+): Pick<GrpcAnswer, 'code' | 'message' | 'metadata'> {
   const status = headers['grpc-status'];
   const message = headers['grpc-message'];
-  const bytes = body.length < 5 ? undefined : body.subarray(5, 5 + body.readUInt32BE(1));
   return {
     code: madeCode ?? (status === undefined ? undefined : Number(status)),
     message: typeof message === 'string' ? decodeURIComponent(message) : '',
     metadata: Object.keys(headers).filter((name) => !PROTOCOL_HEADERS.test(name)),
-    json: bytes === undefined || testCase.request_rule !== undefined ? null : decode(testCase, bytes),
-    bytes,
   };
 }
 

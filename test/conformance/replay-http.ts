@@ -79,7 +79,7 @@ function answerOf(status: number, headers: ReadonlyMap<string, string>, body: Bu
   };
 }
 
-function exchange(request: Buffer, method: string, port: number): Promise<HttpAnswer> {
+export function exchange(request: Buffer, method: string, port: number): Promise<HttpAnswer> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     const received: Buffer[] = [];
@@ -147,7 +147,7 @@ function mask(answer: HttpAnswer, { varies }: HttpCase): HttpAnswer {
   return { ...answer, body: Buffer.from(text) };
 }
 
-function differencesOf(ours: HttpAnswer, expected: HttpAnswer): string[] {
+export function differencesOf(ours: HttpAnswer, expected: HttpAnswer): string[] {
   if (ours.end !== expected.end) return [`expected ${describe(expected)}\n    got ${describe(ours)}`];
   const differences: string[] = [];
   for (const member of ['status', 'contentType', 'jsonLength', 'framing', 'coding'] as const) {

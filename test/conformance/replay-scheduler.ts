@@ -39,7 +39,8 @@ function recordedOutcome(testCase: SchedulerCase, ours: SchedulerOutcome): Sched
   return outcomes.find((outcome) => differencesOf(ours, outcome).length === 0) ?? outcomes[0]!;
 }
 
-function outcomeOf(seen: RecordedOutcome): SchedulerOutcome {
+/** A recorded outcome in the form of ours. */
+export function outcomeOf(seen: RecordedOutcome): SchedulerOutcome {
   return {
     loads: seen.load === undefined || seen.load === 'ok',
     executions: (seen.executions ?? []).map(({ start_ms: start, end_ms: end, batch, cancelled_at_end: gone = [] }) => ({

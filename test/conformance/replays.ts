@@ -7,9 +7,11 @@ import { bindGrpcModels, GRPC_LOADED_MODELS } from './grpc-models.js';
 import { GRPC_RULES } from './grpc-rules.js';
 import { bindHttpModels, bindPlainModels, HTTP_LOADED_MODELS } from './http-models.js';
 import { HTTP_RULES } from './http-rules.js';
+import { METRICS_RULES } from './metrics-rules.js';
 import { replayBind } from './replay-bind.js';
 import { replayGrpc } from './replay-grpc.js';
 import { replayHttp } from './replay-http.js';
+import { isOnMetricsPort, replayMetrics } from './replay-metrics.js';
 import { replayScheduler } from './replay-scheduler.js';
 import type { Replay } from './rules.js';
 import { SCHEDULER_RULES } from './scheduler-rules.js';
@@ -27,7 +29,13 @@ const QUIET: TritonConfig = {
 };
 /** Nothing was restricted in the recorded servers, and shared memory was open to clients, unless flags said otherwise. */
 const OPEN: TritonConfig = { ...QUIET, restrictedEndpoints: [], allowClientShm: true };
-const HTTP: TritonConfig = { ...OPEN, allowHttp: true, httpAddress: '127.0.0.1', httpPort: 0 };
+const HTTP: TritonConfig = {
+  ...OPEN,
+  allowHttp: true,
+  httpAddress: '127.0.0.1',
+  httpPort: 0,
+  cacheConfig: 'local,size=16777216',
+};
 const GRPC: TritonConfig = { ...OPEN, allowGrpc: true, grpcAddress: '127.0.0.1', grpcPort: 0 };
 
 /** One set of servers for all files, as in the recordings: the cases of a file follow those of the one before. */
@@ -65,7 +73,7 @@ export async function replayHttpFiles(): Promise<Replays> {
 /** A server of its own for each file, as in the recordings. */
 export async function replayGrpcFiles(): Promise<Replays> {
   const replays: Record<string, Replay> = {};
-  for (const file of ['infer', 'management']) {
+  for (const file of ['infer', 'management', 'stream']) {
     const triton = new Triton({ ...GRPC, modelControlMode: 'explicit', loadModel: GRPC_LOADED_MODELS });
     bindGrpcModels(triton);
     using _shared = sharedMemoryObjects(GRPC_SHARED_MEMORY);
@@ -77,6 +85,29 @@ export async function replayGrpcFiles(): Promise<Replays> {
     }
   }
   return replays;
+}
+
+/** Servers of their own, with the recorded ones' flags: what was asked before would be counted. */
+export async function replayMetricsFile(): Promise<Replays> {
+  const config = { ...HTTP, allowMetrics: true, metricsPort: 0 };
+  const servers = {
+    plain: new Triton(config),
+    full: new Triton({ ...config, metricsConfig: ['summary_latencies=true', 'histogram_latencies=true'] }),
+  };
+  const portOf = (testCase: HttpCase) => {
+    const triton = servers[testCase.server ?? 'plain'];
+    return (isOnMetricsPort(testCase) ? triton.metricsPort : triton.httpPort) ?? 0;
+  };
+  try {
+    for (const triton of Object.values(servers)) {
+      bindPlainModels(triton);
+      await triton.run();
+    }
+    const cases = readCases<HttpCase>('http/metrics.jsonl');
+    return { metrics: await replayMetrics(cases, portOf, [...METRICS_RULES, ...HTTP_RULES]) };
+  } finally {
+    await Promise.all(Object.values(servers).map((triton) => triton.stop()));
+  }
 }
 
 export async function replayBindFile(): Promise<Replays> {

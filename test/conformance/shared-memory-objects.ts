@@ -27,7 +27,7 @@ export const GRPC_SHARED_MEMORY: readonly SharedMemoryContent[] = [
 ].map((suffix) => ({
   name: `golden_grpc_region${suffix}`,
   size: 8192,
-  floats: suffix === '' ? [1, 2, 3, 4, 5, 6, 7, 8] : [],
+  floats: [1, 2, 3, 4, 5, 6, 7, 8],
 }));
 
 /** Makes the objects; they are there until disposed. */

@@ -1,5 +1,6 @@
 // Calls decorated callables as the host does: with requests of a batch and its context.
 import type { InferenceContext, ModelSpec } from '../../src/model/callable.js';
+import type { CompleteModelConfig } from '../../src/model/complete-model-config.js';
 import { completeModelConfig } from '../../src/model/complete-model.js';
 import { HostedRequest } from '../../src/model/inference-request.js';
 import type { Parameters } from '../../src/model/parameters.js';
@@ -25,7 +26,15 @@ export interface DecoratedCall {
 
 /** Calls a decorated function, typed or not, as the only instance of a model. */
 export function callDecorated(callable: unknown, requests: readonly HostedRequest[], spec: ModelSpec): DecoratedCall {
-  const modelConfig = completeModelConfig(spec, 1);
+  return callWith(completeModelConfig(spec, 1), callable, requests);
+}
+
+/** The same for a model whose configuration is complete. */
+export function callWith(
+  modelConfig: CompleteModelConfig,
+  callable: unknown,
+  requests: readonly HostedRequest[],
+): DecoratedCall {
   const errors: string[] = [];
   const context = {
     modelName: modelConfig.name,

@@ -33,7 +33,9 @@ export function readGrpcTls({ serverCert, serverKey, rootCert, mutual }: GrpcTls
   check('grpcServerCert', serverCert, 'a certificate', () => new X509Certificate(cert));
   check('grpcServerKey', serverKey, 'an unencrypted private key', () => createPrivateKey(key));
   if (ca !== undefined) check('grpcRootCert', rootCert!, 'certificates', () => new X509Certificate(ca));
-  check('grpcServerKey', serverKey, `the key of the certificate ${serverCert}`, () => createSecureContext({ cert, key, ca }));
+  check('grpcServerKey', serverKey, `the key of the certificate ${serverCert}`, () =>
+    createSecureContext({ cert, key, ca }),
+  );
   return { cert, key, ca, requestCert: mutual };
 }
 
@@ -41,7 +43,9 @@ function readPem(option: string, path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (error) {
-    throw new TritonError('INVALID_ARG', `${option}: cannot read ${path}: ${(error as Error).message}`, { cause: error });
+    throw new TritonError('INVALID_ARG', `${option}: cannot read ${path}: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
@@ -49,8 +53,12 @@ function check(option: string, path: string, expected: string, parse: () => unkn
   try {
     parse();
   } catch (error) {
-    throw new TritonError('INVALID_ARG', `${option}: expected ${expected} in PEM form in ${path}, got: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new TritonError(
+      'INVALID_ARG',
+      `${option}: expected ${expected} in PEM form in ${path}, got: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -27,6 +27,8 @@ export class InferStream implements StreamHandler {
   /** Requests to ordinary models in order, whose answers were not sent yet. */
   #first: StreamedRequest | undefined;
   #last: StreamedRequest | undefined;
+  /** Until the reader has caught up. */
+  #waiting = false;
   #halfClosed = false;
   #draining = false;
   #ended = false;
@@ -40,10 +42,9 @@ export class InferStream implements StreamHandler {
   message(bytes: Buffer): void {
     this.#run(bytes);
     // No more of them while answers to earlier ones are not taken.
-    const { room } = this.#stream;
-    if (room === undefined && this.#open.size < MAX_REQUESTS_UNDER_WAY) return;
+    if (this.#stream.room === undefined && this.#open.size < MAX_REQUESTS_UNDER_WAY) return;
     this.#stream.hold();
-    void room?.then(() => this.#resume());
+    this.#resume();
   }
 
   #run(bytes: Buffer): void {
@@ -136,9 +137,16 @@ export class InferStream implements StreamHandler {
     request.fail(error);
   }
 
+  /** Takes further requests as soon as there is room for them and for their answers. */
   #resume(): void {
-    if (this.#ended || this.#open.size >= MAX_REQUESTS_UNDER_WAY || this.#stream.room !== undefined) return;
-    this.#stream.resume();
+    if (this.#ended || this.#waiting || this.#open.size >= MAX_REQUESTS_UNDER_WAY) return;
+    const { room } = this.#stream;
+    if (room === undefined) return this.#stream.resume();
+    this.#waiting = true;
+    void room.then(() => {
+      this.#waiting = false;
+      this.#resume();
+    });
   }
 
   #endWhenIdle(): void {

@@ -61,7 +61,8 @@ export class NodeHttp2Transport implements GrpcTransport {
       },
       maxSessionMemory: MAX_SESSION_MEMORY,
     };
-    this.#server = tls === undefined ? createServer(options) : createSecureServer({ ...options, ...secureOptions(tls) });
+    this.#server =
+      tls === undefined ? createServer(options) : createSecureServer({ ...options, ...secureOptions(tls) });
     this.#server.on('tlsClientError', (error: Error) =>
       this.#logger.verbose(1, `gRPC handshake failed: ${error.message}`),
     );

@@ -93,7 +93,8 @@ export class UnaryCall implements CallListener, UnaryAnswer {
     if (this.#ended) return;
     this.#end();
     const { compression: level = 'none' } = this.#method;
-    const compression = level === 'none' ? undefined : chooseCompression(level, this.#call.header('grpc-accept-encoding'));
+    const compression =
+      level === 'none' ? undefined : chooseCompression(level, this.#call.header('grpc-accept-encoding'));
     if (compression === undefined) return this.#call.respond(frame);
     compressFrame(frame, compression, (compressed) => {
       this.#call.respond(compressed, { 'grpc-encoding': compression.encoding });

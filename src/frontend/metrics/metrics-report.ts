@@ -55,7 +55,7 @@ export class MetricsReport {
     for (const problem of custom.problems) this.#tell(problem);
     return prometheusText([
       ...tritonFamilies({ models, cache: server.cache }, cpu, this.#options),
-      ...tstritonFamilies(models, { eventLoopLag: this.#lag.histogram(), connections: connections() }),
+      ...tstritonFamilies(models, { eventLoopLag: this.#lag.histogram, connections: connections() }),
       ...custom.families,
     ]);
   }

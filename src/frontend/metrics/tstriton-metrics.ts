@@ -1,5 +1,6 @@
 // Metrics beyond Triton's, under a prefix of their own, in Prometheus' base units.
 
+import { SAMPLING_MS } from './event-loop-lag.js';
 import type { HistogramSeries, MetricFamily, ValueSeries } from './metric-family.js';
 import { modelLabels, type ServedModel } from './served-metrics.js';
 
@@ -58,13 +59,13 @@ export function tstritonFamilies(models: readonly ServedModel[], server: ServerW
       type: 'gauge',
       series: server.connections.map(([protocol, value]) => ({ labels: [['protocol', protocol]], value })),
     },
-    histogram('tstriton_request_duration_seconds', 'From the arrival of a request to its answer, of successful requests.', models, ({ statistics }) => statistics.requestDuration),
-    histogram('tstriton_queue_wait_seconds', 'In the queue, of requests that were executed.', models, ({ statistics }) => statistics.queueWait),
+    histogram('tstriton_request_duration_seconds', 'Time from the arrival of a request to its answer, of successful requests.', models, ({ statistics }) => statistics.requestDuration),
+    histogram('tstriton_queue_wait_seconds', 'Time in the queue, of requests that were executed.', models, ({ statistics }) => statistics.queueWait),
     histogram('tstriton_batch_rows', 'Rows of executed batches.', models, ({ statistics }) => statistics.batchRows),
-    histogram('tstriton_first_response_seconds', 'From the arrival of a request to its first response, of decoupled models.', models.filter(({ config }) => config.decoupled), ({ statistics }) => statistics.firstResponse),
+    histogram('tstriton_first_response_seconds', 'Time from the arrival of a request to its first response, of decoupled models.', models.filter(({ config }) => config.decoupled), ({ statistics }) => statistics.firstResponse),
     {
       name: 'tstriton_event_loop_lag_seconds',
-      help: "How late the event loop of the server's thread was, sampled every 10 milliseconds.",
+      help: `How late the event loop of the server's thread was, sampled every ${SAMPLING_MS} milliseconds.`,
       type: 'histogram',
       series: [{ labels: [], histogram: server.eventLoopLag }],
     },

@@ -12,7 +12,8 @@ export type MessageEncoding = 'gzip' | 'deflate';
 export const ACCEPTED_ENCODINGS = 'identity,deflate,gzip';
 
 /** How hard answers are compressed. */
-export type CompressionLevel = 'none' | 'low' | 'medium' | 'high';
+export const COMPRESSION_LEVELS = ['none', 'low', 'medium', 'high'] as const;
+export type CompressionLevel = (typeof COMPRESSION_LEVELS)[number];
 
 const ZLIB_LEVEL: Readonly<Record<Exclude<CompressionLevel, 'none'>, number>> = { low: 1, medium: 6, high: 9 };
 

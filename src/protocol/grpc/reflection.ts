@@ -1,7 +1,14 @@
 // What server reflection answers, from the descriptors that the messages themselves are made of. Versions v1 and
 // v1alpha of it differ in name only: one reader and one writer serve both.
 
-import { create, fromBinary, toBinary, type DescFile, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
+import {
+  create,
+  fromBinary,
+  toBinary,
+  type DescFile,
+  type DescMessage,
+  type MessageInitShape,
+} from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 
 import { TritonError } from '../../errors.js';

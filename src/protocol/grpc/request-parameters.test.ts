@@ -59,7 +59,12 @@ describe('readRequestParameters', () => {
       sequence_id: string,
       sequence_start: bool,
     });
-    expect(read3).toEqual({ parameters: { b: true, i: 7, s: 'text', d: 2.5 }, priority: 7, timeoutMicroseconds: 7, emptyFinalResponse: false });
+    expect(read3).toEqual({
+      parameters: { b: true, i: 7, s: 'text', d: 2.5 },
+      priority: 7,
+      timeoutMicroseconds: 7,
+      emptyFinalResponse: false,
+    });
     expect(read({ sequence_end: bool }).parameters).toBeUndefined();
   });
 

@@ -125,7 +125,8 @@ export function readOutputForm(entries: ParameterMap, tensor: string): OutputFor
   const sharedMemory = readSharedMemory(entries, tensor);
   const classification = entries.get('classification');
   if (classification === undefined) return { sharedMemory, classes: undefined };
-  if (classification.kind !== 'int64') refuse(`invalid value type for 'classification' parameter, expected int64_param`);
+  if (classification.kind !== 'int64')
+    refuse(`invalid value type for 'classification' parameter, expected int64_param`);
   if (classification.value <= 0) refuse(`invalid value for 'classification' parameter, expected >= 0`);
   if (sharedMemory !== undefined) refuse(`output can't set both 'shared_memory_region' and 'classification'`);
   return { sharedMemory, classes: classification.value };

@@ -1,0 +1,60 @@
+// onnxruntime alone: a loop around its `run`, with no server, no wire and no thread. What a server can reach at most
+// with the same number of rows per run. It is its own load generator; a run of several rows counts as as many requests.
+// Usage: onnx-floor.js <rows>
+
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+
+import { serveControl } from '../control-channel.js';
+import type { LoadReport } from '../load/load-run.js';
+import { LoadWindow } from '../load/load-window.js';
+import { writeModelFile } from '../onnx-file.js';
+import { answer, bytesOf, checkAnswer, INPUT, OUTPUT, row, ROW_LENGTH } from '../onnx-mlp.js';
+import { percentile } from '../statistics.js';
+
+const rows = Number(process.argv[2]);
+if (!Number.isInteger(rows) || rows < 1) throw new Error(`expected a number of rows, got '${process.argv[2]}'`);
+
+const session = await InferenceSession.create(writeModelFile(), { intraOpNumThreads: 1 });
+
+async function run(): Promise<void> {
+  const values = new Float32Array(rows * ROW_LENGTH);
+  for (let i = 0; i < rows; i++) values.set(row, i * ROW_LENGTH);
+  const { [OUTPUT]: output } = await session.run({ [INPUT]: new Tensor('float32', values, [rows, ROW_LENGTH]) });
+  const data = output!.data as Float32Array;
+  if (data.length !== rows * answer.length) throw new Error(`expected ${rows * answer.length} values, got ${data.length}`);
+  lastAnswer = data;
+}
+let lastAnswer: Float32Array = answer;
+
+async function load(order: unknown, notify: (notice: string) => void): Promise<LoadReport> {
+  const { seconds, leadInSeconds } = order as { readonly seconds: number; readonly leadInSeconds: number };
+  const window = new LoadWindow();
+  const runUntil = async (end: number): Promise<void> => {
+    while (performance.now() < end) {
+      const from = performance.now();
+      await run();
+      const now = performance.now();
+      for (let i = 0; i < rows; i++) window.answered(from, now);
+    }
+  };
+  await runUntil(performance.now() + leadInSeconds * 1000);
+  window.begin();
+  notify('begin');
+  await runUntil(performance.now() + seconds * 1000);
+  window.end();
+  notify('end');
+  checkAnswer(bytesOf(lastAnswer));
+  const { latencies, ...figures } = window.figures();
+  const microseconds = (share: number): number => percentile(latencies, share) * 1000;
+  return {
+    ...figures,
+    p50: microseconds(0.5),
+    p90: microseconds(0.9),
+    p99: microseconds(0.99),
+    p999: microseconds(0.999),
+    max: microseconds(1),
+    generatorCpu: 0,
+  };
+}
+
+serveControl({ ports: {}, load, stop: () => session.release() });

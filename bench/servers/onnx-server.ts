@@ -1,0 +1,18 @@
+// The onnx suite's server: the network in one instance thread, HTTP and gRPC.
+// Usage: onnx-server.js <maxBatchSize>
+
+import { Triton } from 'tstriton';
+import { onnx } from 'tstriton/onnx';
+
+import { serveControl } from '../control-channel.js';
+import { writeModelFile } from '../onnx-file.js';
+
+const maxBatchSize = Number(process.argv[2]);
+
+const triton = new Triton({ httpPort: 0, grpcPort: 0, metricsPort: 0 });
+triton.bind(onnx(writeModelFile(), { threads: 1, config: { maxBatchSize } }));
+await triton.run();
+
+const { httpPort, grpcPort } = triton;
+if (httpPort === undefined || grpcPort === undefined) throw new Error('the server tells no ports after run()');
+serveControl({ ports: { httpPort, grpcPort }, stop: () => triton.stop() });

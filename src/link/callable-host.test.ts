@@ -1,0 +1,81 @@
+// What whoever runs the server reads of callables that fail.
+import { describe, expect, it, vi } from 'vitest';
+
+import { stream } from '../callables/stream.js';
+import { completeModelConfig } from '../model/complete-model.js';
+import type { Callable } from '../model/callable.js';
+import { InlineInstance } from './inline-instance.js';
+
+const REQUEST = {
+  id: '',
+  parameters: undefined,
+  inputs: [{ name: 'n', datatype: 'INT32', shape: [1, 1], bytes: new Uint8Array(4) }],
+  rows: 1,
+  body: undefined,
+  requestedOutputs: [],
+} as const;
+
+/** Runs one request, cancelled right away when asked, and tells what was logged. */
+async function logOf(callable: unknown, { decoupled = false, cancelled = false } = {}) {
+  const error = vi.fn<(message: string) => void>();
+  const verbose = vi.fn<(level: number, message: string) => void>();
+  const logger = { error, verbose, warn: () => undefined, info: () => undefined };
+  const config = completeModelConfig(
+    {
+      modelName: 'm',
+      inputs: { n: { dtype: 'int32', shape: [1] } },
+      outputs: { i: { dtype: 'int32', shape: [1] } },
+      config: { decoupled },
+    },
+    1,
+  );
+  const instance = new InlineInstance(config, callable as Callable, logger);
+  await new Promise<void>((resolve) => {
+    const responses = { respond: () => undefined, end: () => undefined, recordMetrics: () => undefined };
+    const execution = instance.execute([REQUEST], () => resolve(), decoupled ? responses : undefined);
+    if (cancelled) execution.cancel(0);
+  });
+  return {
+    errors: error.mock.calls.map(([message]) => message),
+    verbose: verbose.mock.calls.map(([, message]) => message),
+  };
+}
+
+const failing = async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+  await Promise.resolve();
+  signal.throwIfAborted();
+  throw new RangeError('no such row');
+};
+
+describe('the log of failures', () => {
+  it('has the stack of what a callable threw', async () => {
+    const { errors } = await logOf(failing);
+    expect(errors).toEqual([expect.stringMatching(/^model 'm' failed: RangeError: no such row\n +at /)]);
+  });
+
+  it('has the stack of what a stream of responses threw', async () => {
+    const { errors } = await logOf(
+      stream(async function* (inputs, context) {
+        yield { i: [[1]] };
+        await failing(inputs, context);
+      }),
+      { decoupled: true },
+    );
+    expect(errors).toEqual([expect.stringMatching(/^model 'm' failed: RangeError: no such row\n +at /)]);
+  });
+
+  it.each([false, true])(
+    'is quiet about callables that stop because nobody waits for them (decoupled: %s)',
+    async (decoupled) => {
+      const callable = decoupled
+        ? stream(async function* (_, { signal }) {
+            yield { i: [[1]] };
+            await Promise.resolve();
+            signal.throwIfAborted();
+          })
+        : failing;
+      expect((await logOf(callable, { decoupled, cancelled: true })).errors).toEqual([]);
+      expect((await logOf(callable, { decoupled })).errors).toHaveLength(decoupled ? 0 : 1);
+    },
+  );
+});

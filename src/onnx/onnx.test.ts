@@ -1,0 +1,171 @@
+import { availableParallelism } from 'node:os';
+import { pathToFileURL } from 'node:url';
+
+import { describe, expect, it } from 'vitest';
+
+import { addModel, ELEMENT_TYPES, identityModel, node, onnxModel, sequenceValue, tensorValue } from '../../test/support/onnx-builder.js';
+import type { Dimension, ElementType } from '../../test/support/onnx-builder.js';
+import { temporaryFolder } from '../../test/support/temporary-files.js';
+import { completeModelConfig } from '../model/complete-model.js';
+import { onnx, type OnnxOptions } from './onnx.js';
+
+const file = temporaryFolder();
+const add = file('add.onnx', addModel());
+
+function withShapes(input: readonly Dimension[] | undefined, output: readonly Dimension[] | undefined): string {
+  return file(
+    'shapes.onnx',
+    onnxModel({
+      nodes: [node('Identity', ['x'], ['y'])],
+      inputs: [tensorValue('x', 'float32', input)],
+      outputs: [tensorValue('y', 'float32', output)],
+    }),
+  );
+}
+
+describe('onnx', () => {
+  it('declares what the file says, in its order', () => {
+    expect(onnx(add)).toMatchObject({
+      modelName: 'add',
+      inputs: [
+        { name: 'a', dtype: 'float32', shape: [4] },
+        { name: 'b', dtype: 'float32', shape: [4] },
+      ],
+      outputs: [{ name: 'c', dtype: 'float32', shape: [4] }],
+      config: { batching: true },
+    });
+  });
+
+  it('is what bind takes', () => {
+    const config = completeModelConfig(onnx(add, { modelName: 'M', config: { maxBatchSize: 16 } }), 1);
+    expect(config).toMatchObject({ name: 'M', maxBatchSize: 16, inputs: [{ datatype: 'FP32' }, { datatype: 'FP32' }] });
+  });
+
+  it('takes a file: URL as well as a path', () => {
+    expect(onnx(pathToFileURL(add)).modelName).toBe('add');
+    expect(onnx(pathToFileURL(add).href).modelName).toBe('add');
+    expect(() => onnx(new URL('https://example.com/add.onnx'))).toThrow('onnx takes the path of a file');
+    expect(() => onnx('')).toThrow('onnx takes the path of a file, or a file: URL, got ""');
+  });
+
+  it.each([
+    ['a symbolic first dimension', ['batch', 3], ['batch', 2], true],
+    ['an open first dimension without a name', [null, 3], [-1, 2], true],
+    ['a fixed first dimension', [1, 3], [1, 2], false],
+    ['an output with a fixed first dimension', ['batch', 3], [10], false],
+    ['an output of rank 0', ['batch', 3], [], false],
+  ] as const)('reads from %s whether the model batches', (_what, input, output, batching) => {
+    const model = onnx(withShapes(input, output));
+    expect(model.config.batching).toBe(batching);
+    const full = (shape: readonly Dimension[]) => shape.map((size) => (typeof size === 'number' ? size : -1));
+    const [x, y] = [full(input), full(output)].map((shape) => (batching ? shape.slice(1) : shape));
+    expect([model.inputs[0]!.shape, model.outputs[0]!.shape]).toEqual([x, y]);
+  });
+
+  it('does not batch a model without inputs', () => {
+    const path = file('constant.onnx', onnxModel({ nodes: [], inputs: [], outputs: [tensorValue('y', 'float32', ['n'])] }));
+    expect(onnx(path).config.batching).toBe(false);
+  });
+
+  it('takes batching: false for a model that could batch', () => {
+    const model = onnx(add, { config: { batching: false } });
+    expect(model).toMatchObject({ config: { batching: false }, inputs: [{ shape: [-1, 4] }, { shape: [-1, 4] }] });
+  });
+
+  it('takes batching: true for one row at a time, and for no other fixed number of rows', () => {
+    expect(onnx(withShapes([1, 3], [1, 3]), { config: { batching: true, maxBatchSize: 1 } }).inputs[0]!.shape).toEqual([3]);
+    expect(() => onnx(withShapes([1, 3], [1, 3]), { config: { batching: true } })).toThrow(
+      /config.batching is true, but input 'x' of .* of shape \[1,3\] takes one row at a time: set maxBatchSize: 1/,
+    );
+    expect(() => onnx(withShapes(['n'], [8]), { config: { batching: true } })).toThrow(/output 'y' of .* of shape \[8\] takes no batches of any size/);
+    expect(() => onnx(withShapes([], ['n']), { config: { batching: true } })).toThrow(/input 'x' of .* of shape \[\]/);
+  });
+
+  it.each(Object.keys(ELEMENT_TYPES) as ElementType[])('serves the element type %s, or says why not', (type) => {
+    const path = file('typed.onnx', identityModel(type));
+    if (['complex64', 'bfloat16', 'int4'].includes(type)) {
+      expect(() => onnx(path)).toThrow(new RegExp(`input 'x' of .*typed.onnx is ${type}, which onnxruntime-node does not take; it takes float32, `));
+    } else {
+      expect(onnx(path).inputs[0]!.dtype).toBe(type);
+    }
+  });
+
+  it('serves chosen outputs in the order in which they are named', () => {
+    const path = file(
+      'outputs.onnx',
+      onnxModel({
+        nodes: [],
+        inputs: [tensorValue('x', 'float32', ['n'])],
+        outputs: [tensorValue('label', 'int64', ['n']), sequenceValue('probabilities', 'float32'), tensorValue('scores', 'float32', ['n', 2])],
+      }),
+    );
+    expect(() => onnx(path)).toThrow(/output 'probabilities' of .* is a sequence, only tensors can be served; leave it out by naming the others in `outputs`/);
+    expect(onnx(path, { outputs: ['scores', 'label'] }).outputs.map(({ name }) => name)).toEqual(['scores', 'label']);
+    expect(() => onnx(path, { outputs: ['lable'] })).toThrow(/outputs names 'lable', which .* does not have; did you mean 'label'\?/);
+  });
+
+  it('takes shapes for what the file leaves open', () => {
+    const path = withShapes(['n', null], undefined);
+    expect(() => onnx(path)).toThrow(/output 'y' of .* has no shape in the file; say it: shapes: { "y": \[-1, …\] }/);
+    const model = onnx(path, { shapes: { x: [-1, 16], y: [-1, 2] } });
+    expect(model).toMatchObject({ config: { batching: true }, inputs: [{ shape: [16] }], outputs: [{ shape: [2] }] });
+    expect(() => onnx(path, { shapes: { z: [1] } })).toThrow(/shapes names 'z', which .* does not have; did you mean/);
+    expect(() => onnx(path, { shapes: { y: 2 as never } })).toThrow(/must hold lists of integers, got number for 'y'/);
+  });
+});
+
+describe('the instances of onnx', () => {
+  const sessions = (options: OnnxOptions) => onnx(add, options).inferFunc.args.map((args) => (args as { readonly session: unknown }).session);
+
+  it('are one with onnxruntime’s own number of threads, or several that share the cores', () => {
+    expect(sessions({})).toEqual([{ executionProviders: ['cpu'], graphOptimizationLevel: 'all' }]);
+    const share = Math.max(1, Math.floor(availableParallelism() / 2));
+    expect(sessions({ count: 2 })).toEqual(Array.from({ length: 2 }, () => expect.objectContaining({ intraOpNumThreads: share }) as unknown));
+  });
+
+  it('get the options in onnxruntime’s words', () => {
+    const options: OnnxOptions = {
+      executionProviders: [{ name: 'cuda', deviceId: 1 }, 'cpu'],
+      threads: 3,
+      interOpNumThreads: 2,
+      graphOptimizationLevel: 'basic',
+      sessionOptions: { enableCpuMemArena: false },
+    };
+    expect(sessions(options)).toEqual([
+      {
+        executionProviders: [{ name: 'cuda', deviceId: 1 }, 'cpu'],
+        intraOpNumThreads: 3,
+        interOpNumThreads: 2,
+        executionMode: 'parallel',
+        graphOptimizationLevel: 'basic',
+        enableCpuMemArena: false,
+      },
+    ]);
+  });
+
+  it('have an entry of args each, which wins', () => {
+    const args = [0, 1].map((deviceId) => ({ executionProviders: [{ name: 'cuda', deviceId }] }));
+    expect(sessions({ threads: 2, args })).toEqual(args.map((own) => ({ ...own, intraOpNumThreads: 2, graphOptimizationLevel: 'all' })));
+  });
+
+  it('have their threads’ environment and limits', () => {
+    const { inferFunc } = onnx(add, { env: { A: 'b' }, resourceLimits: { maxOldGenerationSizeMb: 64 } });
+    expect(inferFunc).toMatchObject({ env: { A: 'b' }, resourceLimits: { maxOldGenerationSizeMb: 64 }, count: 1 });
+  });
+
+  it.each<[OnnxOptions, string]>([
+    [{ cuont: 2 } as never, "onnx('add.onnx') has an unknown option 'cuont'; did you mean 'count'?"],
+    [{ count: 0 }, "count of onnx('add.onnx') must be an integer from 1 to 1024, got 0"],
+    [{ count: 2, args: [{}] }, "args of onnx('add.onnx') has 1 entries for 2 instances, expected one per instance"],
+    [{ args: [{ device: 1 } as never] }, "args[0] of onnx('add.onnx') has an unknown option 'device'; known are executionProviders, threads"],
+    [{ threads: 1.5 }, "threads of onnx('add.onnx') must be an integer from 1 to 1024, got 1.5"],
+    [{ interOpNumThreads: 0 }, "interOpNumThreads of onnx('add.onnx') must be an integer from 1 to 1024, got 0"],
+    [{ executionProviders: [] }, "executionProviders of onnx('add.onnx') must be a list of names or objects with a name, such as ['cuda', 'cpu'], got []"],
+    [{ executionProviders: [null as never] }, 'got [null]'],
+    [{ graphOptimizationLevel: 'most' as never }, "graphOptimizationLevel of onnx('add.onnx') must be one of disabled, basic, extended, layout, all, got most"],
+    [{ sessionOptions: null as never }, "sessionOptions of onnx('add.onnx') must be an object, got null"],
+    [{ sessionOptions: { intraOpNumThreads: 2 } }, "sessionOptions of onnx('add.onnx') has intraOpNumThreads; give it as the option threads"],
+  ])('refuse %o', (options, message) => {
+    expect(() => onnx(add, options)).toThrow(message);
+  });
+});

@@ -1,0 +1,176 @@
+// Clients that go away: their requests leave the queue at once and never run, or their callable sees it while it runs;
+// nobody else notices. Over plain HTTP as well, where Triton does not look.
+import { credentials, loadPackageDefinition, status, type ClientUnaryCall, type ServiceError } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { connect, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+import { HeldModel, HeldModelClients } from '../support/held-model.js';
+import { startServer, type RunningServer } from '../support/start-server.js';
+
+const PROTO = fileURLToPath(new URL('../../proto/grpc_service.proto', import.meta.url));
+
+/** A request over a socket of its own, which the test then closes. */
+function hangingUp(server: RunningServer, id: string): Socket {
+  const { port } = new URL(server.http);
+  const inputs = [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }];
+  const body = JSON.stringify({ id, inputs });
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write(
+    `POST /v2/models/Held/infer HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  return socket;
+}
+
+interface GrpcStub {
+  ModelInfer(
+    request: object,
+    options: { readonly deadline: number },
+    callback: (error: ServiceError | null) => void,
+  ): ClientUnaryCall;
+  close(): void;
+}
+
+/** A client that is not ours. */
+function grpcStub(server: RunningServer): GrpcStub {
+  const { inference } = loadPackageDefinition(loadSync(PROTO)) as unknown as {
+    readonly inference: {
+      readonly GRPCInferenceService: new (address: string, credentials: unknown) => GrpcStub;
+    };
+  };
+  return new inference.GRPCInferenceService(new URL(server.grpc).host, credentials.createInsecure());
+}
+
+function grpcRequest(id: string): object {
+  const contents = { fp32Contents: [1] };
+  return { modelName: 'Held', id, inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 1], contents }] };
+}
+
+describe.each([{ serverThread: true }, { serverThread: false }])('a client that goes away, with %o', ({ serverThread }) => {
+  it('takes its request out of the queue: over HTTP, gRPC, and by a deadline', async () => {
+    const model = new HeldModel({ maxBatchSize: 8 });
+    await using server = await startServer((triton) => model.bind(triton), { serverThread });
+    await using clients = new HeldModelClients(server, model);
+    const stub = grpcStub(server);
+    const running = clients.ask('z');
+    await model.began(1);
+
+    const socket = hangingUp(server, 'http');
+    await clients.waiting(1);
+    socket.destroy();
+    await clients.waiting(0);
+
+    const cancelled = new Promise<ServiceError | null>((resolve) => {
+      const call = stub.ModelInfer(grpcRequest('grpc'), { deadline: Date.now() + 60_000 }, resolve);
+      void clients.waiting(1).then(() => call.cancel());
+    });
+    expect((await cancelled)?.code).toBe(status.CANCELLED);
+    await clients.waiting(0);
+
+    const late = new Promise<ServiceError | null>((resolve) => {
+      stub.ModelInfer(grpcRequest('late'), { deadline: Date.now() + 1000 }, resolve);
+    });
+    await clients.waiting(1);
+    const [waiting] = await clients.queue('a');
+    expect((await late)?.code).toBe(status.DEADLINE_EXCEEDED);
+    await clients.waiting(1);
+
+    const controller = new AbortController();
+    const aborted = clients.ask('b', { signal: controller.signal });
+    await clients.waiting(2);
+    controller.abort();
+    expect(await aborted).toMatch(/^CANCELLED/);
+    await clients.waiting(1);
+
+    model.open();
+    expect(await Promise.all([running, waiting])).toEqual(['ok', 'ok']);
+    expect(model.batches).toEqual(['z', 'a']);
+    const { success, fail } = (await clients.statistics()).inference_stats;
+    expect([success.count, fail.count]).toEqual([2, 4]);
+    expect(await clients.metric('nv_inference_request_failure', { reason: 'CANCELED' })).toBe(4);
+    stub.close();
+  });
+
+  it('is seen by the callable that runs its request, whose batch goes on', async () => {
+    const model = new HeldModel({ maxBatchSize: 8 });
+    await using server = await startServer((triton) => model.bind(triton), { serverThread });
+    await using clients = new HeldModelClients(server, model);
+    const stub = grpcStub(server);
+    const first = clients.ask('z');
+    await model.began(1);
+    const [stays] = await clients.queue('a');
+    const socket = hangingUp(server, 'http');
+    await clients.waiting(2);
+    const late = new Promise<ServiceError | null>((resolve) => {
+      stub.ModelInfer(grpcRequest('late'), { deadline: Date.now() + 1000 }, resolve);
+    });
+    await clients.waiting(3);
+    model.end();
+    await model.began(2);
+    expect(model.batches).toEqual(['z', 'a http late']);
+    socket.destroy();
+    await model.abortedOne('http');
+    expect((await late)?.code).toBe(status.DEADLINE_EXCEEDED);
+    await model.abortedOne('late');
+    model.open();
+    expect(await Promise.all([first, stays])).toEqual(['ok', 'ok']);
+    expect(model.aborted.sort()).toEqual(['http', 'late']);
+    await expect.poll(() => clients.metric('nv_inference_request_failure', { reason: 'CANCELED' })).toBe(2);
+    stub.close();
+  });
+
+  it('makes room in a queue that is full', async () => {
+    const model = new HeldModel({ maxBatchSize: 1, batcher: { defaultQueuePolicy: { maxQueueSize: 1 } } });
+    await using server = await startServer((triton) => model.bind(triton), { serverThread });
+    await using clients = new HeldModelClients(server, model);
+    const first = clients.ask('z');
+    await model.began(1);
+    const socket = hangingUp(server, 'gone');
+    await clients.waiting(1);
+    expect(await clients.ask('over')).toMatch(/Exceeds maximum queue size$/);
+    socket.destroy();
+    await clients.waiting(0);
+    const [next] = await clients.queue('a');
+    model.open();
+    expect(await Promise.all([first, next])).toEqual(['ok', 'ok']);
+    expect(model.batches).toEqual(['z', 'a']);
+  });
+
+  it('lets those behind it go, when it was what they waited for', async () => {
+    const batcher = { maxQueueDelayMicroseconds: 300_000 };
+    const model = new HeldModel({ maxBatchSize: 8, batcher });
+    model.open();
+    await using server = await startServer((triton) => model.bind(triton), { serverThread });
+    await using clients = new HeldModelClients(server, model);
+    // The age of the oldest counts; without it, that of the next.
+    const oldest = hangingUp(server, 'gone');
+    await clients.waiting(1);
+    const startedAt = performance.now();
+    const [next] = await clients.queue('a');
+    oldest.destroy();
+    expect(await next).toBe('ok');
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(300);
+    expect(model.batches).toEqual(['a']);
+  });
+
+  it('leaves nothing behind when a thousand go at once', async () => {
+    const model = new HeldModel({ maxBatchSize: 8 });
+    await using server = await startServer((triton) => model.bind(triton), { serverThread });
+    await using clients = new HeldModelClients(server, model);
+    const first = clients.ask('z');
+    await model.began(1);
+    const controller = new AbortController();
+    const gone = Array.from({ length: 1000 }, (_, i) => clients.ask(`${i}`, { signal: controller.signal, wire: 'grpc' }));
+    await clients.waiting(1000);
+    controller.abort();
+    await Promise.all(gone);
+    await clients.waiting(0);
+    const [next] = await clients.queue('a');
+    model.open();
+    expect(await Promise.all([first, next])).toEqual(['ok', 'ok']);
+    expect(model.batches).toEqual(['z', 'a']);
+    expect(await clients.metric('nv_inference_request_failure', { reason: 'CANCELED' })).toBe(1000);
+  });
+});
