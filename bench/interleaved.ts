@@ -3,13 +3,14 @@
 
 import type { BenchProcess } from './bench-process.js';
 import type { Usage } from './control-channel.js';
-import type { LoadOrder, LoadReport, LoadTarget } from './load/load-run.js';
+import type { LoadReport, LoadTarget } from './load/load-run.js';
 import { loadAverage } from './machine.js';
 
 export interface Participant {
   readonly name: string;
   readonly server: BenchProcess;
-  readonly target: LoadTarget;
+  /** Undefined: the server is its own load, a loop without a wire. */
+  readonly target: LoadTarget | undefined;
 }
 
 export interface Timing {
@@ -46,9 +47,11 @@ async function measureOnce(
   generator: BenchProcess,
   timing: { readonly seconds: number; readonly round: number },
 ): Promise<RoundSample> {
-  const order: LoadOrder = { target: participant.target, leadInSeconds: LEAD_IN_SECONDS, seconds: timing.seconds };
+  const { server, target } = participant;
+  const order = { target, leadInSeconds: LEAD_IN_SECONDS, seconds: timing.seconds };
   const edges: Promise<Usage>[] = [];
-  const report = (await generator.load(order, () => edges.push(participant.server.usage()))) as LoadReport;
+  const loading = target === undefined ? server : generator;
+  const report = (await loading.load(order, () => edges.push(server.usage()))) as LoadReport;
   const [begin, end] = await Promise.all(edges);
   if (!begin || !end) throw new Error('this is a bug: the generator did not tell its window');
   const requestsPerSecond = report.requests / report.seconds;

@@ -38,8 +38,7 @@ export function bytesOf(values: Float32Array): Buffer {
 
 // onnx.proto3: a field of one integer is written as a varint, which packedIntegers writes behind its tag and length.
 function integer(field: number, value: number): Buffer {
-  const packed = packedIntegers(field, [value]);
-  const [varint] = [packed.subarray(2)];
+  const varint = packedIntegers(field, [value]).subarray(2);
   return Buffer.concat([Buffer.from([field * 8]), varint]);
 }
 
@@ -80,7 +79,9 @@ export function modelFile(): Buffer {
 
 const requestHeader = Buffer.from(
   JSON.stringify({
-    inputs: [{ name: INPUT, datatype: 'FP32', shape: [1, ROW_LENGTH], parameters: { binary_data_size: ROW_LENGTH * 4 } }],
+    inputs: [
+      { name: INPUT, datatype: 'FP32', shape: [1, ROW_LENGTH], parameters: { binary_data_size: ROW_LENGTH * 4 } },
+    ],
     parameters: { binary_data_output: true },
   }),
 );

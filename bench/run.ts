@@ -5,10 +5,17 @@ import { parseArgs } from 'node:util';
 import { choosePinning, describeMachine, loadAverage } from './machine.js';
 import { writeResults } from './results-file.js';
 import type { Suite, SuiteOptions } from './suite.js';
+import { runBatcher } from './suites/batcher.js';
 import { runIdentity } from './suites/identity.js';
+import { runOnnx } from './suites/onnx.js';
 
 const SUITES: Readonly<Record<string, { readonly about: string; readonly run: Suite }>> = {
   identity: { about: 'HTTP JSON, HTTP binary and gRPC of the identity model beside floor servers', run: runIdentity },
+  batcher: {
+    about: "what a batching decision costs, and a model's throughput in batches beside the ideal",
+    run: runBatcher,
+  },
+  onnx: { about: 'an ONNX network over HTTP binary and gRPC beside onnxruntime alone', run: runOnnx },
 };
 
 const QUIET = 0.5; // one-minute load average before the run
@@ -25,8 +32,10 @@ options
   --seconds S           length of a round (default 2)
   --connections A,B,…   numbers of connections (default 1,16,64)
   --quick               2 rounds of 0.5 s, to see that everything works; do not quote its figures
-  --only A,B,…          only these rows: http-json, http-binary, grpc
-  --servers A,B,…       of floor, raw (the load generator's ceiling), thread, inline (default floor,thread,inline)
+  --only A,B,…          only these rows; identity: http-json, http-binary, grpc; batcher: decision, closed, poisson-90, poisson-120
+  --servers A,B,…       identity: of floor, raw (the load generator's ceiling), thread, inline (default floor,thread,inline);
+                        batcher: of thread, inline (default both)
+                        onnx: of floor, floor-32, single, batched (default all)
   --server-cpus LIST    cores of each server, as for taskset (default: the first core)
   --client-cpus LIST    cores of the load generator (default: the last core)`;
 
@@ -100,7 +109,7 @@ async function main(): Promise<void> {
   if (loadBefore[0]! > QUIET) console.log('this machine is busy with other things: read ratios and CPU, not rates');
   console.log(`${timing.rounds} rounds of ${timing.seconds} s each, interleaved; medians, ratios of paired rounds\n`);
 
-  const { comparisons, errors } = await suite.run(read.options);
+  const { comparisons, errors, figures } = await suite.run(read.options);
   const loadAfter = loadAverage();
   console.log(`\nload average ${loadAfter.join(' ')}`);
   const kept = {
@@ -110,6 +119,7 @@ async function main(): Promise<void> {
     connections,
     loadAverage: { before: loadBefore, after: loadAfter },
     comparisons,
+    figures,
   };
   console.log(`samples: ${await writeResults(read.suite, kept)}`);
   if (errors > 0) {

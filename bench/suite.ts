@@ -18,6 +18,8 @@ export interface SuiteOptions {
 export interface SuiteResult {
   readonly comparisons: readonly Comparison[];
   readonly errors: number;
+  /** Further figures, kept with the samples. */
+  readonly figures?: unknown;
 }
 
 export type Suite = (options: SuiteOptions) => Promise<SuiteResult>;

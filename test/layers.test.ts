@@ -25,7 +25,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   'frontend/grpc': ['frontend', ...FRONTEND],
   // Metrics are served over the same HTTP listener.
   'frontend/metrics': ['frontend', 'frontend/http', ...FRONTEND],
-  server: ['frontend', 'frontend/http', 'frontend/grpc', 'frontend/metrics', 'link', ...FRONTEND],
+  // Other ports for the same HTTP endpoints.
+  'frontend/vertex-ai': ['frontend', 'frontend/http', ...FRONTEND],
+  'frontend/sagemaker': ['frontend', 'frontend/http', ...FRONTEND],
+  server: [
+    'frontend',
+    'frontend/http',
+    'frontend/grpc',
+    'frontend/metrics',
+    'frontend/vertex-ai',
+    'frontend/sagemaker',
+    'link',
+    ...FRONTEND,
+  ],
   client: ['protocol', ...PLAIN_DATA],
   onnx: ['link', ...PLAIN_DATA],
   'triton-config': ['server', 'link', 'model', 'errors', 'logger'],

@@ -21,7 +21,8 @@ async function run(): Promise<void> {
   for (let i = 0; i < rows; i++) values.set(row, i * ROW_LENGTH);
   const { [OUTPUT]: output } = await session.run({ [INPUT]: new Tensor('float32', values, [rows, ROW_LENGTH]) });
   const data = output!.data as Float32Array;
-  if (data.length !== rows * answer.length) throw new Error(`expected ${rows * answer.length} values, got ${data.length}`);
+  if (data.length !== rows * answer.length)
+    throw new Error(`expected ${rows * answer.length} values, got ${data.length}`);
   lastAnswer = data;
 }
 let lastAnswer: Float32Array = answer;

@@ -18,8 +18,13 @@ export interface GrpcTarget {
   readonly protocol: 'grpc';
   readonly port: number;
   readonly connections: number;
-  /** Calls in flight on each connection. */
+  /** Calls in flight on each connection; with `arrivalsPerSecond` at most so many. */
   readonly streams: number;
+  /**
+   * Of each connection: calls begin at random moments (a Poisson process), whether or not others were answered, and
+   * their latency counts from that moment. Absent: each answer is followed by the next call.
+   */
+  readonly arrivalsPerSecond?: number;
   readonly path: string;
   readonly message: Uint8Array;
   /** Every answer must have this message's length, and each connection's first answer these bytes. */
@@ -46,6 +51,8 @@ export class GrpcLoadConnection implements LoadConnection {
   readonly #received: Int32Array;
   #out: Buffer;
   #nextId = 1;
+  /** Moment of the next arrival; NaN when calls follow answers. */
+  #arrival = NaN;
   #inFlight = 0;
   #owed = 0;
   #sendWindow = DEFAULT_WINDOW;
@@ -95,8 +102,31 @@ export class GrpcLoadConnection implements LoadConnection {
   }
 
   start(): void {
+    if (this.#target.arrivalsPerSecond !== undefined) {
+      this.#arrival = performance.now();
+      this.#arrive();
+      return;
+    }
     this.#owed = this.#target.streams;
     this.#sendOwed(performance.now());
+  }
+
+  // A timer's grain of a millisecond is small beside the batches that these calls become.
+  #arrive(): void {
+    if (!this.#window.issuing || !this.#open) return;
+    this.#sendArrived(performance.now());
+    setTimeout(() => this.#arrive(), 1);
+  }
+
+  #sendArrived(now: number): void {
+    if (this.#socket.writableLength > 0) this.#out = this.#newOutput();
+    let length = 0;
+    while (this.#arrival <= now && this.#inFlight < this.#target.streams && this.#sendWindow >= this.#dataLength) {
+      length = this.#appendCall(length, this.#arrival);
+      this.#sendWindow -= this.#dataLength;
+      this.#arrival -= (Math.log(1 - Math.random()) * 1000) / this.#target.arrivalsPerSecond!;
+    }
+    if (length > 0) this.#socket.write(this.#out.subarray(0, length));
   }
 
   close(): void {
@@ -199,7 +229,7 @@ export class GrpcLoadConnection implements LoadConnection {
     if (streamId === 1) this.#checkFirstAnswer();
     this.#ids[place] = 0;
     this.#inFlight--;
-    this.#owed++;
+    if (Number.isNaN(this.#arrival)) this.#owed++;
     this.#window.answered(this.#sentAt[place]!, performance.now());
   }
 

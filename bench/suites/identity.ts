@@ -9,6 +9,7 @@ import * as wire from '../identity-wire.js';
 import { measureInterleaved } from '../interleaved.js';
 import type { Participant } from '../interleaved.js';
 import type { LoadTarget } from '../load/load-run.js';
+import { rawHttpRequest } from '../load/raw-http-request.js';
 import { askGrpc, askHttp, modelInfer } from '../real-clients.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
 import { formatFigure } from '../table.js';
@@ -176,12 +177,6 @@ async function verifiedTarget(server: Running, id: Wire): Promise<LoadTarget> {
   if (isJson) wire.checkJsonAnswer(body);
   else wire.checkBinaryAnswer(body, Number(headers['inference-header-content-length']));
   return { protocol: 'http', port, connections: 1, request: rawHttpRequest(port, path, form), expectedBody: body };
-}
-
-function rawHttpRequest(port: number, path: string, form: wire.HttpForm): Buffer {
-  const headers = { host: `127.0.0.1:${port}`, ...form.headers, 'content-length': String(form.body.length) };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.concat([Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`), form.body]);
 }
 
 function describeWire(id: Wire, running: readonly Running[], targets: readonly LoadTarget[]): string {

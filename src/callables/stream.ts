@@ -1,6 +1,6 @@
 // The decorator for decoupled models: one generator per request, each with its own end.
 
-import type { InferenceContext, InferFunc, TensorFunc } from '../model/callable.js';
+import type { InferFunc, TensorFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
 import { RequestStreams } from '../model/request-streams.js';
@@ -20,8 +20,6 @@ export function stream<I extends TensorSpecs, O extends TensorSpecs>(
   fn: TensorFunc<I, O, true>,
 ): InferFunc<I, O, true> {
   const streaming: InferFunc<I, O, true> = (requests, context) =>
-    new RequestStreams(
-      requests.map((request) => () => fn(request.inputs, withRequests(context as InferenceContext, [request]))),
-    );
+    new RequestStreams(requests.map((request) => () => fn(request.inputs, withRequests(context, [request]))));
   return markDecorated(streaming, 'stream', fn);
 }

@@ -18,8 +18,7 @@ const REQUEST = {
 /** Runs one request, cancelled right away when asked, and tells what was logged. */
 async function logOf(callable: unknown, { decoupled = false, cancelled = false } = {}) {
   const error = vi.fn<(message: string) => void>();
-  const verbose = vi.fn<(level: number, message: string) => void>();
-  const logger = { error, verbose, warn: () => undefined, info: () => undefined };
+  const logger = { error, verbose: () => undefined, warn: () => undefined, info: () => undefined };
   const config = completeModelConfig(
     {
       modelName: 'm',
@@ -35,10 +34,7 @@ async function logOf(callable: unknown, { decoupled = false, cancelled = false }
     const execution = instance.execute([REQUEST], () => resolve(), decoupled ? responses : undefined);
     if (cancelled) execution.cancel(0);
   });
-  return {
-    errors: error.mock.calls.map(([message]) => message),
-    verbose: verbose.mock.calls.map(([, message]) => message),
-  };
+  return { errors: error.mock.calls.map(([message]) => message) };
 }
 
 const failing = async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 
-import { TritonError } from '../errors.js';
 import { counter, gauge, histogram } from '../model/metrics.js';
 import { MetricsRecorder } from './metrics-recorder.js';
 
@@ -65,12 +64,13 @@ describe('what a callable records', () => {
     ['a gauge that is observed', (r) => r.observe(level as never, 1), "'level' is a gauge and cannot be observed, expected a histogram"],
     ['a histogram that is added to', (r) => r.add(sizes as never, 1), "'size_bytes' is a histogram and cannot be added to, expected a counter or gauge"],
     ['a label that is missing', (r) => r.add(tokens, 1, { kind: 'a' } as never), "metric 'tokens_total' has the labels [kind, zone] with string values, got [kind]"],
-    ['a label too many', (r) => r.add(level, 1, ...([{ x: 'a' }] as never)), "metric 'level' has the labels [] with string values, got [x]"],
+    ['a label too many', (r) => r.add(tokens, 1, { kind: 'a', zone: 'b', x: 'c' } as never), 'got [kind, zone, x]'],
     ['a label that is a number', (r) => r.add(tokens, 1, { kind: 'a', zone: 3 } as never), 'got [kind, zone of type number]'],
   ])('is refused: %s', (_, record, message) => {
     const recorder = new MetricsRecorder();
-    expect(() => record(recorder)).toThrow(TritonError);
-    expect(() => record(recorder)).toThrow(message);
+    expect(() => record(recorder)).toThrow(
+      expect.objectContaining({ code: 'INTERNAL', message: expect.stringContaining(message) as string }),
+    );
     expect(recorder.take()).toBeUndefined();
   });
 });

@@ -15,29 +15,29 @@ interface PendingSeries {
 export class MetricsRecorder implements Metrics {
   #pending = new Map<Metric, Map<string, PendingSeries>>();
 
-  add<L extends string>(metric: CounterMetric<L> | GaugeMetric<L>, amount: number, ...labels: LabelValues<L>): void {
+  add<M extends CounterMetric | GaugeMetric>(metric: M, amount: number, ...labels: LabelValues<M>): void {
     if (metric.kind !== 'counter' && metric.kind !== 'gauge') throw wrongKind(metric, 'added to', 'a counter or gauge');
     if (!Number.isFinite(amount) || (metric.kind === 'counter' && amount < 0)) {
       const expected = metric.kind === 'counter' ? 'a finite number >= 0' : 'a finite number';
-      throw new TritonError('INVALID_ARG', `${metric.kind} '${metric.name}' can be added ${expected} only, got ${amount}`);
+      throw new TritonError('INTERNAL', `${metric.kind} '${metric.name}' can be added ${expected} only, got ${amount}`);
     }
     this.#series(metric, labels[0]).added += amount;
   }
 
-  set<L extends string>(metric: GaugeMetric<L>, value: number, ...labels: LabelValues<L>): void {
+  set<M extends GaugeMetric>(metric: M, value: number, ...labels: LabelValues<M>): void {
     if (metric.kind !== 'gauge') throw wrongKind(metric, 'set', 'a gauge');
     if (typeof value !== 'number') {
-      throw new TritonError('INVALID_ARG', `gauge '${metric.name}' must be set to a number, got ${typeof value}`);
+      throw new TritonError('INTERNAL', `gauge '${metric.name}' must be set to a number, got ${typeof value}`);
     }
     const series = this.#series(metric, labels[0]);
     series.set = value;
     series.added = 0;
   }
 
-  observe<L extends string>(metric: HistogramMetric<L>, value: number, ...labels: LabelValues<L>): void {
+  observe<M extends HistogramMetric>(metric: M, value: number, ...labels: LabelValues<M>): void {
     if (metric.kind !== 'histogram') throw wrongKind(metric, 'observed', 'a histogram');
     if (!Number.isFinite(value)) {
-      throw new TritonError('INVALID_ARG', `histogram '${metric.name}' takes finite numbers only, got ${value}`);
+      throw new TritonError('INTERNAL', `histogram '${metric.name}' takes finite numbers only, got ${value}`);
     }
     const series = this.#series(metric, labels[0]);
     series.counts ??= new Array<number>(metric.buckets.length + 1).fill(0);
@@ -73,11 +73,11 @@ function labelsOf(metric: Metric, given: Readonly<Record<string, string>> = {}):
   if (complete) return values as string[];
   const got = Object.entries(given).map(([name, value]) => (typeof value === 'string' ? name : `${name} of type ${typeof value}`));
   throw new TritonError(
-    'INVALID_ARG',
+    'INTERNAL',
     `metric '${metric.name}' has the labels [${metric.labels.join(', ')}] with string values, got [${got.join(', ')}]`,
   );
 }
 
 function wrongKind({ kind, name }: Metric, what: string, expected: string): TritonError {
-  return new TritonError('INVALID_ARG', `'${name}' is a ${kind} and cannot be ${what}, expected ${expected}`);
+  return new TritonError('INTERNAL', `'${name}' is a ${kind} and cannot be ${what}, expected ${expected}`);
 }

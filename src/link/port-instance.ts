@@ -44,6 +44,7 @@ interface Running {
 }
 
 export class PortInstance implements ModelInstance {
+  readonly inOtherThread = true;
   readonly #config: CompleteModelConfig;
   readonly #port: MessagePort;
   readonly #running = new Map<number, Running>();

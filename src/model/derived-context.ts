@@ -4,13 +4,16 @@
 import type { InferenceContext, InferenceRequest } from './callable.js';
 import type { TensorSpecs } from './tensor-spec.js';
 
-/** `context` for these requests: its signal aborts when the clients of all of them are gone. */
-export function withRequests<I extends TensorSpecs>(
-  context: InferenceContext,
+/**
+ * `context` for these requests, for decorators that hand on others than they got: its signal aborts when the
+ * clients of all of them are gone.
+ */
+export function withRequests<Given extends TensorSpecs, I extends TensorSpecs>(
+  context: InferenceContext<Given>,
   requests: readonly InferenceRequest<I>[],
 ): InferenceContext<I> {
   let signal: AbortSignal | undefined;
-  const derived = new Proxy(context, {
+  const derived = new Proxy(context as unknown as InferenceContext, {
     get(whole, member) {
       if (member === 'requests') return requests;
       // Made only when somebody asks for it, as the requests' own signals are.

@@ -41,19 +41,21 @@ export interface HistogramMetric<L extends string = string> {
 export type Metric = CounterMetric | GaugeMetric | HistogramMetric;
 
 /** The values of a metric's labels; nothing when it has none. */
-export type LabelValues<L extends string> = [L] extends [never] ? [] : [labels: Readonly<Record<L, string>>];
+export type LabelValues<M extends Metric> = [M['labels'][number]] extends [never]
+  ? []
+  : [labels: Readonly<Record<M['labels'][number], string>>];
 
 /**
  * Records metrics from a callable: `context.metrics`. What is recorded crosses to the server with the results of the
- * batch. Throws INVALID_ARG for values that the metric cannot take and for labels that were not declared.
+ * batch. Throws INTERNAL, the callable's own mistake, for values that the metric cannot take and for other labels than declared.
  */
 export interface Metrics {
   /** Adds to a counter or a gauge; to a counter no less than 0. */
-  add<L extends string>(metric: CounterMetric<L> | GaugeMetric<L>, amount: number, ...labels: LabelValues<L>): void;
+  add<M extends CounterMetric | GaugeMetric>(metric: M, amount: number, ...labels: LabelValues<M>): void;
   /** Sets a gauge. Of several instances of the model the last one to do so counts. */
-  set<L extends string>(metric: GaugeMetric<L>, value: number, ...labels: LabelValues<L>): void;
+  set<M extends GaugeMetric>(metric: M, value: number, ...labels: LabelValues<M>): void;
   /** Counts a value in a histogram. */
-  observe<L extends string>(metric: HistogramMetric<L>, value: number, ...labels: LabelValues<L>): void;
+  observe<M extends HistogramMetric>(metric: M, value: number, ...labels: LabelValues<M>): void;
 }
 
 /** For durations in seconds. */

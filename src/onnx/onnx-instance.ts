@@ -1,6 +1,7 @@
 // The module that instance groups of ONNX models run: a session of onnxruntime-node in the thread's memory, which
 // gets all rows of a batch at once. Loaded by its URL; imports onnxruntime-node, an optional peer, only when it runs.
 
+import type * as OrtModule from 'onnxruntime-node';
 import type { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node';
 
 import { TritonError } from '../errors.js';
@@ -13,7 +14,7 @@ import { formatShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 import { providerName, type OnnxInstanceArgs } from './onnx-session.js';
 
-type Ort = typeof import('onnxruntime-node');
+type Ort = typeof OrtModule;
 type Tensors = Readonly<Record<string, Tensor>>;
 
 interface Loaded {
@@ -52,6 +53,7 @@ export async function teardown(): Promise<void> {
 }
 
 /** Runs a batch; when it fails, each request by itself, so that only those fail which are the reason. */
+// oxlint-disable-next-line import/no-default-export -- what an instance group's module is
 export default async function infer(
   requests: readonly InferenceRequest[],
   { modelConfig, logger }: InferenceContext,
@@ -70,7 +72,11 @@ export default async function infer(
     for (const request of requests) results.push(await runAlone(request, modelConfig).catch(failed));
     return results;
   }
-  checkRows(outputs, rows.reduce((sum, count) => sum + count, 0), modelConfig.name);
+  checkRows(
+    outputs,
+    rows.reduce((sum, count) => sum + count, 0),
+    modelConfig.name,
+  );
   const results: Record<string, Tensor>[] = requests.map(() => ({}));
   for (const [name, tensor] of Object.entries(outputs)) {
     tensor.split(rows).forEach((part, request) => (results[request]![name] = part));
@@ -85,7 +91,9 @@ async function runAlone(request: InferenceRequest, config: CompleteModelConfig):
 }
 
 function joinInputs(requests: readonly InferenceRequest[], { inputs }: CompleteModelConfig): Tensors {
-  return Object.fromEntries(inputs.map(({ name }) => [name, concatRows(requests.map((request) => (request.inputs as Tensors)[name]!))]));
+  return Object.fromEntries(
+    inputs.map(({ name }) => [name, concatRows(requests.map((request) => (request.inputs as Tensors)[name]!))]),
+  );
 }
 
 async function run(inputs: Tensors, { name, outputs }: CompleteModelConfig): Promise<Tensors> {
@@ -111,7 +119,10 @@ function toOrt({ Tensor: OrtTensor }: Ort, tensor: Tensor, input: string): OrtTe
   const strings = tensor.strings();
   const cut = strings.findIndex((text) => text.includes('\0'));
   if (cut < 0) return new OrtTensor('string', strings, shape);
-  throw new TritonError('INVALID_ARG', `element ${cut} of input '${input}' has a character U+0000, at which onnxruntime-node would cut it`);
+  throw new TritonError(
+    'INVALID_ARG',
+    `element ${cut} of input '${input}' has a character U+0000, at which onnxruntime-node would cut it`,
+  );
 }
 
 function fromOrt({ type, data, dims }: OrtTensor): Tensor {
@@ -127,7 +138,10 @@ function checkRows(outputs: Tensors, rows: number, model: string): void {
   for (const [name, { shape }] of Object.entries(outputs)) {
     if (shape[0] === rows) continue;
     const got = `output '${name}' of model '${model}' has shape ${formatShape(shape)} for ${rows} row${rows === 1 ? '' : 's'}`;
-    throw new TritonError('INTERNAL', `${got}: its first dimension is no batch axis; make the model with config: { batching: false }`);
+    throw new TritonError(
+      'INTERNAL',
+      `${got}: its first dimension is no batch axis; make the model with config: { batching: false }`,
+    );
   }
 }
 
@@ -136,12 +150,18 @@ function checkNames(session: InferenceSession, { name, inputs, outputs }: Comple
   const declared = inputs.map((spec) => spec.name).sort();
   const expected = [...session.inputNames].sort();
   if (declared.join('\n') !== expected.join('\n')) {
-    throw new TritonError('INVALID_ARG', `model '${name}' declares the inputs ${declared.join(', ')}, but its file has ${expected.join(', ')}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `model '${name}' declares the inputs ${declared.join(', ')}, but its file has ${expected.join(', ')}`,
+    );
   }
   const unknown = outputs.find((spec) => !session.outputNames.includes(spec.name));
   if (unknown === undefined) return;
   const known = session.outputNames.join(', ');
-  throw new TritonError('INVALID_ARG', `model '${name}' declares the output ${unknown.name}, but its file has ${known}`);
+  throw new TritonError(
+    'INVALID_ARG',
+    `model '${name}' declares the output ${unknown.name}, but its file has ${known}`,
+  );
 }
 
 async function importOnnxruntime(modelName: string): Promise<Ort> {
@@ -159,7 +179,10 @@ async function importOnnxruntime(modelName: string): Promise<Ort> {
 function missingProviders(modelName: string, missing: readonly string[], ort: Ort): TritonError {
   const names = missing.map((name) => `'${name}'`).join(', ');
   const are = missing.length === 1 ? 'provider' : 'providers';
-  return new TritonError('UNAVAILABLE', `model '${modelName}' wants the execution ${are} ${names}, but ${describeBackends(ort)}`);
+  return new TritonError(
+    'UNAVAILABLE',
+    `model '${modelName}' wants the execution ${are} ${names}, but ${describeBackends(ort)}`,
+  );
 }
 
 function describeBackends({ env, listSupportedBackends }: Ort): string {
@@ -172,5 +195,7 @@ function describeBackends({ env, listSupportedBackends }: Ort): string {
 
 /** onnxruntime's messages run over several lines. */
 function reasonOf(error: unknown): string {
-  return TritonError.from(error).message.trim().replaceAll(/\s*\n\s*/g, ' ');
+  return TritonError.from(error)
+    .message.trim()
+    .replaceAll(/\s*\n\s*/g, ' ');
 }

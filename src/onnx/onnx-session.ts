@@ -38,7 +38,13 @@ export type OnnxSessionOptions = Readonly<Record<string, unknown>> & {
   readonly executionProviders: readonly OnnxExecutionProvider[];
 };
 
-export const INSTANCE_MEMBERS = ['executionProviders', 'threads', 'interOpNumThreads', 'graphOptimizationLevel', 'sessionOptions'];
+export const INSTANCE_MEMBERS = [
+  'executionProviders',
+  'threads',
+  'interOpNumThreads',
+  'graphOptimizationLevel',
+  'sessionOptions',
+];
 
 const MAX_THREADS = 1024;
 /** Options of onnxruntime's that have one of ours. */
@@ -50,24 +56,43 @@ const OWN_OPTIONS: Readonly<Record<string, string>> = {
 };
 
 /** Checks the options and puts them in onnxruntime's words. Throws INVALID_ARG. */
-export function completeSessionOptions(options: OnnxInstanceOptions, defaultThreads: number | undefined, what: string): OnnxSessionOptions {
-  const { executionProviders = ['cpu'], threads = defaultThreads, interOpNumThreads, graphOptimizationLevel = 'all' } = options;
+export function completeSessionOptions(
+  options: OnnxInstanceOptions,
+  defaultThreads: number | undefined,
+  what: string,
+): OnnxSessionOptions {
+  const {
+    executionProviders = ['cpu'],
+    threads = defaultThreads,
+    interOpNumThreads,
+    graphOptimizationLevel = 'all',
+  } = options;
   const { sessionOptions = {} } = options;
   if (!OPTIMIZATION_LEVELS.includes(graphOptimizationLevel)) {
     const expected = OPTIMIZATION_LEVELS.join(', ');
-    throw new TritonError('INVALID_ARG', `graphOptimizationLevel of ${what} must be one of ${expected}, got ${String(graphOptimizationLevel)}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `graphOptimizationLevel of ${what} must be one of ${expected}, got ${String(graphOptimizationLevel)}`,
+    );
   }
   if (typeof sessionOptions !== 'object' || sessionOptions === null) {
     throw new TritonError('INVALID_ARG', `sessionOptions of ${what} must be an object, got ${String(sessionOptions)}`);
   }
   const own = Object.keys(sessionOptions).find((option) => Object.hasOwn(OWN_OPTIONS, option));
   if (own !== undefined) {
-    throw new TritonError('INVALID_ARG', `sessionOptions of ${what} has ${own}; give it as the option ${OWN_OPTIONS[own]}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `sessionOptions of ${what} has ${own}; give it as the option ${OWN_OPTIONS[own]}`,
+    );
   }
   return {
     graphOptimizationLevel,
-    ...(threads === undefined ? {} : { intraOpNumThreads: expectInteger(threads, 1, MAX_THREADS, `threads of ${what}`) }),
-    ...(interOpNumThreads === undefined ? {} : interOpOptions(expectInteger(interOpNumThreads, 1, MAX_THREADS, `interOpNumThreads of ${what}`))),
+    ...(threads === undefined
+      ? {}
+      : { intraOpNumThreads: expectInteger(threads, 1, MAX_THREADS, `threads of ${what}`) }),
+    ...(interOpNumThreads === undefined
+      ? {}
+      : interOpOptions(expectInteger(interOpNumThreads, 1, MAX_THREADS, `interOpNumThreads of ${what}`))),
     executionProviders: checkProviders(executionProviders, what),
     ...sessionOptions,
   };
@@ -81,9 +106,13 @@ function interOpOptions(interOpNumThreads: number) {
 function checkProviders(providers: unknown, what: string): readonly OnnxExecutionProvider[] {
   const isProvider = (value: unknown): boolean =>
     typeof value === 'string' ? value !== '' : typeof (value as { readonly name?: unknown } | null)?.name === 'string';
-  if (Array.isArray(providers) && providers.length > 0 && providers.every(isProvider)) return providers as OnnxExecutionProvider[];
+  if (Array.isArray(providers) && providers.length > 0 && providers.every(isProvider))
+    return providers as OnnxExecutionProvider[];
   const expected = "a list of names or objects with a name, such as ['cuda', 'cpu']";
-  throw new TritonError('INVALID_ARG', `executionProviders of ${what} must be ${expected}, got ${JSON.stringify(providers)}`);
+  throw new TritonError(
+    'INVALID_ARG',
+    `executionProviders of ${what} must be ${expected}, got ${JSON.stringify(providers)}`,
+  );
 }
 
 /** Checks one instance's entry of `args`. */

@@ -2,7 +2,16 @@ import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 
 import { describe, expect, it } from 'vitest';
 
-import { delimited, integer, node, onnxModel, sequenceValue, tensor, tensorValue, varint } from '../../test/support/onnx-builder.js';
+import {
+  delimited,
+  integer,
+  node,
+  onnxModel,
+  sequenceValue,
+  tensor,
+  tensorValue,
+  varint,
+} from '../../test/support/onnx-builder.js';
 import { temporaryFolder } from '../../test/support/temporary-files.js';
 import { readOnnxSignature } from './onnx-signature.js';
 
@@ -37,12 +46,19 @@ describe('readOnnxSignature', () => {
   });
 
   it('tells what is no tensor', () => {
-    expect(read(identity([], [sequenceValue('y', 'float32')])).outputs[0]).toMatchObject({ name: 'y', kind: 'sequence' });
+    expect(read(identity([], [sequenceValue('y', 'float32')])).outputs[0]).toMatchObject({
+      name: 'y',
+      kind: 'sequence',
+    });
   });
 
   it('leaves out inputs that have a value in the file, as older files list their weights', () => {
     const weights = tensor('w', 'float32', [2], Float32Array.of(1, 2));
-    const model = identity([tensorValue('x', 'float32', [2]), tensorValue('w', 'float32', [2])], [tensorValue('y', 'float32', [2])], [weights]);
+    const model = identity(
+      [tensorValue('x', 'float32', [2]), tensorValue('w', 'float32', [2])],
+      [tensorValue('y', 'float32', [2])],
+      [weights],
+    );
     expect(read(model).inputs.map(({ name }) => name)).toEqual(['x']);
   });
 
@@ -57,16 +73,32 @@ describe('readOnnxSignature', () => {
   });
 
   it('keeps names that are not ASCII', () => {
-    expect(read(identity([], [tensorValue('größe', 'float32', ['größe'])])).outputs[0]).toMatchObject({ name: 'größe', shape: ['größe'] });
+    expect(read(identity([], [tensorValue('größe', 'float32', ['größe'])])).outputs[0]).toMatchObject({
+      name: 'größe',
+      shape: ['größe'],
+    });
   });
 
   it('passes over gigabytes of weights without reading them', () => {
     const path = file('large.onnx');
     const weightBytes = 3 * 1024 ** 3;
-    const head = Buffer.concat([integer(1, 1), integer(2, 1), delimited(8, 'w'), varint(9 * 8 + 2), varint(weightBytes)]);
-    const values = Buffer.concat([delimited(11, tensorValue('x', 'float32', ['n'])), delimited(12, tensorValue('y', 'float32', ['n']))]);
+    const head = Buffer.concat([
+      integer(1, 1),
+      integer(2, 1),
+      delimited(8, 'w'),
+      varint(9 * 8 + 2),
+      varint(weightBytes),
+    ]);
+    const values = Buffer.concat([
+      delimited(11, tensorValue('x', 'float32', ['n'])),
+      delimited(12, tensorValue('y', 'float32', ['n'])),
+    ]);
     const initializer = Buffer.concat([varint(5 * 8 + 2), varint(head.length + weightBytes), head]);
-    const start = Buffer.concat([varint(7 * 8 + 2), varint(initializer.length + weightBytes + values.length), initializer]);
+    const start = Buffer.concat([
+      varint(7 * 8 + 2),
+      varint(initializer.length + weightBytes + values.length),
+      initializer,
+    ]);
     const descriptor = openSync(path, 'w');
     writeSync(descriptor, start, 0, start.length, 0);
     writeSync(descriptor, values, 0, values.length, start.length + weightBytes);
@@ -94,7 +126,10 @@ describe('readOnnxSignature refuses', () => {
   it('a file that is not there', () => {
     const path = file('none.onnx');
     expect(() => readOnnxSignature(path)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARG', message: expect.stringMatching(/^cannot read the ONNX model .*none\.onnx: ENOENT/) as unknown }),
+      expect.objectContaining({
+        code: 'INVALID_ARG',
+        message: expect.stringMatching(/^cannot read the ONNX model .*none\.onnx: ENOENT/) as unknown,
+      }),
     );
   });
 
@@ -104,9 +139,17 @@ describe('readOnnxSignature refuses', () => {
 
   it.each([
     ['an empty file', Buffer.alloc(0), /is not an ONNX model: it has no graph/],
-    ['a file of something else', Buffer.from('{"weights": [1, 2, 3], "name": "not this kind of model"}'), /is not an ONNX model: it is/],
+    [
+      'a file of something else',
+      Buffer.from('{"weights": [1, 2, 3], "name": "not this kind of model"}'),
+      /is not an ONNX model: it is/,
+    ],
     ['a graph without outputs', delimited(7, delimited(2, 'g')), /its graph has no outputs/],
-    ['a length beyond the end of the file', Buffer.from([0x3a, 0xff, 0xff, 0x03, 0x00]), /cut short or malformed at byte 0/],
+    [
+      'a length beyond the end of the file',
+      Buffer.from([0x3a, 0xff, 0xff, 0x03, 0x00]),
+      /cut short or malformed at byte 0/,
+    ],
     ['a varint without end', Buffer.alloc(20, 0xff), /cut short or malformed at byte 0/],
     ['field number 0', Buffer.from([0x02, 0x00]), /cut short or malformed at byte 0/],
     ['a group, which ONNX has none of', Buffer.from([0x0b, 0x0c]), /cut short or malformed at byte 0/],
@@ -115,7 +158,8 @@ describe('readOnnxSignature refuses', () => {
   });
 
   it('a model that is cut off anywhere', () => {
-    for (let length = 0; length < good.length; length++) expect(() => read(good.subarray(0, length))).toThrow('is not an ONNX model');
+    for (let length = 0; length < good.length; length++)
+      expect(() => read(good.subarray(0, length))).toThrow('is not an ONNX model');
   });
 
   it('a name of gigabytes', () => {

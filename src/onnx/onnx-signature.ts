@@ -43,12 +43,16 @@ export function readOnnxSignature(path: string): OnnxSignature {
   try {
     file = new ProtobufFile(path);
   } catch (error) {
-    throw new TritonError('INVALID_ARG', `cannot read the ONNX model ${path}: ${TritonError.from(error).message}`, { cause: error });
+    throw new TritonError('INVALID_ARG', `cannot read the ONNX model ${path}: ${TritonError.from(error).message}`, {
+      cause: error,
+    });
   }
   try {
     return readModel(file);
   } catch (error) {
-    throw new TritonError('INVALID_ARG', `${path} is not an ONNX model: ${TritonError.from(error).message}`, { cause: error });
+    throw new TritonError('INVALID_ARG', `${path} is not an ONNX model: ${TritonError.from(error).message}`, {
+      cause: error,
+    });
   } finally {
     file.close();
   }
@@ -103,7 +107,8 @@ function readShape(file: ProtobufFile, span: Span): OnnxValue['shape'] {
     let size: number | string | undefined;
     for (const field of file.fields(dimension)) {
       // Some exporters write -1 for an open dimension, which is a huge number here, and some 0.
-      if (field.number === DIMENSION.value) size = Number.isSafeInteger(field.value) && field.value > 0 ? field.value : undefined;
+      if (field.number === DIMENSION.value)
+        size = Number.isSafeInteger(field.value) && field.value > 0 ? field.value : undefined;
       else if (field.number === DIMENSION.parameter) size = file.text(field.span);
     }
     shape.push(size);

@@ -86,7 +86,8 @@ function checkShapes({ inputs, outputs }: OnnxSignature, { shapes, path }: OnnxS
   const names = [...inputs, ...outputs].map(({ name }) => name);
   for (const [name, shape] of Object.entries(shapes)) {
     if (!names.includes(name)) throw unknownName('shapes', name, { names, path });
-    if (!Array.isArray(shape)) throw invalid(`shapes of ${path} must hold lists of integers, got ${typeof shape} for '${name}'`);
+    if (!Array.isArray(shape))
+      throw invalid(`shapes of ${path} must hold lists of integers, got ${typeof shape} for '${name}'`);
   }
 }
 
@@ -100,7 +101,11 @@ function chosenOutputs(values: readonly OnnxValue[], { outputs, path }: OnnxSpec
   });
 }
 
-function unknownName(option: string, name: string, { names, path }: { readonly names: readonly string[]; readonly path: string }) {
+function unknownName(
+  option: string,
+  name: string,
+  { names, path }: { readonly names: readonly string[]; readonly path: string },
+) {
   const hint = nearest(name, names);
   const known = hint === undefined ? `it has ${names.join(', ')}` : `did you mean '${hint}'?`;
   return invalid(`${option} names '${name}', which ${path} does not have; ${known}`);
@@ -119,7 +124,8 @@ function fullSpec(value: OnnxValue, side: 'input' | 'output', { path, shapes }: 
   }
   const given = Object.hasOwn(shapes, value.name) ? shapes[value.name] : undefined;
   const shape = given ?? value.shape?.map((dimension) => (typeof dimension === 'number' ? dimension : -1));
-  if (shape === undefined) throw invalid(`${what} has no shape in the file; say it: shapes: { ${JSON.stringify(value.name)}: [-1, …] }`);
+  if (shape === undefined)
+    throw invalid(`${what} has no shape in the file; say it: shapes: { ${JSON.stringify(value.name)}: [-1, …] }`);
   return { name: value.name, dtype, shape, what };
 }
 

@@ -45,7 +45,17 @@ export interface OnnxModel {
   readonly inferFunc: InstanceGroup;
 }
 
-const MEMBERS = ['modelName', 'count', 'args', 'outputs', 'shapes', 'config', 'env', 'resourceLimits', ...INSTANCE_MEMBERS];
+const MEMBERS = [
+  'modelName',
+  'count',
+  'args',
+  'outputs',
+  'shapes',
+  'config',
+  'env',
+  'resourceLimits',
+  ...INSTANCE_MEMBERS,
+];
 
 /**
  * Makes a model from an ONNX file: names, dtypes, shapes and batching are the file's. onnxruntime-node, which must be
@@ -59,10 +69,21 @@ export function onnx(file: string | URL, options: OnnxOptions = {}): OnnxModel {
   const path = pathOf(file);
   const what = `onnx('${basename(path)}')`;
   checkMembers(options, MEMBERS, what);
-  const { config = {}, shapes = {}, outputs, args, env, resourceLimits, modelName = basename(path, extname(path)) } = options;
+  const {
+    config = {},
+    shapes = {},
+    outputs,
+    args,
+    env,
+    resourceLimits,
+    modelName = basename(path, extname(path)),
+  } = options;
   const count = expectInteger(options.count ?? Math.max(1, args?.length ?? 1), 1, 1024, `count of ${what}`);
   if (args !== undefined && args.length !== count) {
-    throw new TritonError('INVALID_ARG', `args of ${what} has ${args.length} entries for ${count} instances, expected one per instance`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `args of ${what} has ${args.length} entries for ${count} instances, expected one per instance`,
+    );
   }
   const instances = Array.from({ length: count }, (_, instance): OnnxInstanceArgs => {
     const own = args?.[instance] ?? {};

@@ -12,6 +12,7 @@ import {
 } from './grpc-json.js';
 import { changeStatistics, GRPC_COMING_RULES } from './grpc-coming-rules.js';
 import { GRPC_CONTROL_RULES } from './grpc-control-rules.js';
+import { GRPC_STREAM_RULES } from './grpc-stream-rules.js';
 import { REFUSED_EXTENSIONS, VERSION } from './http-answer-rules.js';
 import { emptyBatch, inRequestOrder, laterInputDisagrees, withoutTraceback, X_MISSING } from './inference-messages.js';
 import type { GrpcAnswer, GrpcRule, Json } from './replay-grpc.js';
@@ -98,6 +99,7 @@ function withDescription(recorded: GrpcAnswer, change: (text: string) => string)
 
 export const GRPC_RULES: readonly GrpcRule[] = [
   ...GRPC_COMING_RULES,
+  ...GRPC_STREAM_RULES,
   ...GRPC_CONTROL_RULES,
   {
     name: 'the server survives',
@@ -112,12 +114,6 @@ export const GRPC_RULES: readonly GrpcRule[] = [
       name === 'classification on BYTES'
         ? refusal(STATUS.INVALID_ARGUMENT, "class result not available for output due to unsupported type 'BYTES'")
         : undefined,
-  },
-  {
-    name: 'health can be watched and services be listed',
-    reason: 'Kubernetes, load balancers and grpcurl ask for it; Triton has neither Watch nor reflection.',
-    allows: (ours, _recorded, { name }) =>
-      /^(health Watch|reflection v1)/.test(name) && ours.code !== STATUS.UNIMPLEMENTED,
   },
   {
     name: 'the server says which it is',

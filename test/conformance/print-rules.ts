@@ -1,13 +1,24 @@
 // The rules as Markdown with the number of cases that each covers, for the page on protocol support.
-import { replayBindFile, replayGrpcFiles, replayHttpFiles, replaySchedulerFile, type Replays } from './replays.js';
+import {
+  replayBindFile,
+  replayGrpcFiles,
+  replayHttpFiles,
+  replayMetricsFile,
+  replaySchedulerFile,
+  type Replays,
+} from './replays.js';
+import { replayDecoratorFile, replayValidationFile } from './pytriton-replays.js';
 import { totals, type RuleCount } from './rules.js';
 
 /** Replays everything and tells what agrees and which rules cover the rest: a table for each protocol. */
 export async function rulesMarkdown(): Promise<string> {
   const sections = [
     ['HTTP', await replayHttpFiles()],
+    ['Metrics', await replayMetricsFile()],
     ['gRPC', await replayGrpcFiles()],
     ['`bind`', await replayBindFile()],
+    ['Decorators', await replayDecoratorFile()],
+    ['Outputs', await replayValidationFile()],
     ['Scheduling', await replaySchedulerFile()],
   ] as const;
   return sections.map(([title, replays]) => sectionMarkdown(title, replays)).join('\n');
@@ -16,7 +27,8 @@ export async function rulesMarkdown(): Promise<string> {
 function sectionMarkdown(title: string, replays: Replays): string {
   const all = Object.values(replays);
   const sum = (of: 'cases' | 'identical') => all.reduce((total, replay) => total + replay[of], 0);
-  const rules = totals(all);
+  // Of the rules that several sections share, those that this one needs.
+  const rules = totals(all).filter(({ cases }) => cases > 0);
   return [
     `### ${title}`,
     '',

@@ -1,23 +1,21 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readCases } from './cases.js';
-import { DECORATOR_RULES } from './decorator-rules.js';
-import type { DecoratorCase } from './pytriton-cases.js';
-import { replayDecorators } from './replay-decorators.js';
-import { summarize, type Replay } from './rules.js';
+import { replayDecoratorFile } from './pytriton-replays.js';
+import type { Replays } from './replays.js';
+import { summarize, totals } from './rules.js';
 
 describe("what decorators make of calls compared with PyTriton's", () => {
-  let replay: Replay;
+  let replays: Replays;
 
   beforeAll(async () => {
-    replay = await replayDecorators(readCases<DecoratorCase>('pytriton/decorators.jsonl'), DECORATOR_RULES);
+    replays = await replayDecoratorFile();
   });
 
   it('agrees, under the rules', () => {
-    expect(replay.cases).toBe(166);
-    expect(summarize(replay)).toBe('');
+    expect(replays['decorators']?.cases).toBe(166);
+    expect(summarize(replays['decorators'])).toBe('');
   });
 
   it('needs every one of the rules', () => {
-    expect(replay.rules.filter(({ cases }) => cases === 0)).toEqual([]);
+    expect(totals(Object.values(replays)).filter(({ cases }) => cases === 0)).toEqual([]);
   });
 });

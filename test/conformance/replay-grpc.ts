@@ -238,8 +238,10 @@ function decode({ method }: GrpcCase, bytes: Buffer): Json {
   return schema === undefined ? null : (toJson(schema, fromBinary(schema, bytes), { useProtoFieldName: true }) as Json);
 }
 
-/** Puts 1 in the place of the times in statistics, which no two recordings share. */
-function mask(answer: GrpcAnswer, { method }: GrpcCase): GrpcAnswer {
+/** Puts 1 in the place of the times in statistics, which no two recordings share; cuts what a deadline cuts anywhere. */
+function mask(answer: GrpcAnswer, { name, method }: GrpcCase): GrpcAnswer {
+  if (name === 'deadline with slowcount in flight')
+    return { ...answer, json: (answer.json as readonly Json[]).slice(0, 2), bytes: undefined };
   if (!method.endsWith('/ModelStatistics')) return answer;
   const json = JSON.stringify(answer.json, (key, value: Json) =>
     key === 'ns' || key === 'last_inference' ? '1' : value,

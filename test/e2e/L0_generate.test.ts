@@ -141,7 +141,7 @@ describe('L0_generate: a reader', () => {
   });
 
   it('that hangs up ends the generator', async () => {
-    const aborted = gate();
+    const aborted = gate<string>();
     await using server = await startServer((triton) => {
       triton.bind({
         modelName: 'endless',
@@ -152,7 +152,7 @@ describe('L0_generate: a reader', () => {
               await new Promise((resolve) => setImmediate(resolve));
             }
           } finally {
-            aborted.open();
+            aborted.open('the generator ended');
           }
         }),
         inputs: { n: NUMBER },
@@ -166,7 +166,7 @@ describe('L0_generate: a reader', () => {
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     await once(response, 'data');
     response.destroy();
-    await aborted.opened;
+    expect(await aborted.opened).toBe('the generator ended');
     await expectAlive(server.http);
   });
 

@@ -109,7 +109,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('L0_parameters 
   });
 
   it('forwards metadata of gRPC calls that match', async () => {
-    await using server = await startServer(bind, { ...config, grpcHeaderForwardPattern: 'My-Header|timeout' });
+    await using server = await startServer(bind, { ...config, grpcHeaderForwardPattern: 'My-Header|^timeout$' });
     await using model = new ModelClient(server.grpc, 'parameter');
     const x = new Tensor('float32', Float32Array.of(1), [1, 1]);
     const headers = { 'my-header-1': 'my_value_1', other: 'no' };

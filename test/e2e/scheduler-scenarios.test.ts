@@ -1,5 +1,6 @@
 // A few of the recorded scheduling scenarios in real time, through HTTP and gRPC and a callable in another thread. All
 // of them, in simulated time, are in test/conformance.
+import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { batch, TritonError, type Triton } from 'tstriton';
@@ -44,7 +45,7 @@ interface Played {
 }
 
 const cases = readCases<SchedulerCase>('scheduler/scenarios.jsonl').filter(({ name }) => CHOSEN.includes(name));
-const played = new Map(cases.map(({ name }): [string, Played] => [name, { batches: [], answers: {} }]));
+const played = new Map<string, Played>();
 
 function wait(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -107,14 +108,16 @@ async function play(server: RunningServer, testCase: SchedulerCase, begin: Promi
     const value = data ?? 1000 + testCase.arrivals.indexOf(arrival);
     const inputs = inputsOf(value, { rows, length, optional: arrival.optional_input ?? false });
     const parameters = { ...(priority === undefined ? {} : { priority }), ...(timeout === undefined ? {} : { timeout }) };
+    let outcome = 'ok';
     try {
       const { signal } = controllers.get(id)!;
       await clients[via === 'http' ? 'http' : 'grpc'].inferBatch(inputs, { requestId: id, parameters, signal });
-      answers[id] = 'ok';
     } catch (error) {
       const { code, message } = TritonError.from(error);
-      answers[id] = code === 'CANCELLED' ? 'cancelled' : `${code} ${message}`;
+      outcome = code === 'CANCELLED' ? 'cancelled' : `${code} ${message}`;
     }
+    // Those on a stream are recorded apart; here they are calls like the others.
+    if (via !== 'stream') answers[id] = outcome;
   };
   const cancel = async ({ at_ms: at, cancel: id }: { readonly at_ms: number; readonly cancel?: string }) => {
     await wait(SLOWER * at);
@@ -136,21 +139,32 @@ function inputsOf(value: number, { rows, length, optional }: { rows: number; len
 
 describe('recorded scenarios in real time', () => {
   beforeAll(async () => {
-    const bindAll = (triton: Triton) => cases.forEach((testCase) => bindScenario(triton, testCase));
-    await using server = await startServer(bindAll, { responseCacheByteSize: 1 << 20 });
-    // When the longest delay of a warm-up is over, and not all at the same moment.
-    await Promise.all(cases.map((testCase, index) => play(server, testCase, wait(1500 + 50 * index))));
+    // A busy machine may be later than all tolerance: what differs is played again.
+    for (let left = cases, attempt = 1; left.length > 0 && attempt <= 3; attempt++) {
+      await playAll(left);
+      left = left.filter((testCase) => !recordedOf(testCase).some((recorded) => isDeepStrictEqual(recorded, played.get(testCase.name))));
+    }
   }, 60_000);
 
   it.each(CHOSEN)('%s', (name) => {
-    const { seen, seen_varies: varies = [] } = cases.find((testCase) => testCase.name === name)!;
-    const sound = seen === undefined ? varies.filter(({ idle_while_waiting_ms: idle }) => idle === undefined) : [seen];
-    const recorded = sound.map(outcomeOf).map(({ executions, answers }) => ({
-      batches: executions.map(({ batch: ids }) => ids.replaceAll('!', '')),
-      answers: Object.fromEntries(
-        Object.entries(answers).map(([id, { outcome, text }]) => [id, text === undefined ? outcome : `${outcome} ${text}`]),
-      ),
-    }));
-    expect(recorded).toContainEqual(played.get(name));
+    expect(recordedOf(cases.find((testCase) => testCase.name === name)!)).toContainEqual(played.get(name));
   });
 });
+
+async function playAll(chosen: readonly SchedulerCase[]): Promise<void> {
+  for (const { name } of chosen) played.set(name, { batches: [], answers: {} });
+  const bindAll = (triton: Triton) => chosen.forEach((testCase) => bindScenario(triton, testCase));
+  await using server = await startServer(bindAll, { responseCacheByteSize: 1 << 20 });
+  // When the longest delay of a warm-up is over, and not all at the same moment.
+  await Promise.all(chosen.map((testCase, index) => play(server, testCase, wait(1500 + 50 * index))));
+}
+
+function recordedOf({ seen, seen_varies: varies = [] }: SchedulerCase): readonly Played[] {
+  const sound = seen === undefined ? varies.filter(({ idle_while_waiting_ms: idle }) => idle === undefined) : [seen];
+  return sound.map(outcomeOf).map(({ executions, answers }) => ({
+    batches: executions.map(({ batch: ids }) => ids.replaceAll('!', '')),
+    answers: Object.fromEntries(
+      Object.entries(answers).map(([id, { outcome, text }]) => [id, text === undefined ? outcome : `${outcome} ${text}`]),
+    ),
+  }));
+}

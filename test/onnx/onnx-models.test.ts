@@ -5,7 +5,17 @@ import { Tensor, type Dtype } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 import { onnx } from 'tstriton/onnx';
 
-import { addModel, delimited, identityModel, integer, node, onnxModel, tensor, tensorValue, type ElementType } from '../support/onnx-builder.js';
+import {
+  addModel,
+  delimited,
+  identityModel,
+  integer,
+  node,
+  onnxModel,
+  tensor,
+  tensorValue,
+  type ElementType,
+} from '../support/onnx-builder.js';
 import { inferJson, startServer, type RunningServer } from '../support/start-server.js';
 import { temporaryFolder } from '../support/temporary-files.js';
 
@@ -61,7 +71,8 @@ describe('an ONNX model of dtype', () => {
   let server: RunningServer;
   beforeAll(async () => {
     server = await startServer((triton) => {
-      for (const [dtype] of VALUES) triton.bind(onnx(file(`${dtype}.onnx`, identityModel(dtype as ElementType)), { threads: 1 }));
+      for (const [dtype] of VALUES)
+        triton.bind(onnx(file(`${dtype}.onnx`, identityModel(dtype as ElementType)), { threads: 1 }));
     });
   });
   afterAll(() => server[Symbol.asyncDispose]());
@@ -86,12 +97,17 @@ describe('a model from an ONNX file', () => {
       expect(c!.data).toEqual(Float32Array.of(11, 22, 33, 44));
     }
     const config: unknown = await (await fetch(`${server.http}/v2/models/Add/config`)).json();
-    expect(config).toMatchObject({ max_batch_size: 4, input: [{ name: 'a', data_type: 'TYPE_FP32', dims: [4] }, { name: 'b' }] });
+    expect(config).toMatchObject({
+      max_batch_size: 4,
+      input: [{ name: 'a', data_type: 'TYPE_FP32', dims: [4] }, { name: 'b' }],
+    });
   });
 
   it('takes its name when it is bound, too', async () => {
     const path = file('add.onnx', addModel());
-    await using server = await startServer((triton) => void triton.bind({ ...onnx(path, { count: 2 }), modelName: 'Sum' }));
+    await using server = await startServer(
+      (triton) => void triton.bind({ ...onnx(path, { count: 2 }), modelName: 'Sum' }),
+    );
     await using client = new ModelClient(server.http, 'Sum');
     const ask = async (value: number) => {
       const x = new Float32Array(4).fill(value);
@@ -166,7 +182,8 @@ describe('a model from an ONNX file', () => {
         for (let x = 0; x < size; x++) {
           let sum = 0;
           for (let c = 0; c < channels; c++) {
-            for (let k = 0; k < 9; k++) sum += at(row, c, y + Math.floor(k / 3) - 1, x + (k % 3) - 1) * kernel[(filter * channels + c) * 9 + k]!;
+            for (let k = 0; k < 9; k++)
+              sum += at(row, c, y + Math.floor(k / 3) - 1, x + (k % 3) - 1) * kernel[(filter * channels + c) * 9 + k]!;
           }
           mean += Math.max(0, sum) / size ** 2;
         }
@@ -182,7 +199,8 @@ describe('a model from an ONNX file', () => {
   it('gives every client of a batch its own rows', async () => {
     const path = file('add.onnx', addModel());
     await using server = await startServer(
-      (triton) => void triton.bind(onnx(path, { config: { maxBatchSize: 64, batcher: { maxQueueDelayMicroseconds: 20_000 } } })),
+      (triton) =>
+        void triton.bind(onnx(path, { config: { maxBatchSize: 64, batcher: { maxQueueDelayMicroseconds: 20_000 } } })),
     );
     const clients = [server.http, server.grpc].map((url) => new ModelClient(url, 'add'));
     try {
@@ -191,7 +209,10 @@ describe('a model from an ONNX file', () => {
         asked.map(async ({ rows, first }, i) => {
           const a = Float32Array.from({ length: rows * 4 }, (_, k) => first + k);
           const b = a.map((value) => -2 * value);
-          const { c } = await clients[i % 2]!.inferBatch({ a: new Tensor('float32', a, [rows, 4]), b: new Tensor('float32', b, [rows, 4]) });
+          const { c } = await clients[i % 2]!.inferBatch({
+            a: new Tensor('float32', a, [rows, 4]),
+            b: new Tensor('float32', b, [rows, 4]),
+          });
           return { c: [...(c!.data as Float32Array)], a: [...a] };
         }),
       );
@@ -218,7 +239,13 @@ describe('a model from an ONNX file', () => {
   it('finds weights in a file beside it', async () => {
     // TensorProto.external_data: { location: 'weights.bin' }, data_location EXTERNAL.
     const entry = Buffer.concat([delimited(1, 'location'), delimited(2, 'weights.bin')]);
-    const external = Buffer.concat([integer(1, 3), integer(2, 1), delimited(8, 'w'), delimited(13, entry), integer(14, 1)]);
+    const external = Buffer.concat([
+      integer(1, 3),
+      integer(2, 1),
+      delimited(8, 'w'),
+      delimited(13, entry),
+      integer(14, 1),
+    ]);
     file('weights.bin', Buffer.from(Float32Array.of(1, 2, 3).buffer));
     const path = file(
       'external.onnx',

@@ -82,9 +82,19 @@ export function sequenceValue(name: string, type: ElementType): Buffer {
 }
 
 /** A TensorProto with its bytes as raw data. */
-export function tensor(name: string, type: NumericDtype & ElementType, shape: readonly number[], values: ArrayBufferView): Buffer {
+export function tensor(
+  name: string,
+  type: NumericDtype & ElementType,
+  shape: readonly number[],
+  values: ArrayBufferView,
+): Buffer {
   const raw = Buffer.from(values.buffer, values.byteOffset, values.byteLength);
-  return Buffer.concat([...shape.map((size) => integer(1, size)), integer(2, ELEMENT_TYPES[type]), delimited(8, name), delimited(9, raw)]);
+  return Buffer.concat([
+    ...shape.map((size) => integer(1, size)),
+    integer(2, ELEMENT_TYPES[type]),
+    delimited(8, name),
+    delimited(9, raw),
+  ]);
 }
 
 /** A NodeProto; attributes are lists of integers, or integers. */

@@ -58,9 +58,11 @@ export class ManualInstance implements ModelInstance {
   readonly executions: ManualExecution[] = [];
   /** Computes at once, as a synchronous callable in the server's thread does. */
   readonly synchronous: boolean;
+  readonly inOtherThread: boolean;
 
-  constructor(synchronous = false) {
+  constructor(synchronous = false, inOtherThread = false) {
     this.synchronous = synchronous;
+    this.inOtherThread = inOtherThread;
   }
 
   get last(): ManualExecution {

@@ -65,6 +65,8 @@ export interface Execution {
 
 /** Runs the batches of one instance of a model. */
 export interface ModelInstance {
+  /** True: a batch takes nothing of this thread's time. */
+  readonly inOtherThread?: boolean;
   /**
    * Runs a batch. `done` is called exactly once, possibly before this returns; when the instance dies, with
    * UNAVAILABLE for every request. A decoupled model answers through `stream`; `done` then only tells that the

@@ -123,6 +123,28 @@ describe('BatchScheduler', () => {
     expect(turns).toEqual([1, 2, 3]);
   });
 
+  it.each([
+    [true, 'b'],
+    [false, undefined],
+  ])('gives an instance its next batch before it answers when that is in another thread: %s', (inOtherThread, next) => {
+    const instance = new ManualInstance(false, inOtherThread);
+    const harness = new SchedulerHarness({}, [instance]);
+    let runsAtAnswer: string | undefined;
+    harness.send('a', {
+      sink: {
+        respond: () => void (runsAtAnswer = instance.batches[1]),
+        complete: () => undefined,
+        fail: () => undefined,
+      },
+    });
+    pass();
+    harness.send('b');
+    instance.last.finish();
+    expect(runsAtAnswer).toBe(next);
+    pass();
+    expect(instance.batches).toEqual(['a', 'b']);
+  });
+
   it('runs one request at a time without a dynamic batcher', () => {
     const instance = new ManualInstance();
     const harness = start({ batcher: null }, [instance]);

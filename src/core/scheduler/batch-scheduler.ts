@@ -236,6 +236,8 @@ export class BatchScheduler {
       slot.running--;
       if (metrics !== undefined) this.#statistics.custom.apply(metrics);
       if (!this.#running.delete(run)) return;
+      // It works on its next batch while the answers to this one are written.
+      if (slot.instance.inOtherThread) this.#dispatch();
       this.#finish(run.batch, rows, results, times);
       this.#wakeIfWaiting();
     };

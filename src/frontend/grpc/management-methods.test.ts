@@ -217,6 +217,14 @@ describe('a model', () => {
   });
 
   it('has statistics', () => {
+    const response = {
+      computeInfer: duration(1),
+      computeOutput: duration(2),
+      success: duration(3),
+      fail: duration(4),
+      emptyResponse: duration(5),
+      cancel: duration(6),
+    };
     const model = {
       name: 'm',
       version: '1',
@@ -231,7 +239,7 @@ describe('a model', () => {
       computeOutput: duration(7),
       cacheHit: duration(8),
       cacheMiss: duration(9),
-      responseStats: [],
+      responseStats: [response, { ...response, fail: duration(7) }],
       batchStats: [{ batchSize: 3, computeInput: duration(1), computeInfer: duration(2), computeOutput: duration(3) }],
     };
     const message = (count: bigint) => ({ count, ns: count * 1_000_000_000n });
@@ -253,6 +261,17 @@ describe('a model', () => {
           computeOutput: message(7n),
           cacheHit: message(8n),
           cacheMiss: message(9n),
+        },
+        responseStats: {
+          0: {
+            computeInfer: message(1n),
+            computeOutput: message(2n),
+            success: message(3n),
+            fail: message(4n),
+            emptyResponse: message(5n),
+            cancel: message(6n),
+          },
+          1: { computeInfer: message(1n), fail: message(7n) },
         },
         batchStats: [
           { batchSize: 3n, computeInput: message(1n), computeInfer: message(2n), computeOutput: message(3n) },

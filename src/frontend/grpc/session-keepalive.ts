@@ -83,6 +83,7 @@ export class SessionKeepalive implements CallOwner {
   }
 
   #arm(): void {
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#look(), this.#options.keepaliveTime).unref();
   }
 
@@ -96,14 +97,23 @@ export class SessionKeepalive implements CallOwner {
       (maxPingsWithoutData === 0 || this.#pingsWithoutData < maxPingsWithoutData);
     if (!silent || !permitted) return this.#arm();
     this.#pingsWithoutData++;
-    this.#session.ping(() => undefined);
+    this.#session.ping(() => this.#answered());
     this.#timer = setTimeout(() => {
       if (this.#session.destroyed) return;
-      // The answer, or anything else: the client is there.
+      // Not the answer, but anything else: the client is there.
       if (this.#hasRead()) return this.#arm();
       this.#log('gRPC connection closed: keepalive watchdog timeout');
       this.#session.destroy();
     }, keepaliveTimeout).unref();
+  }
+
+  /** A ping was answered, or the connection has ended. */
+  #answered(): void {
+    clearTimeout(this.#timer);
+    if (this.#session.destroyed) return;
+    // The answer itself is no sign of what comes after it.
+    this.#hasRead();
+    this.#arm();
   }
 
   /** Whether bytes have come since this was asked before. */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { MetricsFrontend } from './metrics-frontend.js';
+import { PROMETHEUS_CONTENT_TYPE } from './prometheus-text.js';
 
 describe('the port', () => {
   let frontend: MetricsFrontend | undefined;
@@ -10,7 +11,7 @@ describe('the port', () => {
   async function start(): Promise<string> {
     const nothing = () => undefined;
     const report = {
-      contentType: 'text/plain; charset=utf-8',
+      contentType: PROMETHEUS_CONTENT_TYPE,
       text: () => `up ${Number(running)}\n`,
       start: () => void (running = true),
       stop: () => void (running = false),

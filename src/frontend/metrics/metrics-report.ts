@@ -25,7 +25,7 @@ export interface MetricsReportOptions extends MetricsOptions {
 }
 
 export class MetricsReport {
-  readonly contentType = PROMETHEUS_CONTENT_TYPE;
+  readonly contentType: string = PROMETHEUS_CONTENT_TYPE;
   readonly #options: MetricsReportOptions;
   readonly #lag = new EventLoopLag();
   readonly #cpu: CpuMeter | undefined;

@@ -1,0 +1,145 @@
+// Keepalive of a real connection, whose client is made of bare sockets where it has to misbehave.
+
+import { once } from 'node:events';
+import { connect, constants, type ClientHttp2Session } from 'node:http2';
+import { connect as connectSocket, type Socket } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import type { CallListener, GrpcCall } from './grpc-transport.js';
+import { NodeHttp2Transport } from './node-http2-transport.js';
+import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './session-keepalive.js';
+
+const ignore = () => undefined;
+const HEADERS = { ':method': 'POST', ':path': '/s/m', 'content-type': 'application/grpc', te: 'trailers' };
+const LISTENER: CallListener = { onData: ignore, onHalfClose: ignore, onCancel: ignore };
+
+const cleanup: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of cleanup.splice(0).reverse()) await close();
+});
+
+async function serve(options: Partial<KeepaliveOptions>) {
+  const calls: GrpcCall[] = [];
+  const log: string[] = [];
+  const transport = new NodeHttp2Transport({
+    logger: { error: ignore, warn: ignore, info: ignore, verbose: (_level, text) => void log.push(text) },
+    keepalive: { ...DEFAULT_KEEPALIVE, ...options },
+    accept(call) {
+      calls.push(call);
+      return LISTENER;
+    },
+  });
+  cleanup.push(() => transport.close());
+  return { port: await transport.listen('127.0.0.1', 0), calls, log };
+}
+
+interface Client {
+  readonly session: ClientHttp2Session;
+  /** Pings that came from the server. */
+  pings(): number;
+  /** The code of the GOAWAY with which the server ended the connection. */
+  readonly goaway: Promise<number>;
+}
+
+async function connected(port: number): Promise<Client> {
+  const session = connect(`http://127.0.0.1:${port}`);
+  cleanup.push(() => session.destroy());
+  session.on('error', ignore);
+  let count = 0;
+  session.on('ping', () => void count++);
+  const goaway = new Promise<number>((resolve) => session.on('goaway', resolve));
+  await once(session, 'connect');
+  return { session, pings: () => count, goaway };
+}
+
+function ping(session: ClientHttp2Session): Promise<void> {
+  return new Promise((resolve, reject) => session.ping((error) => (error === null ? resolve() : reject(error))));
+}
+
+/** A client that answers nothing. */
+async function silentClient(port: number): Promise<Socket> {
+  const socket = connectSocket(port, '127.0.0.1');
+  cleanup.push(() => socket.destroy());
+  socket.on('error', ignore);
+  socket.resume();
+  const emptySettings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), emptySettings]));
+  await once(socket, 'connect');
+  return socket;
+}
+
+const QUICK = { keepaliveTime: 20, keepaliveTimeout: 60_000 };
+
+describe('pings to clients', () => {
+  it('are sent to a silent one while it has a call, so many until there is something else to send', async () => {
+    const { port, calls } = await serve({ ...QUICK, maxPingsWithoutData: 2 });
+    const { session, pings } = await connected(port);
+    const stream = session.request(HEADERS, { endStream: false });
+    stream.on('error', ignore);
+    await vi.waitFor(() => expect(pings()).toBe(2), { timeout: 5000 });
+    stream.on('data', ignore);
+    calls[0]!.write([Buffer.from('answer')]);
+    await vi.waitFor(() => expect(pings()).toBe(4), { timeout: 5000 });
+  });
+
+  it('are sent without calls when that is permitted, and any number of them', async () => {
+    const { port } = await serve({ ...QUICK, permitWithoutCalls: true, maxPingsWithoutData: 0 });
+    const { pings } = await connected(port);
+    await vi.waitFor(() => expect(pings()).toBeGreaterThan(4), { timeout: 5000 });
+  });
+
+  it('end the connection when they are not answered in time', async () => {
+    const { port, log } = await serve({ ...QUICK, keepaliveTimeout: 30, permitWithoutCalls: true });
+    const socket = await silentClient(port);
+    await once(socket, 'close');
+    expect(log).toContain('gRPC connection closed: keepalive watchdog timeout');
+  });
+
+  it('do not end the connection of a client that answers', async () => {
+    const options = { ...QUICK, keepaliveTimeout: 20, permitWithoutCalls: true, maxPingsWithoutData: 0 };
+    const { port } = await serve(options);
+    const { session, pings } = await connected(port);
+    await vi.waitFor(() => expect(pings()).toBeGreaterThan(8), { timeout: 5000 });
+    expect(session.destroyed).toBe(false);
+  });
+});
+
+describe('pings from clients', () => {
+  it('end the connection when a client without calls sends more than three, as with Triton', async () => {
+    const { port, log } = await serve({});
+    const { session, goaway } = await connected(port);
+    for (let i = 0; i < 3; i++) await ping(session);
+    void ping(session).catch(ignore);
+    expect(await goaway).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    expect(log).toEqual(['gRPC connection closed: too many pings']);
+  });
+
+  it('are counted from anew when something was sent', async () => {
+    const { port, calls } = await serve({});
+    const { session, goaway } = await connected(port);
+    const stream = session.request(HEADERS, { endStream: false });
+    stream.on('error', ignore);
+    stream.on('data', ignore);
+    await vi.waitFor(() => expect(calls).toHaveLength(1));
+    for (let i = 0; i < 20; i++) {
+      if (i % 3 === 2) calls[0]!.write([Buffer.from('x')]);
+      await ping(session);
+    }
+    for (let i = 0; i < 8; i++) void ping(session).catch(ignore);
+    expect(await goaway).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+
+  it('may be as many as they like where there is no limit', async () => {
+    const { port } = await serve({ maxPingStrikes: 0 });
+    const { session } = await connected(port);
+    for (let i = 0; i < 20; i++) await ping(session);
+    expect(session.destroyed).toBe(false);
+  });
+
+  it('may come as often as is permitted', async () => {
+    const { port } = await serve({ permitWithoutCalls: true, minRecvPingInterval: 0 });
+    const { session } = await connected(port);
+    for (let i = 0; i < 20; i++) await ping(session);
+    expect(session.destroyed).toBe(false);
+  });
+});

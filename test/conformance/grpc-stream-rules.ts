@@ -1,0 +1,177 @@
+// Where streams differ from Triton's on purpose.
+import type { GrpcCase } from './cases.js';
+import { methodName, refusal, STATUS, type JsonObject } from './grpc-json.js';
+import { isStreamCase } from './grpc-stream-exchange.js';
+import { withoutTraceback } from './inference-messages.js';
+import type { GrpcAnswer, GrpcRule, Json } from './replay-grpc.js';
+
+interface StreamMessage {
+  readonly error_message?: string;
+  readonly infer_response?: JsonObject;
+}
+
+/** A stream's answer with its messages changed; undefined for other calls. */
+function withMessages(
+  answer: GrpcAnswer,
+  testCase: GrpcCase,
+  change: (messages: readonly StreamMessage[]) => readonly StreamMessage[],
+): GrpcAnswer | undefined {
+  if (methodName(testCase) !== 'ModelStreamInfer') return undefined;
+  const before = answer.json as readonly StreamMessage[];
+  const after = change(before);
+  return after.every((message, index) => message === before[index]) && after.length === before.length
+    ? undefined
+    : { ...answer, json: after as readonly Json[], bytes: undefined };
+}
+
+function isFinal({ infer_response: response }: StreamMessage): boolean {
+  return finalResponse(response)?.['bool_param'] === true;
+}
+
+function finalResponse(response: JsonObject | undefined): JsonObject | undefined {
+  return (response?.['parameters'] as JsonObject | undefined)?.['triton_final_response'] as JsonObject | undefined;
+}
+
+function withFinal(message: StreamMessage, final: boolean): StreamMessage {
+  const { infer_response: response } = message;
+  const parameters = { ...(response?.['parameters'] as JsonObject), triton_final_response: { bool_param: final } };
+  return { ...message, infer_response: { ...response, parameters } };
+}
+
+/** Whether a request on the stream asks for the end as a message of its own. */
+function wantsEnd({ request }: GrpcCase): boolean {
+  return JSON.stringify(request).includes('"triton_enable_empty_final_response":{"bool_param":true}');
+}
+
+/** The messages of each request by themselves, in the order of the requests' ids. */
+function byRequest(json: Json): string {
+  const messages = json as readonly StreamMessage[];
+  const ids = [...new Set(messages.map(({ infer_response: response }) => String(response?.['id'])))].sort();
+  return JSON.stringify(
+    ids.map((id) => messages.filter(({ infer_response: response }) => String(response?.['id']) === id)),
+    sortKeys,
+  );
+}
+
+function sortKeys(_key: string, value: Json): Json {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+    ? (Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) as Json)
+    : value;
+}
+
+export const GRPC_STREAM_RULES: readonly GrpcRule[] = [
+  {
+    name: 'a stream of answers ends after the last of them',
+    reason: 'A generator ends when it returns: no answer is known to be the last when it is sent.',
+    expects: (recorded, testCase) =>
+      withMessages(recorded, testCase, (messages) =>
+        messages.flatMap((message) => {
+          const { infer_response: response } = message;
+          if (response?.['model_name'] !== 'countlast' || !isFinal(message)) return [message];
+          const { model_name, id } = response;
+          const end = {
+            infer_response: { model_name, id: id!, parameters: { triton_final_response: { bool_param: true } } },
+          };
+          return [withFinal(message, false), ...(wantsEnd(testCase) ? [end] : [])];
+        }),
+      ),
+  },
+  {
+    name: 'an error is the end of its request',
+    reason: 'A generator that throws has ended; the error says so, without a further message.',
+    expects: (recorded, testCase) =>
+      withMessages(recorded, testCase, (messages) => {
+        const failed = messages.findIndex(
+          (message) =>
+            message.error_message !== undefined && finalResponse(message.infer_response)?.['bool_param'] === false,
+        );
+        return failed < 0 ? messages : [...messages.slice(0, failed), withFinal(messages[failed]!, true)];
+      }),
+  },
+  {
+    name: 'errors on streams are messages, not tracebacks',
+    reason: 'File names and lines of the server are for its log.',
+    expects: (recorded, testCase) =>
+      withMessages(recorded, testCase, (messages) =>
+        messages.map((message) => {
+          const text = withoutTraceback(message.error_message ?? '');
+          return text === (message.error_message ?? '') ? message : { ...message, error_message: text };
+        }),
+      ),
+  },
+  {
+    name: 'sequence batching is not served on streams',
+    reason: 'As on unary calls.',
+    expects: (recorded, testCase) => {
+      const requests = testCase.request;
+      if (!Array.isArray(requests) || (requests[0] as JsonObject | null)?.['model_name'] !== 'seq') return undefined;
+      const error_message = "Request for unknown model: 'seq' is not found";
+      return withMessages(recorded, testCase, () =>
+        requests.map(({ id }: JsonObject) => ({ error_message, infer_response: { id: id! } })),
+      );
+    },
+  },
+  {
+    name: 'what is no request ends the stream with an error',
+    reason: 'Triton ends it with OK and without a word, and never answers the requests after it.',
+    expects: (recorded, testCase) => {
+      if (!testCase.name.includes('unparseable message') || !isStreamCase(testCase)) return undefined;
+      const messages = recorded.json as readonly Json[];
+      // Requests under way are cancelled, as by every error that ends a stream.
+      const json = testCase.name.includes('slowcount') ? messages.slice(0, 2) : messages;
+      return { ...refusal(STATUS.INTERNAL, 'Unable to parse request'), json };
+    },
+  },
+  {
+    name: 'an instance streams to several requests at once',
+    reason: 'Asynchronous generators wait side by side; Triton starts the second when the first has ended.',
+    allows: (ours, recorded, { name }) =>
+      /^(two slowcounts at once|decoupled first, ordinary behind it at once)$/.test(name) &&
+      ours.code === recorded.code &&
+      byRequest(ours.json) === byRequest(recorded.json),
+  },
+  {
+    name: 'a cached answer is complete the first time',
+    reason: 'Triton fails the first one on a stream: `response output count mismatch`.',
+    expects: (recorded, testCase) =>
+      withMessages(recorded, testCase, (messages) => {
+        const [first, second] = messages;
+        if (first?.error_message !== 'response output count mismatch') return messages;
+        return [{ infer_response: { ...second!.infer_response, id: first.infer_response!['id']! } }, second!];
+      }),
+  },
+  {
+    name: 'the recorded server was started again',
+    reason: 'It had ended itself, and its statistics with it.',
+    allows: (ours, recorded, { name }) =>
+      / at the end$/.test(name) && ours.code === STATUS.OK && recorded.code === STATUS.OK,
+  },
+  {
+    name: 'one error does not end the server',
+    reason: 'Triton ends when a model fails on a stream with `triton_grpc_error` on which another request is answered.',
+    expects: (_recorded, { name }) =>
+      name.startsWith('ServerLive two seconds after: model error on a stream')
+        ? { code: STATUS.OK, message: '', metadata: [], json: { live: true }, bytes: undefined }
+        : undefined,
+  },
+  {
+    name: 'changes of health can be watched',
+    reason: 'Load balancers do. Triton serves Check alone.',
+    expects: (_recorded, { method }) =>
+      method.endsWith('/Watch')
+        ? {
+            code: 1,
+            message: 'Locally cancelled by application!',
+            metadata: [],
+            json: [{ status: 'SERVING' }],
+            bytes: undefined,
+          }
+        : undefined,
+  },
+  {
+    name: 'reflection is served',
+    reason: 'grpcurl and other tools learn the services by it.',
+    allows: (ours, recorded, { method }) =>
+      method.endsWith('/ServerReflectionInfo') && ours.code === STATUS.OK && recorded.code === STATUS.UNIMPLEMENTED,
+  },
+];

@@ -1,0 +1,26 @@
+// The whole comparisons with PyTriton's decorators and checks: what the tests assert and the table of rules counts.
+import { devNull } from 'node:os';
+import { Triton } from 'tstriton';
+import { readCases } from './cases.js';
+import { DECORATOR_RULES } from './decorator-rules.js';
+import type { DecoratorCase, ValidationCase } from './pytriton-cases.js';
+import { replayDecorators } from './replay-decorators.js';
+import type { Replays } from './replays.js';
+import { replayValidation } from './replay-validation.js';
+import { VALIDATION_RULES } from './validation-rules.js';
+
+/** No server runs: the decorators are called as a server calls them. */
+export async function replayDecoratorFile(): Promise<Replays> {
+  return { decorators: await replayDecorators(readCases<DecoratorCase>('pytriton/decorators.jsonl'), DECORATOR_RULES) };
+}
+
+export async function replayValidationFile(): Promise<Replays> {
+  const config = { allowGrpc: false, allowMetrics: false, serverThread: false, logFile: devNull };
+  const triton = new Triton({ ...config, httpAddress: '127.0.0.1', httpPort: 0 });
+  try {
+    const cases = readCases<ValidationCase>('pytriton/validation.jsonl');
+    return { validation: await replayValidation(cases, triton, VALIDATION_RULES) };
+  } finally {
+    await triton.stop();
+  }
+}

@@ -1,0 +1,97 @@
+// The dashboard in deploy/grafana asks for metrics that the server has, and only for labels that they have.
+import { readFileSync } from 'node:fs';
+
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { stream } from 'tstriton';
+
+import { MetricsText } from '../support/metrics-text.js';
+import { inferJson, startServer } from '../support/start-server.js';
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly type: string;
+  readonly description?: string;
+  readonly gridPos: { readonly h: number; readonly w: number; readonly x: number; readonly y: number };
+  readonly targets?: readonly { readonly refId: string; readonly expr: string; readonly legendFormat: string }[];
+}
+
+interface Dashboard {
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly { readonly name: string; readonly definition?: string }[] };
+}
+
+const dashboard = JSON.parse(
+  readFileSync(new URL('../../deploy/grafana/tstriton.json', import.meta.url), 'utf8'),
+) as Dashboard;
+const charts = dashboard.panels.filter(({ type }) => type !== 'row');
+
+/** A server in which every metric has a series: two kinds of models, a cache, a refused request. */
+async function allMetrics(): Promise<MetricsText> {
+  const tensors = { inputs: { x: { dtype: 'int32', shape: [1] } }, outputs: { y: { dtype: 'int32', shape: [1] } } } as const;
+  await using server = await startServer(
+    (triton) => {
+      triton.bind({ modelName: 'M', ...tensors, inferFunc: (requests) => requests, config: { responseCache: true } });
+      const inferFunc = stream(function* () {
+        yield {};
+      });
+      triton.bind({ modelName: 'S', ...tensors, inferFunc: inferFunc as never, config: { decoupled: true } });
+    },
+    { serverThread: false, responseCacheByteSize: 100_000 },
+  );
+  await inferJson(server.http, 'M', [{ name: 'wrong', datatype: 'INT32', shape: [1, 1], data: [1] }]);
+  return MetricsText.of(server.metrics);
+}
+
+describe('the dashboard', () => {
+  let metrics: MetricsText;
+
+  beforeAll(async () => {
+    metrics = await allMetrics();
+  });
+
+  it.each(charts.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const)))(
+    '%s asks for what there is: %s',
+    (_, expression) => {
+      const names = expression.match(/\b(?:nv|tstriton)_\w+/g) ?? [];
+      expect(names.length).toBeGreaterThan(0);
+      for (const name of names) {
+        const samples = metrics.samples.filter((sample) => sample.name === name);
+        // Processors and memory are told by Linux only.
+        if (name.startsWith('nv_cpu_') && process.platform !== 'linux') continue;
+        expect(samples, name).not.toEqual([]);
+        const labels = new Set(samples.flatMap((sample) => Object.keys(sample.labels)));
+        for (const [, list] of expression.matchAll(/\bby \(([^)]*)\)/g)) {
+          for (const label of list!.split(', ')) expect([...labels], `${name} by ${label}`).toContain(label);
+        }
+        if (expression.includes(`${name}{model=`)) expect([...labels]).toContain('model');
+        const type = metrics.types.get(name) ?? metrics.types.get(name.replace(/_(?:bucket|sum|count)$/, ''));
+        const isRate = new RegExp(`(?:rate|increase)\\(${name}\\b`).test(expression);
+        // Triton declares these totals as gauges.
+        if (!name.startsWith('nv_cache_num_')) expect(isRate, `${name} is a ${type}`).toBe(type !== 'gauge');
+      }
+    },
+  );
+
+  it('lets one choose among the models', () => {
+    const { definition } = dashboard.templating.list.find(({ name }) => name === 'model')!;
+    expect(definition).toBe('label_values(nv_inference_request_success, model)');
+  });
+
+  it('shows every metric of this server', () => {
+    const asked = charts.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)).join(' ');
+    const own = [...metrics.types.keys()].filter((name) => name.startsWith('tstriton_'));
+    expect(own.filter((name) => !asked.includes(name))).toEqual([]);
+    expect(own.length).toBeGreaterThan(8);
+  });
+
+  it('says of every chart what it shows, and lays none over another', () => {
+    expect(charts.filter(({ description }) => !description).map(({ title }) => title)).toEqual([]);
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+    const cells = dashboard.panels.flatMap(({ gridPos: { h, w, x, y } }) =>
+      Array.from({ length: h * w }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+  });
+});
