@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { readTritonConfig, type TritonConfig } from './triton-config.js';
 
 function metricsOf(given: TritonConfig, environment: Record<string, string> = {}) {
-  const { metricsConfig, metricsIntervalMs, allowCpuMetrics, allowGpuMetrics } = readTritonConfig(given, environment).config;
+  const { metricsConfig, metricsIntervalMs, allowCpuMetrics, allowGpuMetrics } = readTritonConfig(
+    given,
+    environment,
+  ).config;
   return { metricsConfig, metricsIntervalMs, allowCpuMetrics, allowGpuMetrics };
 }
 
@@ -27,7 +30,8 @@ describe('the options of metrics', () => {
 
   it('come from the environment, settings with a semicolon between them', () => {
     const environment = {
-      TSTRITON_CONFIG_METRICS_CONFIG: 'summary_latencies=true;summary_quantiles=0.5:0.05,0.9:0.01;counter_latencies=false',
+      TSTRITON_CONFIG_METRICS_CONFIG:
+        'summary_latencies=true;summary_quantiles=0.5:0.05,0.9:0.01;counter_latencies=false',
       PYTRITON_TRITON_CONFIG_METRICS_INTERVAL_MS: '500',
       PYTRITON_TRITON_CONFIG_ALLOW_CPU_METRICS: 'false',
       PYTRITON_TRITON_CONFIG_ALLOW_GPU_METRICS: 'false',
@@ -39,8 +43,18 @@ describe('the options of metrics', () => {
   });
 
   it.each<[string, TritonConfig, string, string]>([
-    ['GPU metrics', { allowGpuMetrics: true }, 'UNSUPPORTED', 'allowGpuMetrics: TSTriton has no GPU metrics, expected false'],
-    ['no interval', { metricsIntervalMs: 0 }, 'INVALID_ARG', 'metricsIntervalMs must be an integer from 1 to 2147483647, got 0'],
+    [
+      'GPU metrics',
+      { allowGpuMetrics: true },
+      'UNSUPPORTED',
+      'allowGpuMetrics: TSTriton has no GPU metrics, expected false',
+    ],
+    [
+      'no interval',
+      { metricsIntervalMs: 0 },
+      'INVALID_ARG',
+      'metricsIntervalMs must be an integer from 1 to 2147483647, got 0',
+    ],
     ['an unknown setting', { metricsConfig: ['x=1'] }, 'INVALID_ARG', "metricsConfig has an unknown setting 'x'"],
   ])('refuse %s', (_, given, code, message) => {
     expect(() => readTritonConfig(given, {})).toThrow(

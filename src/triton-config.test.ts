@@ -8,13 +8,47 @@ const DEFAULTS = {
   httpAddress: '0.0.0.0',
   httpPort: 8000,
   httpMaxInputSize: 67_108_864,
+  httpHeaderForwardPattern: undefined,
+  corsAllowOrigin: [],
   allowGrpc: true,
   grpcAddress: '0.0.0.0',
   grpcPort: 8001,
   grpcMaxMessageSize: 2_147_483_647,
+  grpcHeaderForwardPattern: undefined,
+  grpcUseSsl: false,
+  grpcUseSslMutual: false,
+  grpcServerCert: undefined,
+  grpcServerKey: undefined,
+  grpcRootCert: undefined,
+  grpcInferResponseCompressionLevel: 'none',
+  grpcKeepaliveTime: 7_200_000,
+  grpcKeepaliveTimeout: 20_000,
+  grpcKeepalivePermitWithoutCalls: false,
+  grpcHttp2MaxPingsWithoutData: 2,
+  grpcHttp2MinRecvPingIntervalWithoutData: 300_000,
+  grpcHttp2MaxPingStrikes: 2,
   allowMetrics: true,
   metricsAddress: '0.0.0.0',
   metricsPort: 8002,
+  metricsConfig: { counterLatencies: true, histogramLatencies: false, summaries: undefined },
+  metricsIntervalMs: 2000,
+  allowCpuMetrics: true,
+  allowGpuMetrics: false,
+  allowClientShm: false,
+  strictReadiness: true,
+  modelControlMode: 'none',
+  loadModel: [],
+  responseCacheByteSize: undefined,
+  allowVertexAi: false,
+  vertexAiPort: 8080,
+  vertexAiDefaultModel: undefined,
+  allowSagemaker: false,
+  sagemakerPort: 8080,
+  sagemakerSafePortRange: undefined,
+  logInfo: true,
+  logWarning: true,
+  logError: true,
+  logFormat: 'default',
   logVerbose: 0,
   logFile: undefined,
   exitTimeoutSecs: 30,
@@ -22,26 +56,80 @@ const DEFAULTS = {
   serverThread: true,
 };
 
-/** Everything but the defaults, each option with a value of its kind. */
-const EVERYTHING: Required<TritonConfig> = {
+/** Options that mean the same whether they come as a value or as text, each other than its default. */
+const SIMPLE = {
   id: 'mine',
   allowHttp: false,
   httpAddress: '127.0.0.1',
   httpPort: 0,
   httpMaxInputSize: 1,
+  httpHeaderForwardPattern: '^x-',
   allowGrpc: true,
   grpcAddress: '::1',
-  grpcPort: 65_535,
+  grpcPort: 21_500,
   grpcMaxMessageSize: 2,
+  grpcHeaderForwardPattern: '^y-',
+  grpcUseSsl: true,
+  grpcUseSslMutual: true,
+  grpcServerCert: 'server.pem',
+  grpcServerKey: 'key.pem',
+  grpcRootCert: 'root.pem',
+  grpcInferResponseCompressionLevel: 'low',
+  grpcKeepaliveTime: 1000,
+  grpcKeepaliveTimeout: 500,
+  grpcKeepalivePermitWithoutCalls: true,
+  grpcHttp2MaxPingsWithoutData: 3,
+  grpcHttp2MinRecvPingIntervalWithoutData: 4,
+  grpcHttp2MaxPingStrikes: 5,
   allowMetrics: false,
   metricsAddress: 'localhost',
   metricsPort: 9002,
+  metricsIntervalMs: 100,
+  allowCpuMetrics: false,
+  allowGpuMetrics: false,
+  allowClientShm: true,
+  strictReadiness: false,
+  modelControlMode: 'explicit',
+  allowVertexAi: true,
+  vertexAiPort: 22_000,
+  vertexAiDefaultModel: 'm',
+  allowSagemaker: true,
+  sagemakerPort: 8081,
+  sagemakerSafePortRange: '21000-22000',
+  logInfo: false,
+  logWarning: false,
+  logError: false,
+  logFormat: 'ISO8601',
   logVerbose: 3,
   logFile: 'server.log',
   exitTimeoutSecs: 0,
   exitOnError: false,
   serverThread: false,
+} as const;
+
+/** Everything but the defaults, each option with a value of its kind. */
+const EVERYTHING: Required<TritonConfig> = {
+  ...SIMPLE,
+  corsAllowOrigin: ['https://a.example', 'https://b.example'],
+  metricsConfig: ['histogram_latencies=true'],
+  loadModel: ['a', 'b'],
+  cacheConfig: 'local,size=1024',
+  responseCacheByteSize: 1024,
+  accessToken: 'token',
+  restrictedEndpoints: ['health'],
+  httpRestrictedApi: ['trace,logging:key=value', 'metadata:other=1'],
+  grpcRestrictedProtocol: 'trace:key=value',
 };
+
+const UNDERSTOOD = {
+  ...SIMPLE,
+  corsAllowOrigin: ['https://a.example', 'https://b.example'],
+  metricsConfig: { counterLatencies: true, histogramLatencies: true, summaries: undefined },
+  loadModel: ['a', 'b'],
+  responseCacheByteSize: 1024,
+};
+
+const ROUTES = { AIP_PREDICT_ROUTE: '/predict', AIP_HEALTH_ROUTE: '/health' };
 
 function fromEnvironment(environment: Record<string, string>) {
   return readTritonConfig({}, environment).config;
@@ -56,11 +144,27 @@ function invalid(message: unknown) {
 
 describe('the options of the constructor', () => {
   it('have the defaults of Triton', () => {
-    expect(readTritonConfig({}, {})).toEqual({ config: DEFAULTS, warnings: [] });
+    expect(readTritonConfig({}, {})).toMatchObject({ warnings: [], vertexAi: undefined, sagemaker: undefined });
+    expect(readTritonConfig({}, {}).config).toEqual(DEFAULTS);
   });
 
   it('are all taken', () => {
-    expect(readTritonConfig(EVERYTHING, {}).config).toEqual(EVERYTHING);
+    const { cacheConfig: _same, ...once } = EVERYTHING;
+    const { config, restrictions, vertexAi } = readTritonConfig(once, ROUTES);
+    expect(config).toEqual(UNDERSTOOD);
+    expect(vertexAi).toEqual({ predictRoute: '/predict', healthRoute: '/health' });
+    expect(restrictions).toEqual({
+      accessToken: 'token',
+      http: [
+        { categories: ['trace', 'logging'], key: 'key', value: 'value' },
+        { categories: ['metadata'], key: 'other', value: '1' },
+        { categories: ['health'], key: 'triton-access-token', value: 'token' },
+      ],
+      grpc: [
+        { categories: ['trace'], key: 'key', value: 'value' },
+        { categories: ['health'], key: 'triton-access-token', value: 'token' },
+      ],
+    });
   });
 
   it('count as not given when undefined', () => {
@@ -90,6 +194,37 @@ describe('the options of the constructor', () => {
     ['a misspelt option', { htpPort: 1 }, "TritonConfig has an unknown option 'htpPort'; did you mean 'httpPort'?"],
     ['an option like no other', { colour: 1 }, "TritonConfig has an unknown option 'colour'"],
     [
+      'a choice that there is not',
+      { modelControlMode: 'poll' },
+      "modelControlMode must be 'none' or 'explicit', got \"poll\"",
+    ],
+    ['a list of something else', { loadModel: ['a', 1] }, 'loadModel must be a list of non-empty strings, got number'],
+    [
+      'models to load that are loaded anyway',
+      { loadModel: 'a' },
+      "loadModel needs modelControlMode: 'explicit', got 'none'",
+    ],
+    [
+      'all models and some',
+      { loadModel: ['*', 'a'], modelControlMode: 'explicit' },
+      "loadModel must be '*' alone or names of models, got both",
+    ],
+    [
+      'an endpoint that there is not',
+      { restrictedEndpoints: ['x'] },
+      expect.stringContaining("restrictedEndpoints names an unknown API 'x'"),
+    ],
+    [
+      'a port that SageMaker does not allow',
+      { sagemakerSafePortRange: '21000-22000' },
+      'The server cannot listen to HTTP requests at port 8000, allowed port range is [21000, 22000]',
+    ],
+    [
+      'Vertex AI without its routes',
+      { allowVertexAi: true },
+      'AIP_PREDICT_ROUTE is not defined for Vertex AI endpoint',
+    ],
+    [
       'no endpoint at all',
       { allowHttp: false, allowGrpc: false },
       'the HTTP or the gRPC endpoint has to be allowed, got allowHttp: false and allowGrpc: false',
@@ -104,36 +239,59 @@ describe('the options of the constructor', () => {
     );
   });
 
-  it.each([
-    'responseCacheByteSize',
-    'cacheConfig',
-    'modelControlMode',
-    'modelRepository',
-    'accessToken',
-    'maxInflightBytes',
-    'grpcUseSsl',
-    'traceConfig',
-    'allowSagemaker',
-  ])('refuse %s, which is to come or of Triton only, by name', (option) => {
-    expect(() => readTritonConfig({ [option]: 1 } as TritonConfig, {})).toThrow(
-      expect.objectContaining({
-        code: 'UNSUPPORTED',
-        message: `${option} is not supported by this version of TSTriton`,
-      }),
-    );
-  });
+  it.each(['modelRepository', 'traceConfig', 'maxInflightBytes', 'sagemakerThreadCount'])(
+    'refuse %s, which is to come or of Triton only, by name',
+    (option) => {
+      expect(() => readTritonConfig({ [option]: 1 } as TritonConfig, {})).toThrow(
+        expect.objectContaining({
+          code: 'UNSUPPORTED',
+          message: `${option} is not supported by this version of TSTriton`,
+        }),
+      );
+    },
+  );
 });
 
 describe('the environment', () => {
   it('sets every option', () => {
     const environment = Object.fromEntries(
-      Object.entries(EVERYTHING).map(([option, value]) => [
-        `TSTRITON_CONFIG_${option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`,
-        String(value),
-      ]),
+      Object.entries({
+        ...EVERYTHING,
+        corsAllowOrigin: 'https://a.example, https://b.example',
+        loadModel: 'a,b',
+        httpRestrictedApi: 'trace,logging:key=value;metadata:other=1',
+      })
+        .filter(([option]) => option !== 'cacheConfig')
+        .map(([option, value]) => [
+          `TSTRITON_CONFIG_${option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`,
+          String(value),
+        ]),
     );
     expect(environment['TSTRITON_CONFIG_HTTP_MAX_INPUT_SIZE']).toBe('1');
-    expect(readTritonConfig({}, environment)).toEqual({ config: EVERYTHING, warnings: [] });
+    const { cacheConfig: _same, ...once } = EVERYTHING;
+    expect(readTritonConfig({}, { ...environment, ...ROUTES })).toEqual(readTritonConfig(once, ROUTES));
+  });
+
+  it('opens all endpoints with an empty list', () => {
+    const { restrictions } = readTritonConfig({}, { TSTRITON_CONFIG_RESTRICTED_ENDPOINTS: '' });
+    expect(restrictions).toEqual({ http: [], grpc: [], accessToken: undefined });
+  });
+
+  it('of Vertex AI switches its port on, and the other protocols off unless they are asked for', () => {
+    const environment = { ...ROUTES, AIP_MODE: 'PREDICTION', AIP_HTTP_PORT: '8888' };
+    expect(fromEnvironment(environment)).toMatchObject({
+      allowVertexAi: true,
+      vertexAiPort: 8888,
+      allowHttp: false,
+      allowGrpc: false,
+    });
+    expect(readTritonConfig({ allowHttp: true, allowVertexAi: false }, environment).config).toMatchObject({
+      allowVertexAi: false,
+      allowHttp: true,
+    });
+    expect(() => fromEnvironment({ ...environment, AIP_HTTP_PORT: 'x' })).toThrow(
+      invalid('AIP_HTTP_PORT must be an integer, got "x"'),
+    );
   });
 
   it('goes over the defaults, TSTRITON over PYTRITON, and the constructor over both', () => {
@@ -198,11 +356,10 @@ describe('the environment', () => {
   });
 
   it.each([
-    'PYTRITON_TRITON_CONFIG_RESPONSE_CACHE_BYTE_SIZE',
-    'TSTRITON_CONFIG_MODEL_CONTROL_MODE',
-    'TSTRITON_CONFIG_LOAD_MODEL',
-    'TSTRITON_CONFIG_LOAD_MODEL1',
-    'PYTRITON_TRITON_CONFIG_GRPC_HTTP2_MAX_PINGS_WITHOUT_DATA',
+    'PYTRITON_TRITON_CONFIG_CACHE_DIRECTORY',
+    'TSTRITON_CONFIG_TRACE_CONFIG',
+    'TSTRITON_CONFIG_TRACE_CONFIG1',
+    'PYTRITON_TRITON_CONFIG_GRPC_INFER_ALLOCATION_POOL_SIZE',
   ])('refuses %s, which is to come or of Triton only, by name', (variable) => {
     expect(() => fromEnvironment({ [variable]: '1' })).toThrow(
       expect.objectContaining({
@@ -214,7 +371,7 @@ describe('the environment', () => {
 
   it('leaves variables of other programs alone', () => {
     const environment = { PATH: '/bin', HTTP_PORT: 'x', XTSTRITON_CONFIG_HTTP_PORT: 'x', TSTRITON_CONFIG: 'x' };
-    expect(readTritonConfig({}, environment)).toEqual({ config: DEFAULTS, warnings: [] });
+    expect(readTritonConfig({}, environment)).toMatchObject({ config: DEFAULTS, warnings: [] });
   });
 
   it('ignores variables without a value', () => {

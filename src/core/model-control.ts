@@ -197,13 +197,14 @@ export class ModelControl {
     return bound.turn;
   }
 
-  async #load({ config, open }: BoundModel): Promise<TritonError | undefined> {
+  async #load(model: BoundModel): Promise<TritonError | undefined> {
+    const { config } = model;
     const { name, version } = config;
     if (this.#repository.find(name, version)?.state === 'READY') return undefined;
     const entry = this.#repository.add(config);
     const startedAt = performance.now();
     try {
-      const instances = await open();
+      const instances = await model.open();
       await warmUp(config, instances);
       for (const instance of instances) entry.model.addInstance(instance);
     } catch (thrown) {
@@ -219,13 +220,14 @@ export class ModelControl {
     return undefined;
   }
 
-  async #unload({ config, close }: BoundModel): Promise<void> {
+  async #unload(model: BoundModel): Promise<void> {
+    const { config } = model;
     const entry = this.#repository.find(config.name, config.version);
     if (entry === undefined || entry.state === 'UNAVAILABLE') return;
     entry.state = 'UNLOADING';
     await entry.model.drain();
     try {
-      await close?.();
+      await model.close?.();
     } catch (error) {
       this.#logger.error(`unloading '${config.name}' version ${config.version}: ${TritonError.from(error).message}`);
     }

@@ -56,7 +56,9 @@ describe('the statistics of a model', () => {
   it('list batch sizes in ascending order', () => {
     const statistics = new InferenceStatistics();
     for (const rows of [8, 2, 8, 16, 1]) statistics.recordExecution(rows, TIMES);
-    expect(statistics.report('m', '1').batchStats.map(({ batchSize, computeInfer }) => [batchSize, computeInfer.count])).toEqual([
+    expect(
+      statistics.report('m', '1').batchStats.map(({ batchSize, computeInfer }) => [batchSize, computeInfer.count]),
+    ).toEqual([
       [1, 1],
       [2, 1],
       [8, 2],
@@ -112,7 +114,14 @@ describe('the statistics of a model', () => {
     responses.recordEnd(2, 'emptyResponse', 4);
     responses.recordEnd(0, 'cancel', 6);
     const none = { count: 0, ns: 0 };
-    const empty = { computeInfer: none, computeOutput: none, success: none, fail: none, emptyResponse: none, cancel: none };
+    const empty = {
+      computeInfer: none,
+      computeOutput: none,
+      success: none,
+      fail: none,
+      emptyResponse: none,
+      cancel: none,
+    };
     expect(statistics.report('m', '1').responseStats).toEqual([
       {
         ...empty,

@@ -6,7 +6,10 @@ import { counter } from '../model/metrics.js';
 import type { MetricsUpdate } from '../model/metrics-update.js';
 
 const calls = counter({ name: 'calls_total', help: 'Calls.' });
-const TENSORS = { inputs: { x: { dtype: 'int32', shape: [1] } }, outputs: { y: { dtype: 'int32', shape: [1] } } } as const;
+const TENSORS = {
+  inputs: { x: { dtype: 'int32', shape: [1] } },
+  outputs: { y: { dtype: 'int32', shape: [1] } },
+} as const;
 const request = executionRequest([{ name: 'x', datatype: 'INT32', shape: [1, 1], bytes: new Uint8Array(4) }]);
 
 describe.each(['inline', 'port'] as const)('what a callable of an %s instance records', (kind) => {
@@ -88,7 +91,9 @@ describe.each(['inline', 'port'] as const)('what a callable of an %s instance re
     expect(results).toEqual([
       {
         kind: 'error',
-        error: expect.objectContaining({ message: expect.stringContaining("counter 'calls_total' can be added") as string }) as unknown,
+        error: expect.objectContaining({
+          message: expect.stringContaining("counter 'calls_total' can be added") as string,
+        }) as unknown,
       },
     ]);
   });

@@ -56,16 +56,48 @@ describe('what a callable records', () => {
   });
 
   it.each<[string, (recorder: MetricsRecorder) => void, string]>([
-    ['a counter that goes down', (r) => r.add(tokens, -1, { kind: 'a', zone: 'b' }), "counter 'tokens_total' can be added a finite number >= 0 only, got -1"],
-    ['an amount that is no number', (r) => r.add(level, Infinity), "gauge 'level' can be added a finite number only, got Infinity"],
-    ['a value that is no number', (r) => r.observe(sizes, NaN), "histogram 'size_bytes' takes finite numbers only, got NaN"],
+    [
+      'a counter that goes down',
+      (r) => r.add(tokens, -1, { kind: 'a', zone: 'b' }),
+      "counter 'tokens_total' can be added a finite number >= 0 only, got -1",
+    ],
+    [
+      'an amount that is no number',
+      (r) => r.add(level, Infinity),
+      "gauge 'level' can be added a finite number only, got Infinity",
+    ],
+    [
+      'a value that is no number',
+      (r) => r.observe(sizes, NaN),
+      "histogram 'size_bytes' takes finite numbers only, got NaN",
+    ],
     ['a gauge set to text', (r) => r.set(level, '3' as never), "gauge 'level' must be set to a number, got string"],
-    ['a counter that is set', (r) => r.set(tokens as never, 1), "'tokens_total' is a counter and cannot be set, expected a gauge"],
-    ['a gauge that is observed', (r) => r.observe(level as never, 1), "'level' is a gauge and cannot be observed, expected a histogram"],
-    ['a histogram that is added to', (r) => r.add(sizes as never, 1), "'size_bytes' is a histogram and cannot be added to, expected a counter or gauge"],
-    ['a label that is missing', (r) => r.add(tokens, 1, { kind: 'a' } as never), "metric 'tokens_total' has the labels [kind, zone] with string values, got [kind]"],
+    [
+      'a counter that is set',
+      (r) => r.set(tokens as never, 1),
+      "'tokens_total' is a counter and cannot be set, expected a gauge",
+    ],
+    [
+      'a gauge that is observed',
+      (r) => r.observe(level as never, 1),
+      "'level' is a gauge and cannot be observed, expected a histogram",
+    ],
+    [
+      'a histogram that is added to',
+      (r) => r.add(sizes as never, 1),
+      "'size_bytes' is a histogram and cannot be added to, expected a counter or gauge",
+    ],
+    [
+      'a label that is missing',
+      (r) => r.add(tokens, 1, { kind: 'a' } as never),
+      "metric 'tokens_total' has the labels [kind, zone] with string values, got [kind]",
+    ],
     ['a label too many', (r) => r.add(tokens, 1, { kind: 'a', zone: 'b', x: 'c' } as never), 'got [kind, zone, x]'],
-    ['a label that is a number', (r) => r.add(tokens, 1, { kind: 'a', zone: 3 } as never), 'got [kind, zone of type number]'],
+    [
+      'a label that is a number',
+      (r) => r.add(tokens, 1, { kind: 'a', zone: 3 } as never),
+      'got [kind, zone of type number]',
+    ],
   ])('is refused: %s', (_, record, message) => {
     const recorder = new MetricsRecorder();
     expect(() => record(recorder)).toThrow(

@@ -71,7 +71,9 @@ function labelsOf(metric: Metric, given: Readonly<Record<string, string>> = {}):
   const values = metric.labels.map((name) => given[name]);
   const complete = values.every((value) => typeof value === 'string') && Object.keys(given).length === values.length;
   if (complete) return values as string[];
-  const got = Object.entries(given).map(([name, value]) => (typeof value === 'string' ? name : `${name} of type ${typeof value}`));
+  const got = Object.entries(given).map(([name, value]) =>
+    typeof value === 'string' ? name : `${name} of type ${typeof value}`,
+  );
   throw new TritonError(
     'INTERNAL',
     `metric '${metric.name}' has the labels [${metric.labels.join(', ')}] with string values, got [${got.join(', ')}]`,

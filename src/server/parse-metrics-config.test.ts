@@ -19,7 +19,9 @@ describe('the settings of metrics', () => {
   });
 
   it('turn each kind on and off', () => {
-    expect(parseMetricsConfig(['histogram_latencies=true', 'counter_latencies=false', 'summary_latencies=false'])).toEqual({
+    expect(
+      parseMetricsConfig(['histogram_latencies=true', 'counter_latencies=false', 'summary_latencies=false']),
+    ).toEqual({
       counterLatencies: false,
       histogramLatencies: true,
       summaries: undefined,
@@ -28,12 +30,28 @@ describe('the settings of metrics', () => {
 
   it.each<[string, string[], string]>([
     ['without a value', ['summary_latencies'], "metricsConfig must be like 'setting=value', got 'summary_latencies'"],
-    ['of an unknown name', ['summary_latency=true'], "metricsConfig has an unknown setting 'summary_latency'; did you mean 'summary_latencies'?"],
-    ['of a name like none', ['x=true'], "unknown setting 'x'; known are counter_latencies, histogram_latencies, summary_latencies, summary_quantiles"],
+    [
+      'of an unknown name',
+      ['summary_latency=true'],
+      "metricsConfig has an unknown setting 'summary_latency'; did you mean 'summary_latencies'?",
+    ],
+    [
+      'of a name like none',
+      ['x=true'],
+      "unknown setting 'x'; known are counter_latencies, histogram_latencies, summary_latencies, summary_quantiles",
+    ],
     ['twice', ['counter_latencies=true', 'counter_latencies=false'], "metricsConfig has 'counter_latencies' twice"],
     ['with another value', ['counter_latencies=no'], "'counter_latencies' must be true or false, got 'no'"],
-    ['of quantiles without summaries', ['summary_quantiles=0.5:0.05'], "'summary_quantiles' needs 'summary_latencies=true'"],
-    ['of quantiles without errors', ['summary_latencies=true', 'summary_quantiles=0.5'], "'summary_quantiles' must be like '0.5:0.05,0.9:0.01'"],
+    [
+      'of quantiles without summaries',
+      ['summary_quantiles=0.5:0.05'],
+      "'summary_quantiles' needs 'summary_latencies=true'",
+    ],
+    [
+      'of quantiles without errors',
+      ['summary_latencies=true', 'summary_quantiles=0.5'],
+      "'summary_quantiles' must be like '0.5:0.05,0.9:0.01'",
+    ],
     ['of quantiles beyond 1', ['summary_latencies=true', 'summary_quantiles=50:0.05'], "got '50:0.05'"],
     ['of exact quantiles', ['summary_latencies=true', 'summary_quantiles=0.5:0'], "got '0.5:0'"],
     ['of no quantiles', ['summary_latencies=true', 'summary_quantiles='], "got ''"],

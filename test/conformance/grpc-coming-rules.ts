@@ -31,22 +31,6 @@ export function changeStatistics(
   return models === undefined ? undefined : withJson(answer, (json) => ({ ...json, model_stats: change(models) }));
 }
 
-/** Statistics in which the answers that came out of the cache were executions. */
-function withoutCache(models: readonly JsonObject[]): readonly JsonObject[] {
-  return models.map((model) => {
-    if (model['name'] !== 'cached' || model['execution_count'] === undefined) return model;
-    const ran = { count: '4', ns: '1' };
-    const computed = { compute_input: ran, compute_infer: ran, compute_output: ran };
-    return {
-      ...model,
-      execution_count: '4',
-      inference_count: '4',
-      inference_stats: { ...(model['inference_stats'] as JsonObject), ...computed, cache_hit: {}, cache_miss: {} },
-      batch_stats: [{ batch_size: '1', ...computed }],
-    };
-  });
-}
-
 export const GRPC_COMING_RULES: readonly GrpcRule[] = [
   {
     name: 'labels are in the declaration',
@@ -64,17 +48,5 @@ export const GRPC_COMING_RULES: readonly GrpcRule[] = [
     name: 'sequence batching is not served',
     reason: '`bind` has no such option: state that belongs to a client is better kept by the callable.',
     expects: (recorded, testCase) => withoutModels(recorded, testCase, ['seq']),
-  },
-  {
-    name: 'the response cache is not there yet',
-    reason: '`bind` refuses `responseCache`; every request is executed.',
-    until: 5,
-    expects: (recorded, testCase) => {
-      if (methodName(testCase) !== 'ModelConfig') return changeStatistics(recorded, withoutCache);
-      return withJson(recorded, ({ config }) => {
-        const { response_cache: _cache, ...rest } = config as JsonObject;
-        return { config: rest };
-      });
-    },
   },
 ];

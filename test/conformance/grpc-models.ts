@@ -42,13 +42,12 @@ export function bindGrpcModels(triton: Triton): void {
     outputs: { json: { dtype: 'string', shape: [1] } },
     config: ALONE,
   });
-  // Bound without its response cache: this version has none.
   triton.bind({
     modelName: 'cached',
     inferFunc: (requests) => requests,
     inputs: { x: FLOATS },
     outputs: { y: FLOATS },
-    config: { maxBatchSize: 8 },
+    config: { maxBatchSize: 8, responseCache: true },
   });
   triton.bind({
     modelName: 'notloaded',

@@ -14,11 +14,16 @@ function without(answer: HttpAnswer, absent: (name: string) => boolean): HttpAns
 
 /** Of a later Triton, or of ours. */
 function isBeyond(name: string): boolean {
-  return name.startsWith('tstriton_') || ['nv_model_load_duration_secs', 'nv_inference_first_response_histogram_ms'].includes(name);
+  return (
+    name.startsWith('tstriton_') ||
+    ['nv_model_load_duration_secs', 'nv_inference_first_response_histogram_ms'].includes(name)
+  );
 }
 
 function change(answer: HttpAnswer, series: string, from: number, to: number): HttpAnswer | undefined {
-  return isMetricsText(answer) ? withText(answer, (text) => text.replace(`${series} ${from}\n`, `${series} ${to}\n`)) : undefined;
+  return isMetricsText(answer)
+    ? withText(answer, (text) => text.replace(`${series} ${from}\n`, `${series} ${to}\n`))
+    : undefined;
 }
 
 export const METRICS_RULES: readonly HttpRule[] = [
@@ -29,13 +34,16 @@ export const METRICS_RULES: readonly HttpRule[] = [
   },
   {
     name: 'errors of a model are failures',
-    reason: 'An error that the Python backend answers with counts as a success in Triton, one that it raises as a failure.',
+    reason:
+      'An error that the Python backend answers with counts as a success in Triton, one that it raises as a failure.',
     expects: (recorded) => {
       const labels = '{model="throws",version="1"}';
       const fewer = change(recorded, `nv_inference_request_success${labels}`, 2, 1);
       if (fewer === undefined) return undefined;
       const counted = change(fewer, `nv_inference_count${labels}`, 2, 1) ?? fewer;
-      return change(counted, 'nv_inference_request_failure{model="throws",reason="BACKEND",version="1"}', 1, 2) ?? counted;
+      return (
+        change(counted, 'nv_inference_request_failure{model="throws",reason="BACKEND",version="1"}', 1, 2) ?? counted
+      );
     },
   },
   {
@@ -48,7 +56,8 @@ export const METRICS_RULES: readonly HttpRule[] = [
   },
   {
     name: 'more metrics',
-    reason: 'Those of this server have the prefix `tstriton_`; `nv_model_load_duration_secs` and, with `histogram_latencies=true`, `nv_inference_first_response_histogram_ms` are of a Triton later than the recorded one.',
+    reason:
+      'Those of this server have the prefix `tstriton_`; `nv_model_load_duration_secs` and, with `histogram_latencies=true`, `nv_inference_first_response_histogram_ms` are of a Triton later than the recorded one.',
     allows: (ours, recorded) => without(ours, isBeyond)?.body.equals(recorded.body) === true,
   },
 ];

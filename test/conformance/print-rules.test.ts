@@ -1,9 +1,13 @@
 import { expect, it } from 'vitest';
+
 import { rulesMarkdown } from './print-rules.js';
 
-// PRINT_RULES=1 npx vitest run --project conformance test/conformance/print-rules.test.ts
-it.runIf(process.env['PRINT_RULES'] !== undefined)('prints the rules', async () => {
-  const markdown = await rulesMarkdown();
-  process.stdout.write(`${markdown}\n`);
-  expect(markdown).toContain('### gRPC');
+const INTRODUCTION = `# Recorded answers
+
+What Triton 2.51.0 and PyTriton 0.7.0 answered, case by case, replayed against TSTriton, and every difference as a named
+rule with its reason. Written by the test that replays them: \`npx vitest run -u test/conformance/print-rules.test.ts\`.
+`;
+
+it('tells in docs/recorded-answers.md what the replays found', { timeout: 120_000 }, async () => {
+  await expect(`${INTRODUCTION}\n${await rulesMarkdown()}`).toMatchFileSnapshot('../../docs/recorded-answers.md');
 });

@@ -21,7 +21,11 @@ export async function replayMetrics(
   const verdict = new Verdict<HttpCase, HttpAnswer>(rules, differencesOf);
   for (const testCase of cases) {
     const ours = await exchange(requestBytes(testCase), testCase.request.method, portOf(testCase));
-    verdict.add({ testCase, recorded: comparable(recordedAnswer(testCase), testCase), ours: comparable(ours, testCase) });
+    verdict.add({
+      testCase,
+      recorded: comparable(recordedAnswer(testCase), testCase),
+      ours: comparable(ours, testCase),
+    });
   }
   return verdict.replay();
 }
@@ -34,9 +38,13 @@ export function isOnMetricsPort({ name, model }: HttpCase): boolean {
 function comparable(answer: HttpAnswer, { varies = [] }: HttpCase): HttpAnswer {
   const text = answer.body.toString();
   if (!text.startsWith('# HELP ')) return answer;
-  const patterns = varies.filter((pattern) => pattern !== 'order of lines').map((pattern) => new RegExp(`^.*${pattern}$`));
+  const patterns = varies
+    .filter((pattern) => pattern !== 'order of lines')
+    .map((pattern) => new RegExp(`^.*${pattern}$`));
   const families = familiesOf(text).map(({ head, series }) => {
-    const lines = series.map((line) => (patterns.some((pattern) => pattern.test(line)) ? line.replace(/\S+$/, '…') : line));
+    const lines = series.map((line) =>
+      patterns.some((pattern) => pattern.test(line)) ? line.replace(/\S+$/, '…') : line,
+    );
     return [...head, ...lines.sort()].join('\n');
   });
   return { ...answer, body: Buffer.from(`${families.join('\n')}\n`) };

@@ -27,6 +27,7 @@ const QUIET: TritonConfig = {
   serverThread: false,
   logFile: devNull,
 };
+const CACHE = 'local,size=16777216';
 /** Nothing was restricted in the recorded servers, and shared memory was open to clients, unless flags said otherwise. */
 const OPEN: TritonConfig = { ...QUIET, restrictedEndpoints: [], allowClientShm: true };
 const HTTP: TritonConfig = {
@@ -34,9 +35,15 @@ const HTTP: TritonConfig = {
   allowHttp: true,
   httpAddress: '127.0.0.1',
   httpPort: 0,
-  cacheConfig: 'local,size=16777216',
+  cacheConfig: CACHE,
 };
-const GRPC: TritonConfig = { ...OPEN, allowGrpc: true, grpcAddress: '127.0.0.1', grpcPort: 0 };
+const GRPC: TritonConfig = {
+  ...OPEN,
+  allowGrpc: true,
+  grpcAddress: '127.0.0.1',
+  grpcPort: 0,
+  cacheConfig: CACHE,
+};
 
 /** One set of servers for all files, as in the recordings: the cases of a file follow those of the one before. */
 export async function replayHttpFiles(): Promise<Replays> {

@@ -29,7 +29,10 @@ const charts = dashboard.panels.filter(({ type }) => type !== 'row');
 
 /** A server in which every metric has a series: two kinds of models, a cache, a refused request. */
 async function allMetrics(): Promise<MetricsText> {
-  const tensors = { inputs: { x: { dtype: 'int32', shape: [1] } }, outputs: { y: { dtype: 'int32', shape: [1] } } } as const;
+  const tensors = {
+    inputs: { x: { dtype: 'int32', shape: [1] } },
+    outputs: { y: { dtype: 'int32', shape: [1] } },
+  } as const;
   await using server = await startServer(
     (triton) => {
       triton.bind({ modelName: 'M', ...tensors, inferFunc: (requests) => requests, config: { responseCache: true } });
@@ -41,7 +44,7 @@ async function allMetrics(): Promise<MetricsText> {
     { serverThread: false, responseCacheByteSize: 100_000 },
   );
   await inferJson(server.http, 'M', [{ name: 'wrong', datatype: 'INT32', shape: [1, 1], data: [1] }]);
-  return MetricsText.of(server.metrics);
+  return await MetricsText.of(server.metrics);
 }
 
 describe('the dashboard', () => {

@@ -38,7 +38,8 @@ async function statistics(server: RunningServer, model: string) {
 }
 
 describe.each([{ serverThread: true }, { serverThread: false }])('metrics with %o', ({ serverThread }) => {
-  const start = (bind: (triton: Triton) => void, config: TritonConfig = {}) => startServer(bind, { serverThread, ...config });
+  const start = (bind: (triton: Triton) => void, config: TritonConfig = {}) =>
+    startServer(bind, { serverThread, ...config });
 
   it('count what was asked over both protocols, and what was refused', async () => {
     await using server = await start((triton) => bindIdentity(triton));
@@ -50,7 +51,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('metrics with %
     expect((await inferJson(server.http, 'M', [wrong])).status).toBe(400);
     const metrics = await MetricsText.of(server.metrics);
     const values = (names: readonly string[]) => names.map((name) => metrics.value(name, M));
-    expect(values(['nv_inference_request_success', 'nv_inference_count', 'nv_inference_exec_count'])).toEqual([3, 6, 3]);
+    expect(values(['nv_inference_request_success', 'nv_inference_count', 'nv_inference_exec_count'])).toEqual([
+      3, 6, 3,
+    ]);
     expect(values(['tstriton_request_duration_seconds_count', 'tstriton_queue_wait_seconds_count'])).toEqual([3, 3]);
     expect(values(['tstriton_batch_rows_sum', 'tstriton_instances', 'tstriton_inflight_requests'])).toEqual([6, 1, 0]);
     expect(metrics.value('tstriton_refused_requests_total', { ...M, code: 'INVALID_ARG' })).toBe(1);
@@ -59,7 +62,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('metrics with %
     expect(metrics.value('nv_model_load_duration_secs', M)).toBeGreaterThan(0);
     expect(metrics.value('tstriton_connections', { protocol: 'grpc' })).toBe(1);
     expect(metrics.value('tstriton_event_loop_lag_seconds_bucket', { le: '+Inf' })).toBeGreaterThanOrEqual(0);
-    expect([...metrics.types.keys()].filter((name) => /gpu|pinned|energy|cache|summary|first_response/.test(name))).toEqual([]);
+    expect(
+      [...metrics.types.keys()].filter((name) => /gpu|pinned|energy|cache|summary|first_response/.test(name)),
+    ).toEqual([]);
   });
 
   it('tell failures by their reason', async () => {
@@ -117,7 +122,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('metrics with %
     expect(metrics.types.has('nv_inference_request_duration_us')).toBe(false);
     expect(metrics.value('nv_inference_request_success', M)).toBe(1);
     expect(metrics.types.get('nv_inference_queue_summary_us')).toBe('summary');
-    const quantiles = metrics.samples.filter(({ name, labels }) => name === 'nv_inference_request_summary_us' && labels['model'] === 'M');
+    const quantiles = metrics.samples.filter(
+      ({ name, labels }) => name === 'nv_inference_request_summary_us' && labels['model'] === 'M',
+    );
     expect(quantiles.map(({ labels, value }) => [labels['quantile'], value > 0])).toEqual([
       ['0.5', true],
       ['0.9', true],
@@ -129,7 +136,12 @@ describe.each([{ serverThread: true }, { serverThread: false }])('metrics with %
   it('show the response cache', async () => {
     await using server = await start(
       (triton) =>
-        void triton.bind({ modelName: 'M', ...TENSORS, inferFunc: (requests) => requests, config: { responseCache: true } }),
+        void triton.bind({
+          modelName: 'M',
+          ...TENSORS,
+          inferFunc: (requests) => requests,
+          config: { responseCache: true },
+        }),
       { cacheConfig: 'local,size=100000' },
     );
     for (const value of [1, 1, 2, 1]) await ask(server, 'M', [value]);
@@ -171,7 +183,8 @@ describe.each([{ serverThread: true }, { serverThread: false }])('metrics with %
       const metrics = await MetricsText.of(server.metrics);
       return ['A', 'B'].filter((model) => metrics.value('nv_inference_count', { model }) !== undefined);
     };
-    const control = (model: string, action: string) => fetch(`${server.http}/v2/repository/models/${model}/${action}`, { method: 'POST' });
+    const control = (model: string, action: string) =>
+      fetch(`${server.http}/v2/repository/models/${model}/${action}`, { method: 'POST' });
     expect(await shown()).toEqual(['A']);
     await control('B', 'load');
     expect(await shown()).toEqual(['A', 'B']);
@@ -210,11 +223,18 @@ describe.each([{ serverThread: true }, { serverThread: false }])('metrics of cal
       return { y: x };
     });
     await using server = await startServer(
-      (triton) => void triton.bind({ modelName: 'M', ...TENSORS, inferFunc: [infer, infer], config: { maxBatchSize: 8 } }),
+      (triton) =>
+        void triton.bind({ modelName: 'M', ...TENSORS, inferFunc: [infer, infer], config: { maxBatchSize: 8 } }),
       { serverThread },
     );
     expect((await MetricsText.of(server.metrics)).text).not.toContain('test_');
-    for (const [values, rows] of [[[1, 1], 2], [[2, 2, 2], 3], [[-3], 1], [[4, 4, 4, 4, 4], 5]] as const) { // prettier-ignore
+    for (const [values, rows] of [
+      [[1, 1], 2],
+      [[2, 2, 2], 3],
+      [[-3], 1],
+      [[4, 4, 4, 4, 4], 5],
+    ] as const) {
+      // prettier-ignore
       expect((await ask(server, 'M', values, rows)).status).toBe(200);
     }
     const metrics = await MetricsText.of(server.metrics);
@@ -296,12 +316,17 @@ describe.each([{ serverThread: true }, { serverThread: false }])('statistics wit
       { serverThread },
     );
     for (const x of [2, 1, -1, 0]) {
-      await (await fetch(`${server.http}/v2/models/M/generate_stream`, { method: 'POST', body: JSON.stringify({ x: [x] }) })).text();
+      await (
+        await fetch(`${server.http}/v2/models/M/generate_stream`, { method: 'POST', body: JSON.stringify({ x: [x] }) })
+      ).text();
     }
     const { response_stats: responses, inference_stats: stats } = await statistics(server, 'M');
-    const counted = Object.entries(responses as Readonly<Record<string, Record<string, { count: number; ns: number }>>>).map(
-      ([index, durations]) => [index, Object.fromEntries(Object.entries(durations).map(([name, { count }]) => [name, count]))],
-    );
+    const counted = Object.entries(
+      responses as Readonly<Record<string, Record<string, { count: number; ns: number }>>>,
+    ).map(([index, durations]) => [
+      index,
+      Object.fromEntries(Object.entries(durations).map(([name, { count }]) => [name, count])),
+    ]);
     const none = { compute_infer: 0, compute_output: 0, success: 0, fail: 0, empty_response: 0, cancel: 0 };
     const sent = (count: number) => ({ ...none, compute_infer: count, compute_output: count, success: count });
     expect(counted).toEqual([

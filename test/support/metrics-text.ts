@@ -26,7 +26,10 @@ export class MetricsText {
       if (line === '' || line.startsWith('# ')) continue;
       const [, name, labels = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
       if (name === undefined || !name.startsWith(family)) throw new Error(`no sample of ${family}: ${line}`);
-      const pairs = Array.from(labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g), ([, label, text]) => [label!, text!] as const);
+      const pairs = Array.from(
+        labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g),
+        ([, label, text]) => [label!, text!] as const,
+      );
       samples.push({ name, labels: Object.fromEntries(pairs), value: Number(value!.replace('Inf', 'Infinity')) });
     }
     this.samples = samples;

@@ -14,10 +14,12 @@ function apply(metrics: CustomMetrics, metric: Metric, series: readonly SeriesUp
 }
 
 function seen(metrics: CustomMetrics) {
-  return metrics.list().map(({ metric, series }) => [
-    metric.name,
-    ...[...series].map(({ labels, value, histogram: counted }) => [labels, counted?.counts ?? value, counted?.sum]),
-  ]);
+  return metrics
+    .list()
+    .map(({ metric, series }) => [
+      metric.name,
+      ...[...series].map(({ labels, value, histogram: counted }) => [labels, counted?.counts ?? value, counted?.sum]),
+    ]);
 }
 
 describe('the metrics of a model', () => {

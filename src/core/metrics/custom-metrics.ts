@@ -59,7 +59,9 @@ export class CustomMetrics {
     let found = series.get(key);
     if (found === undefined) {
       if (series.size >= MOST_SERIES) {
-        this.#problems.add(`metric '${metric.name}' has more than ${MOST_SERIES} combinations of label values; further ones are left out`);
+        this.#problems.add(
+          `metric '${metric.name}' has more than ${MOST_SERIES} combinations of label values; further ones are left out`,
+        );
         return undefined;
       }
       found = { labels, value: 0, histogram: metric.kind === 'histogram' ? new Histogram(metric.buckets) : undefined };
@@ -73,7 +75,5 @@ export class CustomMetrics {
 export function sameMetric(a: Metric, b: Metric): boolean {
   if (a === b) return true;
   const bucketsOf = (metric: Metric) => (metric.kind === 'histogram' ? metric.buckets.join() : '');
-  return (
-    a.kind === b.kind && a.help === b.help && a.labels.join() === b.labels.join() && bucketsOf(a) === bucketsOf(b)
-  );
+  return a.kind === b.kind && a.help === b.help && a.labels.join() === b.labels.join() && bucketsOf(a) === bucketsOf(b);
 }

@@ -68,7 +68,13 @@ describe('the statistics of the responses of a decoupled model', () => {
     const requests = harness.sendAll(ids);
     pass();
     const stream = instance.last.stream!;
-    return { harness, requests, stream, execution: instance.last, answer: (index = 0) => void stream.respond(index, [], undefined) };
+    return {
+      harness,
+      requests,
+      stream,
+      execution: instance.last,
+      answer: (index = 0) => void stream.respond(index, [], undefined),
+    };
   }
 
   /** Counts of each duration that has any, by index. */
@@ -76,7 +82,9 @@ describe('the statistics of the responses of a decoupled model', () => {
     return harness.statistics
       .report('m', '1')
       .responseStats.map((response) =>
-        Object.fromEntries(Object.entries(response).flatMap(([name, { count }]) => (count === 0 ? [] : [[name, count]]))),
+        Object.fromEntries(
+          Object.entries(response).flatMap(([name, { count }]) => (count === 0 ? [] : [[name, count]])),
+        ),
       );
   }
 
@@ -112,10 +120,7 @@ describe('the statistics of the responses of a decoupled model', () => {
     requests[1]!.cancel();
     answer(1);
     stream.end(1);
-    expect(counts(harness)).toEqual([
-      { computeInfer: 1, computeOutput: 1, success: 1, cancel: 1 },
-      { fail: 1 },
-    ]);
+    expect(counts(harness)).toEqual([{ computeInfer: 1, computeOutput: 1, success: 1, cancel: 1 }, { fail: 1 }]);
     const [first, second] = harness.statistics.report('m', '1').responseStats;
     expect([second!.fail.ns, first!.cancel.ns]).toEqual([4e6, 10e6]);
   });

@@ -6,7 +6,7 @@ import { SharedMemoryObject } from '../../../test/support/shared-memory.js';
 import { InferenceServer, type InferenceServerOptions } from '../../core/inference-server.js';
 import { LogSettingsStore } from '../../core/log-settings.js';
 import { SharedMemoryRegistry } from '../../core/shared-memory/shared-memory-registry.js';
-import { TritonError } from '../../errors.js';
+import type { TritonError } from '../../errors.js';
 import { ServerLogger } from '../../logger.js';
 import { completeModelConfig } from '../../model/complete-model.js';
 import { GRPCInferenceService } from '../../protocol/grpc/generated/grpc_service_pb.js';

@@ -39,7 +39,14 @@ describe('the statistics of a model in JSON', () => {
     statistics.responses.recordResponse(0, 4, 5);
     statistics.responses.recordEnd(1, 'emptyResponse', 6);
     const once = (milliseconds: number) => ({ count: 1, ns: milliseconds * 1e6 });
-    const response = { compute_infer: NONE, compute_output: NONE, success: NONE, fail: NONE, empty_response: NONE, cancel: NONE };
+    const response = {
+      compute_infer: NONE,
+      compute_output: NONE,
+      success: NONE,
+      fail: NONE,
+      empty_response: NONE,
+      cancel: NONE,
+    };
     expect(statisticsJson([statistics.report('m', '1')])).toMatchObject({
       model_stats: [
         {

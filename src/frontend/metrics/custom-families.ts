@@ -28,7 +28,9 @@ export function customFamilies(models: readonly ServedModel[]): CustomFamilies {
       let gathered = byName.get(metric.name);
       if (gathered === undefined) byName.set(metric.name, (gathered = { metric, values: [], histograms: [] }));
       if (!sameMetric(gathered.metric, metric)) {
-        problems.push(`model '${model.config.name}': metric '${metric.name}' is declared otherwise by another model and not shown`);
+        problems.push(
+          `model '${model.config.name}': metric '${metric.name}' is declared otherwise by another model and not shown`,
+        );
         continue;
       }
       for (const { labels: own, value, histogram } of series) {
@@ -41,7 +43,9 @@ export function customFamilies(models: readonly ServedModel[]): CustomFamilies {
   const families = [...byName.values()]
     .sort((a, b) => (a.metric.name < b.metric.name ? -1 : 1))
     .map(({ metric: { name, help, kind }, values, histograms }): MetricFamily =>
-      kind === 'histogram' ? { name, help, type: kind, series: histograms } : { name, help, type: kind, series: values },
+      kind === 'histogram'
+        ? { name, help, type: kind, series: histograms }
+        : { name, help, type: kind, series: values },
     );
   return { families, problems };
 }

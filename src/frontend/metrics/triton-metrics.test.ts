@@ -15,7 +15,9 @@ const CACHE: ServedMetrics['cache'] = {
 };
 
 function text(served: Partial<ServedMetrics>, options: Partial<TritonMetricsOptions> = {}): string {
-  return prometheusText(tritonFamilies({ models: [], cache: undefined, ...served }, undefined, { ...DEFAULTS, ...options }));
+  return prometheusText(
+    tritonFamilies({ models: [], cache: undefined, ...served }, undefined, { ...DEFAULTS, ...options }),
+  );
 }
 
 function names(written: string): string[] {
@@ -148,7 +150,9 @@ describe('the time to the first response', () => {
   const models = [servedModel('stream', { decoupled: true, statistics }), servedModel('plain')];
 
   it("is a histogram of decoupled models with Triton's buckets, in milliseconds", () => {
-    expect(familyLines(text({ models }, { histogramLatencies: true }), 'nv_inference_first_response_histogram_ms')).toEqual([
+    expect(
+      familyLines(text({ models }, { histogramLatencies: true }), 'nv_inference_first_response_histogram_ms'),
+    ).toEqual([
       '# HELP nv_inference_first_response_histogram_ms Duration from request to first response in milliseconds',
       '# TYPE nv_inference_first_response_histogram_ms histogram',
       'nv_inference_first_response_histogram_ms_count{model="stream",version="1"} 5',

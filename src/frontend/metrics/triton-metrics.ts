@@ -119,7 +119,11 @@ function counter([name, help, value]: CounterRow, models: readonly ServedModel[]
 function failures(models: readonly ServedModel[]): MetricFamily {
   const series = models.flatMap(({ config, statistics }) =>
     FAILURE_REASONS.map((reason): ValueSeries => {
-      const labels = [['model', config.name], ['reason', reason], ['version', String(config.version)]] as const;
+      const labels = [
+        ['model', config.name],
+        ['reason', reason],
+        ['version', String(config.version)],
+      ] as const;
       return { labels, value: statistics.failures[reason] };
     }),
   );

@@ -51,7 +51,10 @@ describe('the metrics beyond those of Triton', () => {
   });
 
   it('have round bounds in seconds', () => {
-    const bounds = Array.from(written.matchAll(/^tstriton_queue_wait_seconds_bucket\{.*le="([^"]+)"/gm), ([, le]) => le);
+    const bounds = Array.from(
+      written.matchAll(/^tstriton_queue_wait_seconds_bucket\{.*le="([^"]+)"/gm),
+      ([, le]) => le,
+    );
     expect(bounds.join(' ')).toBe(
       '0.0001 0.0002 0.0005 0.001 0.002 0.005 0.01 0.02 0.05 0.1 0.2 0.5 1 2 5 10 20 50 +Inf',
     );

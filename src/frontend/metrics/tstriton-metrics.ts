@@ -19,7 +19,11 @@ export function tstritonFamilies(models: readonly ServedModel[], server: ServerW
       type: 'counter',
       series: models.flatMap(({ config, statistics }) =>
         [...statistics.refusals].map(([code, value]): ValueSeries => {
-          const labels = [['code', code], ['model', config.name], ['version', String(config.version)]] as const;
+          const labels = [
+            ['code', code],
+            ['model', config.name],
+            ['version', String(config.version)],
+          ] as const;
           return { labels, value };
         }),
       ),
@@ -30,7 +34,11 @@ export function tstritonFamilies(models: readonly ServedModel[], server: ServerW
       type: 'counter',
       series: models.flatMap(({ config, statistics }) =>
         Object.entries(statistics.releases).map(([reason, value]): ValueSeries => {
-          const labels = [['model', config.name], ['reason', reason], ['version', String(config.version)]] as const;
+          const labels = [
+            ['model', config.name],
+            ['reason', reason],
+            ['version', String(config.version)],
+          ] as const;
           return { labels, value };
         }),
       ),
@@ -59,10 +67,25 @@ export function tstritonFamilies(models: readonly ServedModel[], server: ServerW
       type: 'gauge',
       series: server.connections.map(([protocol, value]) => ({ labels: [['protocol', protocol]], value })),
     },
-    histogram('tstriton_request_duration_seconds', 'Time from the arrival of a request to its answer, of successful requests.', models, ({ statistics }) => statistics.requestDuration),
-    histogram('tstriton_queue_wait_seconds', 'Time in the queue, of requests that were executed.', models, ({ statistics }) => statistics.queueWait),
+    histogram(
+      'tstriton_request_duration_seconds',
+      'Time from the arrival of a request to its answer, of successful requests.',
+      models,
+      ({ statistics }) => statistics.requestDuration,
+    ),
+    histogram(
+      'tstriton_queue_wait_seconds',
+      'Time in the queue, of requests that were executed.',
+      models,
+      ({ statistics }) => statistics.queueWait,
+    ),
     histogram('tstriton_batch_rows', 'Rows of executed batches.', models, ({ statistics }) => statistics.batchRows),
-    histogram('tstriton_first_response_seconds', 'Time from the arrival of a request to its first response, of decoupled models.', models.filter(({ config }) => config.decoupled), ({ statistics }) => statistics.firstResponse),
+    histogram(
+      'tstriton_first_response_seconds',
+      'Time from the arrival of a request to its first response, of decoupled models.',
+      models.filter(({ config }) => config.decoupled),
+      ({ statistics }) => statistics.firstResponse,
+    ),
     {
       name: 'tstriton_event_loop_lag_seconds',
       help: `How late the event loop of the server's thread was, sampled every ${SAMPLING_MS} milliseconds.`,

@@ -30,7 +30,8 @@ def models_load_and_unload():
             expect_equal(client.is_model_ready("Spare"), True)
             expect_add_sub(client.infer("Spare", add_sub_inputs(module)))
             client.unload_model("Spare")
-            while client.is_model_ready("Spare"):
+            expect_equal(client.is_model_ready("Spare"), False)
+            while _index(client)["Spare", "1"] == ("UNLOADING", ""):
                 pass
             expect_equal(_index(client)["Spare", "1"], ("UNAVAILABLE", "unloaded"))
             with refused("Request for unknown model: 'Spare' has no available versions"):
