@@ -109,11 +109,13 @@ export class ModelRepository {
       .map(({ model }) => String(model.config.version));
   }
 
-  /** True when every version of every model is ready, or was unloaded on request. */
+  /** True when every version of every model is ready, or was unloaded on request or is about to be. */
   get allReady(): boolean {
     for (const versions of this.#models.values()) {
       for (const { state, reason } of versions.values()) {
-        if (state !== 'READY' && !(state === 'UNAVAILABLE' && reason === 'unloaded')) return false;
+        // Triton is not ready while one unloads: whoever asked for that would take the whole server out of service.
+        const wanted = state === 'UNLOADING' || (state === 'UNAVAILABLE' && reason === 'unloaded');
+        if (state !== 'READY' && !wanted) return false;
       }
     }
     return true;

@@ -55,6 +55,14 @@ describe('the shared memory of a request', () => {
     expect(Buffer.from(strings)).toEqual(Buffer.from(floats(1)));
   });
 
+  it('reads what a cached answer is found by as it was', () => {
+    const { object, memory } = given();
+    memory.copiesInputs = true;
+    const numbers = memory.input({ region: 'r', offset: 0, byteSize: 4 }, 'FP32');
+    object.write(floats(9));
+    expect(Buffer.from(numbers)).toEqual(Buffer.from(floats(1)));
+  });
+
   it('is in use until it is released', () => {
     const { regions, memory } = given();
     memory.input({ region: 'r', offset: 0, byteSize: 4 }, 'FP32');

@@ -10,6 +10,11 @@ import type { SharedMemoryRegistry } from './shared-memory-registry.js';
 const WRITTEN_ELSEWHERE = new Uint8Array(0);
 
 export class RequestSharedMemory implements SharedMemoryAccess {
+  /**
+   * Whether inputs must stay as they are from now on: an answer that is cached is found by what they were, and must be
+   * the answer to that.
+   */
+  copiesInputs = false;
   readonly #registry: Pick<SharedMemoryRegistry, 'use'>;
   // Nearly no request has any.
   #inputs: SharedMemoryRange[] | undefined;
@@ -24,7 +29,7 @@ export class RequestSharedMemory implements SharedMemoryAccess {
     (this.#inputs ??= []).push(range);
     // The lengths inside BYTES data are checked once; the client must not change them after that. Numbers may change
     // under the client's own hands: the callable gets one state or another of them, in memory of its own.
-    return datatype === 'BYTES' ? range.copy() : range.read();
+    return datatype === 'BYTES' || this.copiesInputs ? range.copy() : range.read();
   }
 
   output(name: string, reference: SharedMemoryReference): void {

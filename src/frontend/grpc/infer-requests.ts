@@ -40,7 +40,10 @@ export function readInferRequest(
   const sharedMemory = new RequestSharedMemory(server.sharedMemory);
   try {
     const decoded = decodeModelInferRequest(message, {
-      admit: (...reference) => (config = find(...reference)),
+      admit: (...reference) => {
+        config = find(...reference);
+        sharedMemory.copiesInputs = config.responseCache;
+      },
       sharedMemory,
     });
     const { request, classes, emptyFinalResponse } = decoded;

@@ -94,6 +94,7 @@ interface ReceivedRequest extends InferHandlerOptions {
 function run(exchange: HttpExchange, received: ReceivedRequest): void {
   const { server, config, route, body, headerLength, maxInputSize, forwarding, pending, framing } = received;
   const sharedMemory = new RequestSharedMemory(server.sharedMemory);
+  sharedMemory.copiesInputs = config.responseCache;
   try {
     const modelVersion = route.version;
     const decoded = decodeInferRequest({ config, modelVersion, body, headerLength, maxInputSize, sharedMemory });

@@ -153,3 +153,15 @@ describe('binary outputs', () => {
     expect(encodeInferResponse(response([add]), BINARY_OUTPUTS).parts[1]).toBe(add.bytes);
   });
 });
+
+describe('outputs in shared memory', () => {
+  it('have neither data nor a size in the answer', () => {
+    const given = response([
+      { name: 'y', datatype: 'FP32', shape: [2], bytes: new Uint8Array(0) },
+      tensor('z', 'INT32', [1], Int32Array.of(7)),
+    ]);
+    expect(body(given, { byDefault: true, listed: undefined, elsewhere: new Set(['y']) })).toContain(
+      '"outputs":[{"name":"y","datatype":"FP32","shape":[2]},{"name":"z","datatype":"INT32","shape":[1],"parameters":{"binary_data_size":4}}]}',
+    );
+  });
+});

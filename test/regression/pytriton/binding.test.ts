@@ -2,7 +2,7 @@
 // are those of README.md; test/conformance/bind-conformance.test.ts has every recorded case.
 import { describe, expect, it } from 'vitest';
 
-import { Triton, type BoundModel, type TensorSpecs } from 'tstriton';
+import { Triton, type BoundModel, type Tensor, type TensorSpecs } from 'tstriton';
 
 import { inferJson, startServer } from '../../support/start-server.js';
 
@@ -53,5 +53,19 @@ describe('bind', () => {
     expect((await fetch(`${server.http}/v2/health/ready`)).status).toBe(200);
     server.triton.bind({ ...MODEL, modelName: 'Next' });
     await server.triton.ready('Next');
+  });
+
+  it('serves two versions of a model side by side', async () => {
+    const factor = (by: number) =>
+      ((requests: readonly { readonly inputs: { readonly INPUT_1: Tensor<'float32'> } }[]) =>
+        requests.map(({ inputs }) => [inputs.INPUT_1.map((value) => by * value)])) as never;
+    await using server = await startServer((triton) => {
+      triton.bind({ ...MODEL, inferFunc: factor(10) });
+      triton.bind({ ...MODEL, modelVersion: 2, inferFunc: factor(20) });
+    });
+    const inputs = [{ name: 'INPUT_1', datatype: 'FP32', shape: [1, 1], data: [1] }];
+    for (const [model, expected] of [['M/versions/1', 10], ['M/versions/2', 20], ['M', 20]] as const) {
+      expect(await inferJson(server.http, model, inputs)).toMatchObject({ status: 200, outputs: [{ data: [expected] }] });
+    } // prettier-ignore
   });
 });

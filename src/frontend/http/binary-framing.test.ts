@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+
+import { contentTypeFraming, HEADER_FRAMING } from './binary-framing.js';
+
+describe('the length of the JSON of a binary message', () => {
+  it('is in a header of its own', () => {
+    expect(HEADER_FRAMING.headerLength({ 'inference-header-content-length': '12' })).toBe('12');
+    expect(HEADER_FRAMING.headerLength({})).toBeUndefined();
+    expect(HEADER_FRAMING.answerHeaders(12)).toEqual([
+      'Content-Type',
+      'application/octet-stream',
+      'Inference-Header-Content-Length',
+      '12',
+    ]);
+  });
+
+  it('or in the content type', () => {
+    const framing = contentTypeFraming('application/x;size=');
+    expect(framing.headerLength({ 'content-type': 'application/x;size=12' })).toBe('12');
+    expect(framing.headerLength({ 'content-type': 'application/json' })).toBeUndefined();
+    expect(framing.headerLength({})).toBeUndefined();
+    expect(framing.answerHeaders(12)).toEqual(['Content-Type', 'application/x;size=12']);
+    expect(() => framing.headerLength({ 'content-type': 'a, application/x;size=12' })).toThrow(
+      "expect MIME type for binary data starts with 'application/x;size=', got: a, application/x;size=12",
+    );
+  });
+});
