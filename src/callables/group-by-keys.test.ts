@@ -29,7 +29,7 @@ function run(fn: AnyInferFunc, requests: ReturnType<typeof A>[], spec: Partial<M
 
 /** The inputs of each request as text: what a call got. */
 function described(requests: readonly { readonly inputs: object }[]): string[] {
-  return requests.map(({ inputs }) => Object.entries(inputs).map(([name, tensor]) => `${name}${(tensor as Tensor).data[0]}`).join()); // prettier-ignore
+  return requests.map(({ inputs }) => Object.entries(inputs).map(([name, tensor]) => `${name}${String((tensor as Tensor).data[0])}`).join()); // prettier-ignore
 }
 
 describe('groupByKeys', () => {

@@ -12,13 +12,20 @@ export interface CalledEngine {
 }
 
 /** Rejects with INVALID_ARG for a circle, UNSUPPORTED for decoupled models, and whatever the model fails with. */
-export async function callModel(engine: CalledEngine, call: ModelCall, signal: AbortSignal): Promise<readonly InferTensor[]> {
+export async function callModel(
+  engine: CalledEngine,
+  call: ModelCall,
+  signal: AbortSignal,
+): Promise<readonly InferTensor[]> {
   const { modelName, modelVersion, callers } = call;
   if (callers.includes(modelName)) {
     throw new TritonError('INVALID_ARG', `models call each other in a circle: ${[...callers, modelName].join(' → ')}`);
   }
   if (engine.modelConfig(modelName, modelVersion).decoupled) {
-    throw new TritonError('UNSUPPORTED', `model '${modelName}' is decoupled; a model can call only models that answer once`);
+    throw new TritonError(
+      'UNSUPPORTED',
+      `model '${modelName}' is decoupled; a model can call only models that answer once`,
+    );
   }
   if (signal.aborted) throw new TritonError('CANCELLED', `the call of model '${modelName}' was cancelled`);
   let cancel!: () => void;

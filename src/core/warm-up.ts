@@ -22,7 +22,11 @@ export async function warmUp(config: CompleteModelConfig, instances: readonly Mo
 function send({ name, inputs }: CompleteWarmup, model: Model): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: TritonError) =>
-      reject(new TritonError(error.code, `warm-up '${name}' of model '${model.config.name}' failed: ${error.message}`, { cause: error }));
+      reject(
+        new TritonError(error.code, `warm-up '${name}' of model '${model.config.name}' failed: ${error.message}`, {
+          cause: error,
+        }),
+      );
     try {
       model.infer(
         {

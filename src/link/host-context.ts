@@ -30,7 +30,11 @@ export class HostContext implements InferenceContext {
   #models: CallableModels | undefined;
   #controller: AbortController | undefined;
 
-  constructor(modelConfig: CompleteModelConfig, requests: readonly HostedRequest[], { logger, metrics, calling }: ContextServices) {
+  constructor(
+    modelConfig: CompleteModelConfig,
+    requests: readonly HostedRequest[],
+    { logger, metrics, calling }: ContextServices,
+  ) {
     this.modelConfig = modelConfig;
     this.logger = logger;
     this.metrics = metrics;

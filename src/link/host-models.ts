@@ -25,7 +25,11 @@ function hostModel(modelName: string, { caller, callers, signal }: CallingBatch)
   return {
     async infer(inputs, options: ModelCallOptions = {}) {
       const tensors = Object.entries(inputs).map(([name, tensor]) => {
-        if (!Tensor.is(tensor)) throw new TritonError('INVALID_ARG', `input '${name}' for model '${modelName}' must be a Tensor, got ${typeof tensor}`);
+        if (!Tensor.is(tensor))
+          throw new TritonError(
+            'INVALID_ARG',
+            `input '${name}' for model '${modelName}' must be a Tensor, got ${typeof tensor}`,
+          );
         const { dtype, data, shape } = tensor;
         // A copy: the caller may go on changing its tensor.
         return { name, datatype: DTYPES[dtype].datatype, shape: [...shape], bytes: encodeRaw(dtype, data) };

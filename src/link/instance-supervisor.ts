@@ -144,7 +144,9 @@ export class InstanceSupervisor {
       this.#launch().then(this.#options.onPort, (error: unknown) => {
         if (this.#stopping !== undefined) return;
         const { config, instance, logger } = this.#options;
-        logger.error(`instance ${instance} of model '${config.name}' did not start again: ${TritonError.from(error).message}`);
+        logger.error(
+          `instance ${instance} of model '${config.name}' did not start again: ${TritonError.from(error).message}`,
+        );
         this.#restart();
       });
     }, pause);
@@ -154,5 +156,8 @@ export class InstanceSupervisor {
 function threadEntry(): URL {
   const entry = new URL('./instance-thread.js', import.meta.url);
   if (entry.protocol === 'file:' && existsSync(fileURLToPath(entry))) return entry;
-  throw new TritonError('UNSUPPORTED', `the entry of instance threads was not found at ${entry.href}, as happens in a bundle`);
+  throw new TritonError(
+    'UNSUPPORTED',
+    `the entry of instance threads was not found at ${entry.href}, as happens in a bundle`,
+  );
 }

@@ -29,7 +29,14 @@ const logger: Logger = {
 
 async function start(): Promise<CallableModule> {
   const module = await loadCallableModule(url);
-  await module.setup?.({ modelName: config.name, modelVersion: config.version, modelConfig: config, instance, args, logger });
+  await module.setup?.({
+    modelName: config.name,
+    modelVersion: config.version,
+    modelConfig: config,
+    instance,
+    args,
+    logger,
+  });
   return module;
 }
 

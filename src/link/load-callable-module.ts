@@ -14,10 +14,13 @@ export interface CallableModule {
 /** Rejects with INVALID_ARG when the module cannot be loaded or has no callable. */
 export async function loadCallableModule(url: string): Promise<CallableModule> {
   const exported = await importModule(url).catch((error: unknown) => {
-    throw new TritonError('INVALID_ARG', `cannot load the module ${url}: ${TritonError.from(error).message}`, { cause: error });
+    throw new TritonError('INVALID_ARG', `cannot load the module ${url}: ${TritonError.from(error).message}`, {
+      cause: error,
+    });
   });
   const { default: callable, setup, teardown } = exported;
-  const isObject = typeof callable === 'object' && callable !== null && typeof (callable as { infer?: unknown }).infer === 'function';
+  const isObject =
+    typeof callable === 'object' && callable !== null && typeof (callable as { infer?: unknown }).infer === 'function';
   if (typeof callable !== 'function' && !isObject) {
     const message = `the default export of ${url} must be a function or an object with a method 'infer', got ${callable === null ? 'null' : typeof callable}`;
     throw new TritonError('INVALID_ARG', message);

@@ -5,12 +5,25 @@ import type { MessagePort } from 'node:worker_threads';
 import { TritonError } from '../errors.js';
 import type { InferTensor } from '../model/exchange.js';
 import type { ModelCaller } from '../model/model-calls.js';
-import { CALL, CALLED, CANCEL_CALL, sendError, type CalledMessage, type CallMessage, type CancelCallMessage } from './messages.js';
+import {
+  CALL,
+  CALLED,
+  CANCEL_CALL,
+  sendError,
+  type CalledMessage,
+  type CallMessage,
+  type CancelCallMessage,
+} from './messages.js';
+
+interface WaitingCall {
+  readonly resolve: (outputs: readonly InferTensor[]) => void;
+  readonly reject: (error: TritonError) => void;
+}
 
 /** The callable's side. */
 export class PortCaller {
   readonly #port: MessagePort;
-  readonly #waiting = new Map<number, { resolve(outputs: readonly InferTensor[]): void; reject(error: TritonError): void }>();
+  readonly #waiting = new Map<number, WaitingCall>();
   #nextId = 0;
 
   constructor(port: MessagePort) {

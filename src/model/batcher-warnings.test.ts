@@ -39,10 +39,16 @@ describe('batcherWarnings', () => {
       { priorityLevels: 2, defaultPriorityLevel: 1, priorityQueuePolicy: { 1: { maxQueueSize: 1 } } },
     ],
     ['very many levels', { priorityLevels: 1e15, defaultPriorityLevel: 1, defaultQueuePolicy: { maxQueueSize: 1 } }],
-    ['a timeout after the delay', { maxQueueDelayMicroseconds: 99, defaultQueuePolicy: { defaultTimeoutMicroseconds: 100 } }],
+    [
+      'a timeout after the delay',
+      { maxQueueDelayMicroseconds: 99, defaultQueuePolicy: { defaultTimeoutMicroseconds: 100 } },
+    ],
     [
       'a timeout that refuses nobody',
-      { maxQueueDelayMicroseconds: 100, defaultQueuePolicy: { timeoutAction: 'DELAY', defaultTimeoutMicroseconds: 100 } },
+      {
+        maxQueueDelayMicroseconds: 100,
+        defaultQueuePolicy: { timeoutAction: 'DELAY', defaultTimeoutMicroseconds: 100 },
+      },
     ],
   ])('has nothing to say about %s', (_, batcher, batching) => {
     expect(warningsOf(batcher, batching)).toEqual([]);

@@ -190,17 +190,14 @@ describe('completeModelConfig', () => {
     expect(() => complete({ outputs: { data: { dtype: 'bool', shape: [1] } } })).not.toThrow();
   });
 
-  it.each(['executionTimeoutMicroseconds'])(
-    'refuses config.%s, which is to come, by name',
-    (option) => {
-      expect(() => complete({ config: { [option]: true } })).toThrow(
-        expect.objectContaining({
-          code: 'UNSUPPORTED',
-          message: `config.${option} of model 'Linear' is not supported by this version of TSTriton`,
-        }),
-      );
-    },
-  );
+  it.each(['executionTimeoutMicroseconds'])('refuses config.%s, which is to come, by name', (option) => {
+    expect(() => complete({ config: { [option]: true } })).toThrow(
+      expect.objectContaining({
+        code: 'UNSUPPORTED',
+        message: `config.${option} of model 'Linear' is not supported by this version of TSTriton`,
+      }),
+    );
+  });
 
   it('keeps decoupled', () => {
     expect(complete({ config: { decoupled: true } }).decoupled).toBe(true);

@@ -22,7 +22,16 @@ const SPEC_MEMBERS = [
   'setup',
   'teardown',
 ];
-const CONFIG_MEMBERS = ['batching', 'maxBatchSize', 'batcher', 'concurrency', 'decoupled', 'responseCache', 'modelWarmup', 'versionPolicy'];
+const CONFIG_MEMBERS = [
+  'batching',
+  'maxBatchSize',
+  'batcher',
+  'concurrency',
+  'decoupled',
+  'responseCache',
+  'modelWarmup',
+  'versionPolicy',
+];
 // Options that are known but not served yet: refused by name rather than ignored.
 const COMING_MEMBERS = ['executionTimeoutMicroseconds'];
 
@@ -76,7 +85,11 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
     responseCache,
     strict: expectBoolean(spec.strict ?? false, `strict of ${where}`),
     versionPolicy: completeVersionPolicy(config.versionPolicy ?? EVERY_VERSION, `config.versionPolicy of ${where}`),
-    modelWarmup: completeWarmups(config.modelWarmup ?? [], { inputs, maxBatchSize: batching ? maxBatchSize : 0, where }),
+    modelWarmup: completeWarmups(config.modelWarmup ?? [], {
+      inputs,
+      maxBatchSize: batching ? maxBatchSize : 0,
+      where,
+    }),
   };
 }
 

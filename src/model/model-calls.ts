@@ -21,7 +21,10 @@ export interface CallableModel {
    * model batches; BYTES outputs come as `bytes`. Rejects with the model's own refusal or failure, CANCELLED when
    * the signal aborts, INVALID_ARG when the models call each other in a circle.
    */
-  infer(inputs: Readonly<Record<string, Tensor>>, options?: ModelCallOptions): Promise<Readonly<Record<string, Tensor>>>;
+  infer(
+    inputs: Readonly<Record<string, Tensor>>,
+    options?: ModelCallOptions,
+  ): Promise<Readonly<Record<string, Tensor>>>;
 }
 
 /** The other models of this server, by name. */

@@ -59,13 +59,21 @@ export interface WarmupSurroundings {
 }
 
 /** Throws INVALID_ARG for what does not fit the model, or for a file that cannot be read. */
-export function completeWarmups(warmups: readonly ModelWarmup[], surroundings: WarmupSurroundings): readonly CompleteWarmup[] {
+export function completeWarmups(
+  warmups: readonly ModelWarmup[],
+  surroundings: WarmupSurroundings,
+): readonly CompleteWarmup[] {
   const { where } = surroundings;
-  if (!Array.isArray(warmups)) throw new TritonError('INVALID_ARG', `config.modelWarmup of ${where} must be a list, got ${typeof warmups}`);
+  if (!Array.isArray(warmups))
+    throw new TritonError('INVALID_ARG', `config.modelWarmup of ${where} must be a list, got ${typeof warmups}`);
   return (warmups as readonly ModelWarmup[]).map((warmup, index) => {
     const what = `config.modelWarmup[${index}] of ${where}`;
     checkMembers(warmup, WARMUP_MEMBERS, what);
-    checkMembers(warmup.inputs, surroundings.inputs.map(({ name }) => name), `inputs of ${what}`);
+    checkMembers(
+      warmup.inputs,
+      surroundings.inputs.map(({ name }) => name),
+      `inputs of ${what}`,
+    );
     const { maxBatchSize } = surroundings;
     const batchSize = expectInteger(warmup.batchSize ?? 1, 1, Math.max(1, maxBatchSize), `batchSize of ${what}`);
     return {
@@ -83,12 +91,16 @@ export function completeWarmups(warmups: readonly ModelWarmup[], surroundings: W
 function completeInput(input: WarmupInput, spec: WarmedInput, shape: readonly number[], what: string): InferTensor {
   checkMembers(input, INPUT_MEMBERS, what);
   const { datatype } = DTYPES[parseDtype(input.dtype)];
-  if (datatype !== spec.datatype) throw new TritonError('INVALID_ARG', `${what} is ${datatype}, but the model expects ${spec.datatype}`);
+  if (datatype !== spec.datatype)
+    throw new TritonError('INVALID_ARG', `${what} is ${datatype}, but the model expects ${spec.datatype}`);
   for (const dim of shape) expectInteger(dim, 0, Number.MAX_SAFE_INTEGER, `a dimension of ${what}`);
   const zero = expectBoolean(input.zeroData ?? false, `zeroData of ${what}`);
   const random = expectBoolean(input.randomData ?? false, `randomData of ${what}`);
   if (Number(zero) + Number(random) + Number(input.inputDataFile !== undefined) !== 1) {
-    throw new TritonError('INVALID_ARG', `exactly one of zeroData, randomData and inputDataFile must be given for ${what}`);
+    throw new TritonError(
+      'INVALID_ARG',
+      `exactly one of zeroData, randomData and inputDataFile must be given for ${what}`,
+    );
   }
   const count = elementCount(shape);
   const bytes =
@@ -104,7 +116,11 @@ function readFile(file: string, what: string): Uint8Array {
   try {
     return new Uint8Array(readFileSync(file));
   } catch (error) {
-    throw new TritonError('INVALID_ARG', `cannot read the inputDataFile of ${what}: ${TritonError.from(error).message}`, { cause: error });
+    throw new TritonError(
+      'INVALID_ARG',
+      `cannot read the inputDataFile of ${what}: ${TritonError.from(error).message}`,
+      { cause: error },
+    );
   }
 }
 
@@ -113,7 +129,10 @@ function randomBytes({ dtype }: WarmedInput, count: number): Uint8Array {
   switch (dtype) {
     case 'bytes':
     case 'string':
-      return encodeRaw('string', Array.from({ length: count }, () => next().toString(36).slice(2)));
+      return encodeRaw(
+        'string',
+        Array.from({ length: count }, () => next().toString(36).slice(2)),
+      );
     case 'bool':
       return Uint8Array.from({ length: count }, () => Math.round(next()));
     case 'float16':
@@ -125,7 +144,10 @@ function randomBytes({ dtype }: WarmedInput, count: number): Uint8Array {
     case 'float64':
       return encodeRaw(dtype, Float64Array.from({ length: count }, next));
     default: {
-      const bytes = Uint8Array.from({ length: count * DTYPES[dtype satisfies NumericDtype].byteSize }, () => next() * 256);
+      const bytes = Uint8Array.from(
+        { length: count * DTYPES[dtype satisfies NumericDtype].byteSize },
+        () => next() * 256,
+      );
       return bytes;
     }
   }

@@ -15,16 +15,27 @@ export const EVERY_VERSION: VersionPolicy = { all: {} };
 export function completeVersionPolicy(policy: VersionPolicy, what: string): VersionPolicy {
   checkMembers(policy, ['all', 'latest', 'specific'], what);
   const choices = Object.keys(policy);
-  if (choices.length !== 1) throw new TritonError('INVALID_ARG', `${what} must be one of all, latest and specific, got ${choices.join(' and ') || 'none'}`);
+  if (choices.length !== 1)
+    throw new TritonError(
+      'INVALID_ARG',
+      `${what} must be one of all, latest and specific, got ${choices.join(' and ') || 'none'}`,
+    );
   if ('latest' in policy) {
     checkMembers(policy.latest, ['numVersions'], `latest of ${what}`);
-    return { latest: { numVersions: expectInteger(policy.latest.numVersions, 1, 4_294_967_295, `numVersions of ${what}`) } };
+    return {
+      latest: { numVersions: expectInteger(policy.latest.numVersions, 1, 4_294_967_295, `numVersions of ${what}`) },
+    };
   }
   if ('specific' in policy) {
     checkMembers(policy.specific, ['versions'], `specific of ${what}`);
     const { versions } = policy.specific;
-    if (!Array.isArray(versions)) throw new TritonError('INVALID_ARG', `versions of ${what} must be a list, got ${typeof versions}`);
-    return { specific: { versions: versions.map((version) => expectInteger(version, 1, Number.MAX_SAFE_INTEGER, `a version of ${what}`)) } };
+    if (!Array.isArray(versions))
+      throw new TritonError('INVALID_ARG', `versions of ${what} must be a list, got ${typeof versions}`);
+    return {
+      specific: {
+        versions: versions.map((version) => expectInteger(version, 1, Number.MAX_SAFE_INTEGER, `a version of ${what}`)),
+      },
+    };
   }
   checkMembers(policy.all, [], `all of ${what}`);
   return EVERY_VERSION;

@@ -68,7 +68,7 @@ export function dtypeOfRecorded(recorded: string): Dtype {
 /** A recorded array as a tensor. */
 export function tensorOf({ dtype, shape, values }: RecordedTensor): Tensor {
   const elements = values.map((value) => {
-    if (/^BYTES/.test(dtype)) return Buffer.from(String(value), 'latin1');
+    if (dtype.startsWith('BYTES')) return Buffer.from(String(value), 'latin1');
     return typeof value === 'string' ? Number(value.replace('inf', 'Infinity')) : value;
   });
   return Tensor.from(dtypeOfRecorded(dtype), elements as never, shape);

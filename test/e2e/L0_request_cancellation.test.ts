@@ -48,129 +48,134 @@ function grpcRequest(id: string): object {
   return { modelName: 'Held', id, inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 1], contents }] };
 }
 
-describe.each([{ serverThread: true }, { serverThread: false }])('a client that goes away, with %o', ({ serverThread }) => {
-  it('takes its request out of the queue: over HTTP, gRPC, and by a deadline', async () => {
-    const model = new HeldModel({ maxBatchSize: 8 });
-    await using server = await startServer((triton) => model.bind(triton), { serverThread });
-    await using clients = new HeldModelClients(server, model);
-    const stub = grpcStub(server);
-    const running = clients.ask('z');
-    await model.began(1);
+describe.each([{ serverThread: true }, { serverThread: false }])(
+  'a client that goes away, with %o',
+  ({ serverThread }) => {
+    it('takes its request out of the queue: over HTTP, gRPC, and by a deadline', async () => {
+      const model = new HeldModel({ maxBatchSize: 8 });
+      await using server = await startServer((triton) => model.bind(triton), { serverThread });
+      await using clients = new HeldModelClients(server, model);
+      const stub = grpcStub(server);
+      const running = clients.ask('z');
+      await model.began(1);
 
-    const socket = hangingUp(server, 'http');
-    await clients.waiting(1);
-    socket.destroy();
-    await clients.waiting(0);
+      const socket = hangingUp(server, 'http');
+      await clients.waiting(1);
+      socket.destroy();
+      await clients.waiting(0);
 
-    const cancelled = new Promise<ServiceError | null>((resolve) => {
-      const call = stub.ModelInfer(grpcRequest('grpc'), { deadline: Date.now() + 60_000 }, resolve);
-      void clients.waiting(1).then(() => call.cancel());
+      const cancelled = new Promise<ServiceError | null>((resolve) => {
+        const call = stub.ModelInfer(grpcRequest('grpc'), { deadline: Date.now() + 60_000 }, resolve);
+        void clients.waiting(1).then(() => call.cancel());
+      });
+      expect((await cancelled)?.code).toBe(status.CANCELLED);
+      await clients.waiting(0);
+
+      const late = new Promise<ServiceError | null>((resolve) => {
+        stub.ModelInfer(grpcRequest('late'), { deadline: Date.now() + 1000 }, resolve);
+      });
+      await clients.waiting(1);
+      const [waiting] = await clients.queue('a');
+      expect((await late)?.code).toBe(status.DEADLINE_EXCEEDED);
+      await clients.waiting(1);
+
+      const controller = new AbortController();
+      const aborted = clients.ask('b', { signal: controller.signal });
+      await clients.waiting(2);
+      controller.abort();
+      expect(await aborted).toMatch(/^CANCELLED/);
+      await clients.waiting(1);
+
+      model.open();
+      expect(await Promise.all([running, waiting])).toEqual(['ok', 'ok']);
+      expect(model.batches).toEqual(['z', 'a']);
+      const { success, fail } = (await clients.statistics()).inference_stats;
+      expect([success.count, fail.count]).toEqual([2, 4]);
+      expect(await clients.metric('nv_inference_request_failure', { reason: 'CANCELED' })).toBe(4);
+      stub.close();
     });
-    expect((await cancelled)?.code).toBe(status.CANCELLED);
-    await clients.waiting(0);
 
-    const late = new Promise<ServiceError | null>((resolve) => {
-      stub.ModelInfer(grpcRequest('late'), { deadline: Date.now() + 1000 }, resolve);
+    it('is seen by the callable that runs its request, whose batch goes on', async () => {
+      const model = new HeldModel({ maxBatchSize: 8 });
+      await using server = await startServer((triton) => model.bind(triton), { serverThread });
+      await using clients = new HeldModelClients(server, model);
+      const stub = grpcStub(server);
+      const first = clients.ask('z');
+      await model.began(1);
+      const [stays] = await clients.queue('a');
+      const socket = hangingUp(server, 'http');
+      await clients.waiting(2);
+      const late = new Promise<ServiceError | null>((resolve) => {
+        stub.ModelInfer(grpcRequest('late'), { deadline: Date.now() + 1000 }, resolve);
+      });
+      await clients.waiting(3);
+      model.end();
+      await model.began(2);
+      expect(model.batches).toEqual(['z', 'a http late']);
+      socket.destroy();
+      await model.abortedOne('http');
+      expect((await late)?.code).toBe(status.DEADLINE_EXCEEDED);
+      await model.abortedOne('late');
+      model.open();
+      expect(await Promise.all([first, stays])).toEqual(['ok', 'ok']);
+      expect(model.aborted.sort()).toEqual(['http', 'late']);
+      await expect.poll(() => clients.metric('nv_inference_request_failure', { reason: 'CANCELED' })).toBe(2);
+      stub.close();
     });
-    await clients.waiting(1);
-    const [waiting] = await clients.queue('a');
-    expect((await late)?.code).toBe(status.DEADLINE_EXCEEDED);
-    await clients.waiting(1);
 
-    const controller = new AbortController();
-    const aborted = clients.ask('b', { signal: controller.signal });
-    await clients.waiting(2);
-    controller.abort();
-    expect(await aborted).toMatch(/^CANCELLED/);
-    await clients.waiting(1);
-
-    model.open();
-    expect(await Promise.all([running, waiting])).toEqual(['ok', 'ok']);
-    expect(model.batches).toEqual(['z', 'a']);
-    const { success, fail } = (await clients.statistics()).inference_stats;
-    expect([success.count, fail.count]).toEqual([2, 4]);
-    expect(await clients.metric('nv_inference_request_failure', { reason: 'CANCELED' })).toBe(4);
-    stub.close();
-  });
-
-  it('is seen by the callable that runs its request, whose batch goes on', async () => {
-    const model = new HeldModel({ maxBatchSize: 8 });
-    await using server = await startServer((triton) => model.bind(triton), { serverThread });
-    await using clients = new HeldModelClients(server, model);
-    const stub = grpcStub(server);
-    const first = clients.ask('z');
-    await model.began(1);
-    const [stays] = await clients.queue('a');
-    const socket = hangingUp(server, 'http');
-    await clients.waiting(2);
-    const late = new Promise<ServiceError | null>((resolve) => {
-      stub.ModelInfer(grpcRequest('late'), { deadline: Date.now() + 1000 }, resolve);
+    it('makes room in a queue that is full', async () => {
+      const model = new HeldModel({ maxBatchSize: 1, batcher: { defaultQueuePolicy: { maxQueueSize: 1 } } });
+      await using server = await startServer((triton) => model.bind(triton), { serverThread });
+      await using clients = new HeldModelClients(server, model);
+      const first = clients.ask('z');
+      await model.began(1);
+      const socket = hangingUp(server, 'gone');
+      await clients.waiting(1);
+      expect(await clients.ask('over')).toMatch(/Exceeds maximum queue size$/);
+      socket.destroy();
+      await clients.waiting(0);
+      const [next] = await clients.queue('a');
+      model.open();
+      expect(await Promise.all([first, next])).toEqual(['ok', 'ok']);
+      expect(model.batches).toEqual(['z', 'a']);
     });
-    await clients.waiting(3);
-    model.end();
-    await model.began(2);
-    expect(model.batches).toEqual(['z', 'a http late']);
-    socket.destroy();
-    await model.abortedOne('http');
-    expect((await late)?.code).toBe(status.DEADLINE_EXCEEDED);
-    await model.abortedOne('late');
-    model.open();
-    expect(await Promise.all([first, stays])).toEqual(['ok', 'ok']);
-    expect(model.aborted.sort()).toEqual(['http', 'late']);
-    await expect.poll(() => clients.metric('nv_inference_request_failure', { reason: 'CANCELED' })).toBe(2);
-    stub.close();
-  });
 
-  it('makes room in a queue that is full', async () => {
-    const model = new HeldModel({ maxBatchSize: 1, batcher: { defaultQueuePolicy: { maxQueueSize: 1 } } });
-    await using server = await startServer((triton) => model.bind(triton), { serverThread });
-    await using clients = new HeldModelClients(server, model);
-    const first = clients.ask('z');
-    await model.began(1);
-    const socket = hangingUp(server, 'gone');
-    await clients.waiting(1);
-    expect(await clients.ask('over')).toMatch(/Exceeds maximum queue size$/);
-    socket.destroy();
-    await clients.waiting(0);
-    const [next] = await clients.queue('a');
-    model.open();
-    expect(await Promise.all([first, next])).toEqual(['ok', 'ok']);
-    expect(model.batches).toEqual(['z', 'a']);
-  });
+    it('lets those behind it go, when it was what they waited for', async () => {
+      const batcher = { maxQueueDelayMicroseconds: 300_000 };
+      const model = new HeldModel({ maxBatchSize: 8, batcher });
+      model.open();
+      await using server = await startServer((triton) => model.bind(triton), { serverThread });
+      await using clients = new HeldModelClients(server, model);
+      // The age of the oldest counts; without it, that of the next.
+      const oldest = hangingUp(server, 'gone');
+      await clients.waiting(1);
+      const startedAt = performance.now();
+      const [next] = await clients.queue('a');
+      oldest.destroy();
+      expect(await next).toBe('ok');
+      expect(performance.now() - startedAt).toBeGreaterThanOrEqual(300);
+      expect(model.batches).toEqual(['a']);
+    });
 
-  it('lets those behind it go, when it was what they waited for', async () => {
-    const batcher = { maxQueueDelayMicroseconds: 300_000 };
-    const model = new HeldModel({ maxBatchSize: 8, batcher });
-    model.open();
-    await using server = await startServer((triton) => model.bind(triton), { serverThread });
-    await using clients = new HeldModelClients(server, model);
-    // The age of the oldest counts; without it, that of the next.
-    const oldest = hangingUp(server, 'gone');
-    await clients.waiting(1);
-    const startedAt = performance.now();
-    const [next] = await clients.queue('a');
-    oldest.destroy();
-    expect(await next).toBe('ok');
-    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(300);
-    expect(model.batches).toEqual(['a']);
-  });
-
-  it('leaves nothing behind when a thousand go at once', async () => {
-    const model = new HeldModel({ maxBatchSize: 8 });
-    await using server = await startServer((triton) => model.bind(triton), { serverThread });
-    await using clients = new HeldModelClients(server, model);
-    const first = clients.ask('z');
-    await model.began(1);
-    const controller = new AbortController();
-    const gone = Array.from({ length: 1000 }, (_, i) => clients.ask(`${i}`, { signal: controller.signal, wire: 'grpc' }));
-    await clients.waiting(1000);
-    controller.abort();
-    await Promise.all(gone);
-    await clients.waiting(0);
-    const [next] = await clients.queue('a');
-    model.open();
-    expect(await Promise.all([first, next])).toEqual(['ok', 'ok']);
-    expect(model.batches).toEqual(['z', 'a']);
-    expect(await clients.metric('nv_inference_request_failure', { reason: 'CANCELED' })).toBe(1000);
-  });
-});
+    it('leaves nothing behind when a thousand go at once', async () => {
+      const model = new HeldModel({ maxBatchSize: 8 });
+      await using server = await startServer((triton) => model.bind(triton), { serverThread });
+      await using clients = new HeldModelClients(server, model);
+      const first = clients.ask('z');
+      await model.began(1);
+      const controller = new AbortController();
+      const gone = Array.from({ length: 1000 }, (_, i) =>
+        clients.ask(`${i}`, { signal: controller.signal, wire: 'grpc' }),
+      );
+      await clients.waiting(1000);
+      controller.abort();
+      await Promise.all(gone);
+      await clients.waiting(0);
+      const [next] = await clients.queue('a');
+      model.open();
+      expect(await Promise.all([first, next])).toEqual(['ok', 'ok']);
+      expect(model.batches).toEqual(['z', 'a']);
+      expect(await clients.metric('nv_inference_request_failure', { reason: 'CANCELED' })).toBe(1000);
+    });
+  },
+);

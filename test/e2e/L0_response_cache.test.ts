@@ -13,12 +13,8 @@ const TENSORS = {
   outputs: { y: { dtype: 'float32', shape: [-1] } },
 } as const;
 
-const bound = (config: ModelConfig) => ({
-  modelName: 'Cached',
-  ...TENSORS,
-  config,
-  inferFunc: batch(({ x }) => ({ y: x })),
-});
+const callable = batch<typeof TENSORS.inputs, typeof TENSORS.outputs, false>(({ x }) => ({ y: x }));
+const bound = (config: ModelConfig<false>) => ({ modelName: 'Cached', ...TENSORS, config, inferFunc: callable });
 
 describe.each([{ serverThread: true }, { serverThread: false }])('the response cache with %o', ({ serverThread }) => {
   it('runs ten identical requests once, over both protocols, one after the other and at the same time', async () => {
@@ -187,10 +183,10 @@ describe('a response cache that cannot be', () => {
   });
 
   it('is refused for decoupled models', () => {
-    const decoupled = { ...bound({ responseCache: true, decoupled: true } as ModelConfig), modelName: 'Stream' };
+    const decoupled = { ...bound({ responseCache: true }), config: { responseCache: true, decoupled: true } };
     expect(() => new Triton({ ...FREE_PORTS, ...CACHE }).bind(decoupled as never)).toThrow(TritonError);
     expect(() => new Triton({ ...FREE_PORTS, ...CACHE }).bind(decoupled as never)).toThrow(
-      "Response Cache does not currently support model 'Stream' with 'decoupled' transaction policy. Please disable the response cache.",
+      "Response Cache does not currently support model 'Cached' with 'decoupled' transaction policy. Please disable the response cache.",
     );
   });
 

@@ -95,8 +95,16 @@ describe.each([{ serverThread: true }, { serverThread: false }])('life cycle wit
 
   it('serves the versions that the policy of the highest one names', async () => {
     const version = (modelVersion: number, numVersions: number) => (triton: Triton) =>
-      void triton.bind({ modelName: 'V', modelVersion, ...SPEC, config: { versionPolicy: { latest: { numVersions } } }, inferFunc: (requests) => requests });
-    await using server = await startServer((triton) => [version(1, 5), version(2, 1)].forEach((bind) => bind(triton)), { serverThread });
+      void triton.bind({
+        modelName: 'V',
+        modelVersion,
+        ...SPEC,
+        config: { versionPolicy: { latest: { numVersions } } },
+        inferFunc: (requests) => requests,
+      });
+    await using server = await startServer((triton) => [version(1, 5), version(2, 1)].forEach((bind) => bind(triton)), {
+      serverThread,
+    });
     expect((await inferJson(server.http, 'V/versions/2', ONE)).status).toBe(200);
     expect((await inferJson(server.http, 'V/versions/1', ONE)).status).not.toBe(200);
     version(3, 2)(server.triton);

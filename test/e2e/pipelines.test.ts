@@ -1,7 +1,7 @@
 // Models that call other models of the server.
 import { describe, expect, it } from 'vitest';
 
-import { batch, defineModel, Tensor, type Triton } from 'tstriton';
+import { batch, defineModel, type Tensor, type Triton } from 'tstriton';
 
 import { gate, inferJson, startServer } from '../support/start-server.js';
 
@@ -18,7 +18,10 @@ function bindCaller(triton: Triton, modelName: string, called: string): void {
     ...number,
     modelName,
     inferFunc: batch(async ({ x }, { models }) => {
-      const { y } = await models[called]!.infer({ x: x.map((value) => value + 1) }, { parameters: { from: modelName } });
+      const { y } = await models[called]!.infer(
+        { x: x.map((value) => value + 1) },
+        { parameters: { from: modelName } },
+      );
       return { y: y as Tensor<'float32'> };
     }),
   });
@@ -32,7 +35,10 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
         triton.bind({
           ...number,
           modelName: 'Inner',
-          inferFunc: (requests) => requests.map(({ inputs, parameters }) => (seen.push(parameters), { y: inputs.x.map((value) => value * 10) })),
+          inferFunc: (requests) =>
+            requests.map(
+              ({ inputs, parameters }) => (seen.push(parameters), { y: inputs.x.map((value) => value * 10) }),
+            ),
         });
         bindCaller(triton, 'Outer', 'Inner');
       },
@@ -40,7 +46,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
     );
     expect((await inferJson(server.http, 'Outer', ONE)).outputs[0]!.data).toEqual([20]);
     expect(seen).toEqual([{ from: 'Outer' }]);
-    const stats = (await (await fetch(`${server.http}/v2/models/Inner/stats`)).json()) as { model_stats: { inference_count: number }[] };
+    const stats = (await (await fetch(`${server.http}/v2/models/Inner/stats`)).json()) as {
+      model_stats: { inference_count: number }[];
+    };
     expect(stats.model_stats[0]!.inference_count).toBe(1);
   });
 
@@ -68,7 +76,8 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
       },
       { serverThread },
     );
-    const ask = (text: string) => inferJson(server.http, 'Polite', [{ name: 's', datatype: 'BYTES', shape: [1, 1], data: [text] }]);
+    const ask = (text: string) =>
+      inferJson(server.http, 'Polite', [{ name: 's', datatype: 'BYTES', shape: [1, 1], data: [text] }]);
     expect((await ask('grüße')).outputs[0]!.data).toEqual(['GRÜSSE, please']);
     expect(await ask('')).toMatchObject({ status: 500, error: 'nothing to shout' });
   });
@@ -90,7 +99,10 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
 
   it('says which model is unknown, in the words that a client gets', async () => {
     await using server = await startServer((triton) => bindCaller(triton, 'Lost', 'Nowhere'), { serverThread });
-    expect(await inferJson(server.http, 'Lost', ONE)).toMatchObject({ status: 404, error: "Request for unknown model: 'Nowhere' is not found" });
+    expect(await inferJson(server.http, 'Lost', ONE)).toMatchObject({
+      status: 404,
+      error: "Request for unknown model: 'Nowhere' is not found",
+    });
   });
 
   it('cancels the model it called when its own client is gone', async () => {
@@ -113,7 +125,11 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
       { serverThread },
     );
     const hangUp = new AbortController();
-    const asked = fetch(`${server.http}/v2/models/Outer/infer`, { method: 'POST', body: JSON.stringify({ inputs: ONE }), signal: hangUp.signal });
+    const asked = fetch(`${server.http}/v2/models/Outer/infer`, {
+      method: 'POST',
+      body: JSON.stringify({ inputs: ONE }),
+      signal: hangUp.signal,
+    });
     await started.opened;
     hangUp.abort();
     await expect(asked).rejects.toThrow('aborted');

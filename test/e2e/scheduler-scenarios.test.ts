@@ -85,13 +85,15 @@ function bindScenario(triton: Triton, testCase: SchedulerCase): void {
       batcher:
         dynamicBatching === undefined
           ? null
-          : {
+          : ({
               ...slow(dynamicBatching),
-              ...(dynamicBatching.defaultQueuePolicy && { defaultQueuePolicy: slow(dynamicBatching.defaultQueuePolicy) }),
+              ...(dynamicBatching.defaultQueuePolicy && {
+                defaultQueuePolicy: slow(dynamicBatching.defaultQueuePolicy),
+              }),
               priorityQueuePolicy: Object.fromEntries(
                 Object.entries(dynamicBatching.priorityQueuePolicy).map(([level, policy]) => [level, slow(policy)]),
               ),
-            } as never,
+            } as never),
     },
     inferFunc: Array.from({ length: instanceCount }, () => callable) as never,
   });
@@ -107,7 +109,10 @@ async function play(server: RunningServer, testCase: SchedulerCase, begin: Promi
     await wait(SLOWER * arrival.at_ms);
     const value = data ?? 1000 + testCase.arrivals.indexOf(arrival);
     const inputs = inputsOf(value, { rows, length, optional: arrival.optional_input ?? false });
-    const parameters = { ...(priority === undefined ? {} : { priority }), ...(timeout === undefined ? {} : { timeout }) };
+    const parameters = {
+      ...(priority === undefined ? {} : { priority }),
+      ...(timeout === undefined ? {} : { timeout }),
+    };
     let outcome = 'ok';
     try {
       const { signal } = controllers.get(id)!;
@@ -142,7 +147,9 @@ describe('recorded scenarios in real time', () => {
     // A busy machine may be later than all tolerance: what differs is played again.
     for (let left = cases, attempt = 1; left.length > 0 && attempt <= 3; attempt++) {
       await playAll(left);
-      left = left.filter((testCase) => !recordedOf(testCase).some((recorded) => isDeepStrictEqual(recorded, played.get(testCase.name))));
+      left = left.filter(
+        (testCase) => !recordedOf(testCase).some((recorded) => isDeepStrictEqual(recorded, played.get(testCase.name))),
+      );
     }
   }, 60_000);
 
@@ -164,7 +171,10 @@ function recordedOf({ seen, seen_varies: varies = [] }: SchedulerCase): readonly
   return sound.map(outcomeOf).map(({ executions, answers }) => ({
     batches: executions.map(({ batch: ids }) => ids.replaceAll('!', '')),
     answers: Object.fromEntries(
-      Object.entries(answers).map(([id, { outcome, text }]) => [id, text === undefined ? outcome : `${outcome} ${text}`]),
+      Object.entries(answers).map(([id, { outcome, text }]) => [
+        id,
+        text === undefined ? outcome : `${outcome} ${text}`,
+      ]),
     ),
   }));
 }

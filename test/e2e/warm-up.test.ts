@@ -32,7 +32,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('warm-up with %
       ['3x2', '3x2', '1x4'],
       ['3x2', '3x2', '1x4'],
     ]);
-    const stats = (await (await fetch(`${server.http}/v2/models/Warmed/stats`)).json()) as { model_stats: { execution_count: number }[] };
+    const stats = (await (await fetch(`${server.http}/v2/models/Warmed/stats`)).json()) as {
+      model_stats: { execution_count: number }[];
+    };
     expect(stats.model_stats[0]!.execution_count).toBe(0);
   });
 
@@ -57,9 +59,12 @@ describe.each([{ serverThread: true }, { serverThread: false }])('warm-up with %
   });
 
   it('that fails is a failed load with its reason, and the others serve on', async () => {
-    await using server = await startServer((triton) => void triton.bind({ ...warmed, modelName: 'Fine', inferFunc: (requests) => requests }), {
-      serverThread,
-    });
+    await using server = await startServer(
+      (triton) => void triton.bind({ ...warmed, modelName: 'Fine', inferFunc: (requests) => requests }),
+      {
+        serverThread,
+      },
+    );
     server.triton.bind({ ...warmed, inferFunc: () => Promise.reject(new Error('the weights are cold')) });
     await expect(server.triton.ready('Warmed')).rejects.toMatchObject({
       code: 'INTERNAL',
@@ -74,14 +79,27 @@ describe.each([{ serverThread: true }, { serverThread: false }])('warm-up with %
 describe('warm-up settings', () => {
   it.each([
     [{ name: 'w', inputs: { z: { dtype: 'float32', shape: [1], zeroData: true } } }, "unknown option 'z'"],
-    [{ name: 'w', inputs: { x: { dtype: 'int32', shape: [1], zeroData: true } } }, 'is INT32, but the model expects FP32'],
-    [{ name: 'w', inputs: { x: { dtype: 'float32', shape: [1] } } }, 'exactly one of zeroData, randomData and inputDataFile'],
+    [
+      { name: 'w', inputs: { x: { dtype: 'int32', shape: [1], zeroData: true } } },
+      'is INT32, but the model expects FP32',
+    ],
+    [
+      { name: 'w', inputs: { x: { dtype: 'float32', shape: [1] } } },
+      'exactly one of zeroData, randomData and inputDataFile',
+    ],
     [{ name: 'w', batchSize: 5, inputs: { x: { dtype: 'float32', shape: [1], zeroData: true } } }, 'batchSize of'],
-    [{ name: 'w', inputs: { x: { dtype: 'float32', shape: [1], inputDataFile: 'nowhere.bin' } } }, 'cannot read the inputDataFile'],
+    [
+      { name: 'w', inputs: { x: { dtype: 'float32', shape: [1], inputDataFile: 'nowhere.bin' } } },
+      'cannot read the inputDataFile',
+    ],
   ] as const)('are refused at bind: %o', async (warmup, message) => {
     await using server = await startServer(() => undefined);
     expect(() =>
-      server.triton.bind({ ...warmed, config: { modelWarmup: [warmup as ModelWarmup] }, inferFunc: (requests) => requests }),
+      server.triton.bind({
+        ...warmed,
+        config: { modelWarmup: [warmup as ModelWarmup] },
+        inferFunc: (requests) => requests,
+      }),
     ).toThrow(message);
   });
 });

@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { batch, defineModel, Triton } from 'tstriton';
+import { batch, defineModel, type Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 import { describe, expect, it } from 'vitest';
 

@@ -30,7 +30,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
   afterEach(() => expect(process.exitCode).toBeUndefined());
 
   it('runs a module in threads, each with its own entry of args and environment', async () => {
-    await using server = await startServer((triton) => bindThreads(triton, { args: ['a', 'b'], env: { OWN: 'yes' } }), { serverThread });
+    await using server = await startServer((triton) => bindThreads(triton, { args: ['a', 'b'], env: { OWN: 'yes' } }), {
+      serverThread,
+    });
     const [first, second] = [await ask(server.http, 'answer'), await ask(server.http, 'answer')];
     const said = { isMainThread: false, model: 'Threads', env: 'yes' };
     expect([first.said, second.said]).toEqual([
@@ -49,21 +51,28 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
         }),
       { serverThread },
     );
-    const said = [await ask(server.http, 'answer'), await ask(server.http, 'answer')].map((answer) => answer.said as unknown);
+    const said = [await ask(server.http, 'answer'), await ask(server.http, 'answer')].map(
+      (answer) => answer.said as unknown,
+    );
     expect(said).toEqual(['here', expect.objectContaining({ instance: 1 })]);
   });
 
   it.each(['exit', 'throwOutside', 'useUpMemory'] as const)(
     'that dies (%s) fails its requests with UNAVAILABLE and serves again within a second',
     async (way) => {
-      await using server = await startServer((triton) => bindThreads(triton, { resourceLimits: { maxOldGenerationSizeMb: 32 } }), { serverThread });
+      await using server = await startServer(
+        (triton) => bindThreads(triton, { resourceLimits: { maxOldGenerationSizeMb: 32 } }),
+        { serverThread },
+      );
       const failed = await ask(server.http, way);
       expect(failed).toMatchObject({
         status: 503,
         error: "an instance of model 'Threads' ended while it was working on the request",
       });
       const from = performance.now();
-      await expect.poll(async () => (await ask(server.http, 'answer')).status, { timeout: 5000, interval: 10 }).toBe(200);
+      await expect
+        .poll(async () => (await ask(server.http, 'answer')).status, { timeout: 5000, interval: 10 })
+        .toBe(200);
       expect(performance.now() - from).toBeLessThan(1000);
     },
   );
@@ -87,7 +96,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     const hangUp = new AbortController();
     const body = JSON.stringify({ inputs: [{ name: 'x', datatype: 'INT32', shape: [1, 1], data: [WHAT.wait] }] });
     const asked = fetch(`${server.http}/v2/models/Threads/infer`, { method: 'POST', body, signal: hangUp.signal });
-    await expect.poll(async () => (await (await fetch(server.metrics)).text()).includes('nv_inference_pending_request_count')).toBe(true);
+    await expect
+      .poll(async () => (await (await fetch(server.metrics)).text()).includes('nv_inference_pending_request_count'))
+      .toBe(true);
     setTimeout(() => hangUp.abort(), 20);
     await expect(asked).rejects.toThrow('aborted');
     // The instance takes one batch at a time: it is free again only when the callable has seen the signal.
@@ -106,7 +117,12 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
   it.each([
     ['a setup that fails', MODULE, { args: ['fail'] }, 'no weights here'],
     ['a module that is not there', new URL('../fixtures/none.js', import.meta.url), {}, 'cannot load the module'],
-    ['a module without a callable', new URL('../support/start-server.ts', import.meta.url), {}, /cannot load|does not load|default export/],
+    [
+      'a module without a callable',
+      new URL('../support/start-server.ts', import.meta.url),
+      {},
+      /cannot load|does not load|default export/,
+    ],
   ])('is a failed load with its reason: %s', async (_what, url, options, reason) => {
     await using server = await startServer((triton) => bindThreads(triton), { serverThread });
     server.triton.bind({ ...model, modelName: 'Broken', inferFunc: instanceGroup(url, options) });
@@ -132,7 +148,10 @@ describe('a bound model', () => {
     );
     const old = ask(server.http, 'answer');
     await started.opened;
-    const replaced = server.triton.rebind({ ...model, inferFunc: (requests) => requests.map(() => ({ y: [['"new"']], thread: [[0]] })) });
+    const replaced = server.triton.rebind({
+      ...model,
+      inferFunc: (requests) => requests.map(() => ({ y: [['"new"']], thread: [[0]] })),
+    });
     await expect.poll(async () => (await ask(server.http, 'answer')).said as unknown).toBe('new');
     release.open();
     expect((await old).said).toBe('old');
@@ -141,7 +160,9 @@ describe('a bound model', () => {
 
   it('stays when its replacement does not load', async () => {
     await using server = await startServer((triton) => bindThreads(triton));
-    await expect(server.triton.rebind({ ...model, inferFunc: instanceGroup(MODULE, { args: ['fail'] }) })).rejects.toThrow('no weights here');
+    await expect(
+      server.triton.rebind({ ...model, inferFunc: instanceGroup(MODULE, { args: ['fail'] }) }),
+    ).rejects.toThrow('no weights here');
     expect((await ask(server.http, 'answer')).status).toBe(200);
   });
 

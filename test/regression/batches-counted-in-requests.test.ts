@@ -18,7 +18,7 @@ const MODEL = {
 describe('a batch of requests of many rows', () => {
   it('never has more rows than maxBatchSize', async () => {
     let most = 0;
-    const callable = batch<typeof MODEL.inputs, typeof MODEL.outputs>(async ({ x }) => {
+    const callable = batch<typeof MODEL.inputs, typeof MODEL.outputs, false>(async ({ x }) => {
       most = Math.max(most, x.shape[0]!);
       await new Promise((resolve) => setTimeout(resolve, 1));
       return { y: x };
@@ -37,7 +37,9 @@ describe('a batch of requests of many rows', () => {
   });
 
   it('has no room for a request of more rows, which is refused', async () => {
-    await using server = await startServer((triton) => void triton.bind({ ...MODEL, inferFunc: (requests) => requests }));
+    await using server = await startServer(
+      (triton) => void triton.bind({ ...MODEL, inferFunc: (requests) => requests }),
+    );
     await using client = new ModelClient(server.http, MODEL);
     await expect(client.inferBatch({ x: new Float32Array(17) })).rejects.toMatchObject({
       code: 'INVALID_ARG',

@@ -32,7 +32,9 @@ describe('a model with default settings under concurrent clients', () => {
     await rm(folder, { recursive: true });
     expect(released).toEqual([
       expect.stringMatching(/^batch of 1 request, 1 row, to instance 0: the instance is free;/),
-      expect.stringMatching(/^batch of 8 requests, 8 rows, to instance 0: no more rows fit; the oldest waited .* 2 still wait$/),
+      expect.stringMatching(
+        /^batch of 8 requests, 8 rows, to instance 0: no more rows fit; the oldest waited .* 2 still wait$/,
+      ),
       expect.stringMatching(/^batch of 2 requests, 2 rows, to instance 0: the instance is free;/),
     ]);
   });

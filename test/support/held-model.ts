@@ -32,7 +32,7 @@ export class HeldModel {
   }
 
   bind(triton: Triton): void {
-    const callable = (requests: readonly InferenceRequest[]) => this.#run(requests);
+    const callable = (requests: readonly InferenceRequest<typeof TENSORS.inputs>[]) => this.#run(requests);
     triton.bind({
       modelName: this.name,
       ...TENSORS,
@@ -67,7 +67,7 @@ export class HeldModel {
     for (const end of this.#running.splice(0)) end();
   }
 
-  async #run(requests: readonly InferenceRequest[]) {
+  async #run(requests: readonly InferenceRequest<typeof TENSORS.inputs>[]) {
     for (const { id, signal } of requests) {
       signal.addEventListener('abort', () => {
         this.aborted.push(id);
@@ -76,13 +76,13 @@ export class HeldModel {
     }
     const { open, opened } = gate();
     this.batches.push(requests.map(({ id }) => id).join(' '));
-    this.rows.push(requests.reduce((sum, { inputs }) => sum + inputs['x']!.shape[0]!, 0));
+    this.rows.push(requests.reduce((sum, { inputs }) => sum + inputs.x.shape[0]!, 0));
     if (this.#open) open();
     else this.#running.push(open);
     this.#notify();
     await opened;
     return requests.map(({ id, inputs }) =>
-      this.failing.has(id) ? new TritonError('INTERNAL', 'asked to fail') : { y: inputs['x']! },
+      this.failing.has(id) ? new TritonError('INTERNAL', 'asked to fail') : { y: inputs.x },
     );
   }
 

@@ -26,7 +26,9 @@ class EchoInstance implements ModelInstance, Execution {
       this.outputs = batch.map(({ inputs }) => ({ ...inputs[0]!, name: 'y', bytes: inputs[0]!.bytes.slice() }));
       done(
         this.outputs.map((output) =>
-          error === undefined ? { kind: 'outputs', outputs: [output], parameters: undefined } : { kind: 'error', error },
+          error === undefined
+            ? { kind: 'outputs', outputs: [output], parameters: undefined }
+            : { kind: 'error', error },
         ),
         TIMES,
       );
@@ -208,7 +210,9 @@ describe('a model with a response cache', () => {
     expect(cached.answers).toEqual(['a ok 1', 'b ok 1']);
     expect(cached.instance.batches).toEqual(['a', 'b']);
     expect(cached.warnings).toHaveLength(1);
-    expect(cached.warnings[0]).toMatch(/^an answer of model 'm' takes \d+ bytes of the response cache, more than its 100/);
+    expect(cached.warnings[0]).toMatch(
+      /^an answer of model 'm' takes \d+ bytes of the response cache, more than its 100/,
+    );
   });
 
   it('has nothing of an earlier load, and leaves nothing behind', async () => {

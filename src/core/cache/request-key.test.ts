@@ -25,7 +25,12 @@ interface Asked {
   readonly parameters?: Parameters | undefined;
 }
 
-function keyOf({ model = 'm 1 1', inputs = [tensor([1, 2, 3]), undefined], requestedOutputs = [], parameters }: Asked = {}) {
+function keyOf({
+  model = 'm 1 1',
+  inputs = [tensor([1, 2, 3]), undefined],
+  requestedOutputs = [],
+  parameters,
+}: Asked = {}) {
   return requestKey(model, CONFIG, { inputs, requestedOutputs, parameters });
 }
 
@@ -58,7 +63,11 @@ describe('requestKey', () => {
     ['their types', { parameters: { p: 1 } }, { parameters: { p: '1' } }],
     ['true and its text', { parameters: { p: true } }, { parameters: { p: 'true' } }],
     ['zeros', { parameters: { p: 0 } }, { parameters: { p: -0 } }],
-    ['parameters whose texts run into each other', { parameters: { p: '1","q":"2' } }, { parameters: { p: '1', q: '2' } }],
+    [
+      'parameters whose texts run into each other',
+      { parameters: { p: '1","q":"2' } },
+      { parameters: { p: '1', q: '2' } },
+    ],
     ['numbers beyond doubles', { parameters: { p: 2n ** 60n } }, { parameters: { p: 2n ** 60n + 1n } }],
   ])('tells %s apart', (_, first, second) => {
     expect(keyOf(second)).not.toBe(keyOf(first));

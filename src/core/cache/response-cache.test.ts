@@ -79,9 +79,9 @@ describe('ResponseCache', () => {
     for (let i = 0; i < 1000; i++) cache.insert(String(i), ofSize(0), OWNER);
     expect(cache.size).toBeLessThan(200);
     const plain = entrySize(0);
-    expect(new ResponseCache(1e9).insert('k', answer(new Uint8Array(0), { text: 'x'.repeat(500) }), OWNER)).toBeGreaterThan(
-      plain + 1000,
-    );
+    expect(
+      new ResponseCache(1e9).insert('k', answer(new Uint8Array(0), { text: 'x'.repeat(500) }), OWNER),
+    ).toBeGreaterThan(plain + 1000);
   });
 
   it('forgets what one owner inserted', () => {
@@ -106,7 +106,8 @@ describe('ResponseCache', () => {
         const cache = new ResponseCache(3000);
         for (const { key, size, reads } of operations) {
           if (reads) cache.get(key);
-          else if (cache.insert(key, ofSize(size), OWNER) <= cache.capacity) expect(cache.get(key)).toEqual(ofSize(size));
+          else if (cache.insert(key, ofSize(size), OWNER) <= cache.capacity)
+            expect(cache.get(key)).toEqual(ofSize(size));
           expect(cache.byteSize).toBeLessThanOrEqual(cache.capacity);
         }
         cache.forget(OWNER);

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { Histogram } from './histogram.js';
@@ -16,6 +17,22 @@ describe('a histogram', () => {
     const histogram = new Histogram([1, 2, 5]);
     histogram.observe(value);
     expect(histogram.counts).toEqual(counts);
+  });
+
+  it('finds the bucket of any value, whatever the bounds', () => {
+    const bounds = fc.uniqueArray(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 1, maxLength: 30 });
+    fc.assert(
+      fc.property(bounds, fc.double({ noNaN: true }), fc.nat(), (list, other, pick) => {
+        const sorted = list.map((bound) => bound + 0).sort((a, b) => a - b);
+        // A bound itself every other time: that is where one can be off.
+        const value = pick % 2 === 0 ? other : sorted[pick % sorted.length]!;
+        const histogram = new Histogram(sorted);
+        histogram.observe(value);
+        const expected = sorted.findIndex((bound) => value <= bound);
+        expect(histogram.counts.indexOf(1)).toBe(expected < 0 ? sorted.length : expected);
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it('tells sum, count and the observations up to each bound', () => {

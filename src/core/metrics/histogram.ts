@@ -1,29 +1,42 @@
-// Counts observations in buckets, as Prometheus histograms do. An observation is a search among the bounds and two
-// additions; nothing is allocated.
+// Counts observations in buckets, as Prometheus histograms do. The exponent of the value's double says from which bucket
+// on to look, and one or two comparisons are left: a search among 18 bounds guesses wrong at every turn and takes
+// several times as long. Nothing is allocated.
+
+const DOUBLE = new Float64Array(1);
+const WORDS = new Uint32Array(DOUBLE.buffer);
+DOUBLE[0] = 1;
+/** Which of the two words has the exponent. */
+const HIGH = WORDS[1] === 0 ? 0 : 1;
+const EXPONENTS = 2048;
+
+/** How to find buckets; the same for all histograms with one list of bounds. */
+interface Buckets {
+  readonly bounds: Float64Array;
+  /** By exponent: the bucket of the least positive value that has it. */
+  readonly firsts: Uint16Array;
+}
+
+const BUCKETS = new WeakMap<readonly number[], Buckets>();
 
 export class Histogram {
   /** Upper bounds, ascending; a value that equals a bound belongs below it. Above the last there is one more bucket. */
   readonly bounds: readonly number[];
-  readonly #bounds: Float64Array;
+  readonly #buckets: Buckets;
   readonly #counts: Float64Array;
   #sum = 0;
 
+  /** The list of bounds must not change any more. */
   constructor(bounds: readonly number[]) {
     this.bounds = bounds;
-    this.#bounds = Float64Array.from(bounds);
+    this.#buckets = bucketsOf(bounds);
     this.#counts = new Float64Array(bounds.length + 1);
   }
 
   observe(value: number): void {
-    const bounds = this.#bounds;
-    let low = 0;
-    let high = bounds.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (value <= bounds[middle]!) high = middle;
-      else low = middle + 1;
-    }
-    this.#counts[low]!++;
+    DOUBLE[0] = value;
+    const { bounds, firsts } = this.#buckets;
+    const first = value > 0 ? firsts[WORDS[HIGH]! >>> 20]! : 0;
+    this.#counts[bucketFrom(first, bounds, value)]!++;
     this.#sum += value;
   }
 
@@ -51,4 +64,23 @@ export class Histogram {
     let sum = 0;
     return this.bounds.map((_, index) => (sum += this.#counts[index]!));
   }
+}
+
+function bucketsOf(list: readonly number[]): Buckets {
+  const known = BUCKETS.get(list);
+  if (known !== undefined) return known;
+  const buckets = { bounds: Float64Array.from(list), firsts: new Uint16Array(EXPONENTS) };
+  for (let exponent = 0; exponent < EXPONENTS; exponent++) {
+    WORDS[HIGH] = exponent << 20;
+    WORDS[1 - HIGH] = 0;
+    buckets.firsts[exponent] = bucketFrom(0, buckets.bounds, DOUBLE[0]!);
+  }
+  BUCKETS.set(list, buckets);
+  return buckets;
+}
+
+function bucketFrom(first: number, bounds: Float64Array, value: number): number {
+  let bucket = first;
+  while (bucket < bounds.length && value > bounds[bucket]!) bucket++;
+  return bucket;
 }

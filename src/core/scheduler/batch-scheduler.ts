@@ -220,7 +220,11 @@ export class BatchScheduler {
     this.#statistics.pending -= batch.length;
     this.#statistics.recordRelease(decision.reason, rows);
     if (this.#log.level >= 1) {
-      this.#log.released(decision, { at: dispatchedAt, instance: this.#slots.indexOf(slot), waiting: this.#queue.size });
+      this.#log.released(decision, {
+        at: dispatchedAt,
+        instance: this.#slots.indexOf(slot),
+        waiting: this.#queue.size,
+      });
     }
     for (const request of batch) {
       request.dispatchedAt = dispatchedAt;

@@ -33,7 +33,9 @@ describe("the scheduler's log", () => {
     expect(lines[0]).toMatch(
       /^1 model 'm' version 1: batch of 1 request, 2 rows, to instance 0: the instance is free; the oldest waited [0-9.]+ ms, 0 still wait$/,
     );
-    expect(lines[1]).toMatch(/: batch of 1 request, 3 rows, to instance 0: no more rows fit; the oldest waited 1[0-9]\.[0-9]+ ms, 1 still wait$/);
+    expect(lines[1]).toMatch(
+      /: batch of 1 request, 3 rows, to instance 0: no more rows fit; the oldest waited 1[0-9]\.[0-9]+ ms, 1 still wait$/,
+    );
     expect(lines).toHaveLength(2);
   });
 
@@ -50,7 +52,9 @@ describe("the scheduler's log", () => {
     expect(lines.slice(1)).toEqual([
       "1 model 'm' version 1: request 'a' is cancelled before it ran",
       "1 model 'm' version 1: request 'd' is refused: [request id: d] Exceeds maximum queue size",
-      expect.stringMatching(/^1 model 'm' version 1: request 'b' is refused: its time in the queue is over after 10\d\.\d\d ms$/),
+      expect.stringMatching(
+        /^1 model 'm' version 1: request 'b' is refused: its time in the queue is over after 10\d\.\d\d ms$/,
+      ),
       expect.stringMatching(/request 'c' is refused: its time/),
     ]);
   });
@@ -66,7 +70,9 @@ describe("the scheduler's log", () => {
       expect.stringMatching(/^2 model 'm' version 1: 2 requests wait for a fuller batch, for [0-9.]+ ms at most$/),
     ]);
     pass(60);
-    expect(lines.at(-1)).toMatch(/: batch of 2 requests \('a', <id_unknown>\), 3 rows, to instance 0: its delay is over;/);
+    expect(lines.at(-1)).toMatch(
+      /: batch of 2 requests \('a', <id_unknown>\), 3 rows, to instance 0: its delay is over;/,
+    );
   });
 
   it.each([undefined, 0])('makes no line at all at level %s', (level) => {

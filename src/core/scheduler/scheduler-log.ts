@@ -25,7 +25,10 @@ export class SchedulerLog {
 
   queued({ id, rows, priority }: PendingRequest, waiting: number): void {
     const level = priority === 0 ? '' : `, priority ${priority}`;
-    this.#write(2, `request ${nameOf(id)} waits: ${count(rows, 'row')}${level}; ${count(waiting, 'request')} in the queue`);
+    this.#write(
+      2,
+      `request ${nameOf(id)} waits: ${count(rows, 'row')}${level}; ${count(waiting, 'request')} in the queue`,
+    );
   }
 
   waits(milliseconds: number, waiting: number): void {

@@ -1,0 +1,29 @@
+// A process that is up, with the package imported, and on order makes a server of one model, once.
+// Usage: start-server.js <true|false>, the value of `serverThread`.
+
+import { Triton } from 'tstriton';
+
+import { serveControl } from '../control-channel.js';
+
+const flag = process.argv[2];
+if (flag !== 'true' && flag !== 'false') throw new Error(`expected 'true' or 'false' for serverThread, got '${flag}'`);
+
+async function start(): Promise<number> {
+  const begin = performance.now();
+  const triton = new Triton({ httpPort: 0, grpcPort: 0, metricsPort: 0, serverThread: flag === 'true' });
+  triton.bind({
+    modelName: 'Identity',
+    inferFunc: (requests) => requests,
+    inputs: { x: { dtype: 'float32', shape: [-1] } },
+    outputs: { y: { dtype: 'float32', shape: [-1] } },
+    config: { maxBatchSize: 64 },
+  });
+  await triton.run();
+  const spent = performance.now() - begin;
+  const { status } = await fetch(`http://127.0.0.1:${triton.httpPort!}/v2/models/Identity/ready`);
+  await triton.stop();
+  if (status !== 200) throw new Error(`the model answered ${status} to ready after run()`);
+  return spent;
+}
+
+serveControl({ ports: {}, load: start, stop: () => Promise.resolve() });
