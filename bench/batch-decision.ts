@@ -53,7 +53,11 @@ export async function measureDecisions(seconds: number): Promise<readonly Decisi
   const costs: DecisionCost[] = [];
   for (const [name, settings] of Object.entries(BATCHERS)) {
     for (const queued of QUEUED) {
-      const options = { maxBatchSize: MAX_ROWS, batcher: build.completeBatcher(settings, MAX_ROWS, name), compare: () => 'same' };
+      const options = {
+        maxBatchSize: MAX_ROWS,
+        batcher: build.completeBatcher(settings, MAX_ROWS, name),
+        compare: () => 'same',
+      };
       costs.push({ name, queued, nanoseconds: measure(new build.BatchQueue(options), queued, seconds) });
     }
   }
@@ -87,7 +91,7 @@ function measure(queue: Queue, queued: number, seconds: number): number {
   run(200_000);
   // In slices, the quickest of which tells what it costs when nothing else has the core.
   let best = Infinity;
-  for (const end = performance.now() + seconds * 1000; performance.now() < end; ) {
+  for (const end = performance.now() + seconds * 1000; performance.now() < end;) {
     const startedAt = performance.now();
     const done = run(20_000);
     best = Math.min(best, ((performance.now() - startedAt) * 1e6) / done);

@@ -6,6 +6,7 @@ import { choosePinning, describeMachine, loadAverage } from './machine.js';
 import { writeResults } from './results-file.js';
 import type { Suite, SuiteOptions } from './suite.js';
 import { runBatcher } from './suites/batcher.js';
+import { runCallables } from './suites/callables.js';
 import { runIdentity } from './suites/identity.js';
 import { runOnnx } from './suites/onnx.js';
 
@@ -14,6 +15,10 @@ const SUITES: Readonly<Record<string, { readonly about: string; readonly run: Su
   batcher: {
     about: "what a batching decision costs, and a model's throughput in batches beside the ideal",
     run: runBatcher,
+  },
+  callables: {
+    about: 'streams of responses, readiness beside a spinning callable, instance threads, large batches, start',
+    run: runCallables,
   },
   onnx: { about: 'an ONNX network over HTTP binary and gRPC beside onnxruntime alone', run: runOnnx },
 };
@@ -32,9 +37,10 @@ options
   --seconds S           length of a round (default 2)
   --connections A,B,…   numbers of connections (default 1,16,64)
   --quick               2 rounds of 0.5 s, to see that everything works; do not quote its figures
-  --only A,B,…          only these rows; identity: http-json, http-binary, grpc; batcher: decision, closed, poisson-90, poisson-120
+  --only A,B,…          only these rows; identity: http-json, http-binary, grpc; batcher: decision, closed, poisson-90, poisson-120;
+                        callables: stream, ready, threads, tensor, start
   --servers A,B,…       identity: of floor, raw (the load generator's ceiling), thread, inline (default floor,thread,inline);
-                        batcher: of thread, inline (default both)
+                        batcher, callables: of thread, inline (default both)
                         onnx: of floor, floor-32, single, batched (default all)
   --server-cpus LIST    cores of each server, as for taskset (default: the first core)
   --client-cpus LIST    cores of the load generator (default: the last core)`;

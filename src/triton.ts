@@ -159,7 +159,13 @@ export class Triton {
     process.on('SIGTERM', onSignal);
     try {
       await this.run();
-      await this.#ended?.promise;
+      try {
+        await this.#ended?.promise;
+      } catch (error) {
+        // What is under way is answered first: whoever awaits this may end the process.
+        await this.#stopping?.catch(() => undefined);
+        throw error;
+      }
       await this.#stopping;
     } finally {
       process.off('SIGINT', onSignal);

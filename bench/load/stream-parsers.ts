@@ -63,7 +63,7 @@ export class GrpcStreamParser implements StreamParser {
   }
 
   #data(bytes: Buffer, start: number, end: number): void {
-    for (let at = start; at < end; ) {
+    for (let at = start; at < end;) {
       const wanted = this.#received < PREFIX ? PREFIX : PREFIX + this.#message.readUInt32BE(1);
       if (wanted > this.#message.length) throw new Error(`a message of ${wanted} bytes, too large for this client`);
       const taken = Math.min(wanted - this.#received, end - at);
@@ -94,7 +94,7 @@ export class SseParser implements StreamParser {
   }
 
   read(bytes: Buffer, length: number): void {
-    for (let at = 0; at < length; ) {
+    for (let at = 0; at < length;) {
       if (this.#state === 'data') {
         const end = Math.min(length, at + this.#left);
         this.#left -= end - at;

@@ -113,7 +113,12 @@ function rowOf(workload: BatchingWorkload, server: string, answers: readonly Ans
   const executions = new Set(served.map(({ execution }) => execution)).size;
   const rows = served.reduce((sum, { arrival }) => sum + arrival.rows, 0);
   const latencies = (some: readonly Answered[], share: number) =>
-    formatFigure(percentile(some.map(({ ms }) => ms).sort((a, b) => a - b), share));
+    formatFigure(
+      percentile(
+        some.map(({ ms }) => ms).sort((a, b) => a - b),
+        share,
+      ),
+    );
   const urgent = served.filter(({ arrival }) => arrival.priority === 1);
   const refused = answers.filter(({ refusal }) => refusal !== undefined);
   const texts = [...new Set(refused.map(({ refusal }) => refusal))].join(', ');
@@ -125,7 +130,9 @@ function rowOf(workload: BatchingWorkload, server: string, answers: readonly Ans
     latencies(served, 0.5),
     latencies(served, 0.99),
     workload.name === 'priority' ? latencies(urgent, 0.99) : '',
-    refused.length === 0 ? '' : `${refused.length}, after ${latencies(refused, 0.5)} to ${latencies(refused, 1)} ms (${texts})`,
+    refused.length === 0
+      ? ''
+      : `${refused.length}, after ${latencies(refused, 0.5)} to ${latencies(refused, 1)} ms (${texts})`,
   ];
   return `| ${cells.join(' | ')} |`;
 }

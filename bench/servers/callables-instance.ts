@@ -3,13 +3,18 @@
 import type { InferFunc, SetupContext } from 'tstriton';
 
 import { spin, work } from '../callables-workload.js';
+import { countPostedBytes } from '../untransferred-bytes.js';
 
-export type InstanceTask = { readonly kind: 'echo' | 'spin' } | { readonly kind: 'work'; readonly steps: number };
+export type InstanceTask =
+  | { readonly kind: 'echo'; readonly counts?: Int32Array }
+  | { readonly kind: 'spin' }
+  | { readonly kind: 'work'; readonly steps: number };
 
 let task: InstanceTask = { kind: 'echo' };
 
 export function setup(context: SetupContext): void {
   task = context.args as InstanceTask;
+  if (task.kind === 'echo' && task.counts) countPostedBytes(task.counts);
 }
 
 const infer: InferFunc = (requests) => {

@@ -32,6 +32,10 @@ describe('constantPadder', () => {
     ]);
   });
 
+  it('keeps rows and columns apart where a dimension in between grows', () => {
+    expect(pad('int32', [[[[1]], [[2]]], [[[3], [4]]]])).toEqual([[[[1], [0]], [[2], [0]]], [[[3], [4]]]]); // prettier-ignore
+  });
+
   it('pads with 0 by default, and hands through what is large enough', () => {
     const large = Tensor.from('float32', [[1, 2]]);
     const [first, second] = constantPadder()([{ y: large }, { y: Tensor.from('float32', [[3]]) }]);

@@ -81,17 +81,19 @@ describe('fillOptionals', () => {
     expect(seen).toBe(requests);
   });
 
-  it('leaves the requests of others, and its own defaults, as they are', () => {
-    const request = requestOf({ a: a(1) });
+  it.each([{ batching: true }, { batching: false }])('gives copies of its defaults, with %o', (config) => {
+    const seen: unknown[] = [];
     const spoil = (requests: readonly HostedRequest[]) => {
-      (requests[0]!.inputs['b']!.data as Float32Array).fill(-1);
+      const { data } = requests[0]!.inputs['b'] as Tensor<'float32'>;
+      seen.push([...data]);
+      data.fill(-1);
       return requests;
     };
     const callable = fill({ b: Float32Array.of(5, 6) }, spoil);
-    callDecorated(callable, [request], SPEC);
+    const request = requestOf({ a: a(1) });
+    for (let call = 0; call < 2; call++) callDecorated(callable, [request], { ...SPEC, config });
+    expect(seen).toEqual([[5, 6], [5, 6]]); // prettier-ignore
     expect(Object.keys(request.inputs)).toEqual(['a']);
-    expect(callDecorated(callable, [request], SPEC).result).toEqual([expect.anything()]);
-    expect(filled({ b: Float32Array.of(5, 6) }, [request])[0]!['b']).toEqual(b([5, 6]));
   });
 
   it('keeps parameters, id and signal, and shows the filled requests in the context', () => {

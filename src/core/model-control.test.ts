@@ -50,6 +50,22 @@ describe('the model repository extension', () => {
     expect(control.index(true)).toEqual([]);
   });
 
+  it('tells how long a load took, with what the instances took to start before', async () => {
+    const { repository, control } = given();
+    const seconds = () => repository.find('m', 1)!.model.statistics.loadSeconds;
+    control.bind({ ...model('m'), setupMs: 1500 });
+    await control.loadVersion('m', 1);
+    const first = repository.find('m', 1);
+    expect(seconds()).toBeGreaterThanOrEqual(1.5);
+    await control.replace({ ...model('m'), setupMs: 2500 });
+    expect(repository.find('m', 1)).not.toBe(first);
+    expect(seconds()).toBeGreaterThanOrEqual(2.5);
+    control.bind(model('failing', 1, () => Promise.reject(new Error('no weights'))));
+    await expect(control.loadVersion('failing', 1)).rejects.toThrow('no weights');
+    expect(repository.find('failing', 1)!.model.statistics.loadSeconds).toBeUndefined();
+    expect(repository.loadedModels().map(({ config }) => config.name)).toEqual(['m']);
+  });
+
   it('loads every version, and does not know a model before', async () => {
     const { repository, control } = given();
     control.bind(model('m', 1));

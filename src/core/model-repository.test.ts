@@ -92,7 +92,7 @@ describe('ModelRepository', () => {
     ['nothing is loaded', [], true],
     ['all are ready', ['a:1 READY', 'b:1 READY'], true],
     ['one is loading', ['a:1 READY', 'b:1 LOADING'], false],
-    ['one is being unloaded', ['a:1 READY', 'b:1 UNLOADING'], true],
+    ['one is being unloaded, as with Triton', ['a:1 READY', 'b:1 UNLOADING'], false],
     ['one could not be loaded', ['a:1 READY', 'b:1 UNAVAILABLE'], false],
   ])('tells whether all models are ready when %s', (_, versions, expected) => {
     expect(repositoryOf(...versions).allReady).toBe(expected);

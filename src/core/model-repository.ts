@@ -109,13 +109,11 @@ export class ModelRepository {
       .map(({ model }) => String(model.config.version));
   }
 
-  /** True when every version of every model is ready, or was unloaded on request or is about to be. */
+  /** True when every version of every model is ready, or was unloaded on request. */
   get allReady(): boolean {
     for (const versions of this.#models.values()) {
       for (const { state, reason } of versions.values()) {
-        // Triton is not ready while one unloads: whoever asked for that would take the whole server out of service.
-        const wanted = state === 'UNLOADING' || (state === 'UNAVAILABLE' && reason === 'unloaded');
-        if (state !== 'READY' && !wanted) return false;
+        if (state !== 'READY' && !(state === 'UNAVAILABLE' && reason === 'unloaded')) return false;
       }
     }
     return true;

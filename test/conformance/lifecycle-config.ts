@@ -4,7 +4,8 @@ import { Triton, TritonError, type BoundModel, type TensorSpecs } from 'tstriton
 import { readTritonConfig } from '../../src/triton-config.js';
 import type { LifecycleCase } from './lifecycle-cases.js';
 
-export type Asker = (testCase: LifecycleCase) => unknown;
+type Found = string | number | boolean | object | void;
+export type Asker = (testCase: LifecycleCase) => Found | Promise<Found>;
 export type AnyModel = BoundModel<TensorSpecs, TensorSpecs, boolean>;
 
 export const MODEL: AnyModel = {
@@ -83,10 +84,10 @@ export const CONFIG_ASKERS: Readonly<Record<string, Asker>> = {
 };
 
 /** `refused`, or what an asker found. */
-export async function outcomeOf(asked: () => unknown): Promise<string> {
+export async function outcomeOf(asked: () => ReturnType<Asker> | undefined): Promise<string> {
   try {
     const found = await asked();
-    return found === undefined ? 'accepted' : String(found);
+    return found === undefined || typeof found === 'object' ? 'accepted' : String(found);
   } catch (error) {
     if (TritonError.is(error)) return 'refused';
     throw error;

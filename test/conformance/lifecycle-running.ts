@@ -27,19 +27,15 @@ export function runningAskers(): Readonly<Record<string, Asker>> {
   const url = (path: string) => `http://127.0.0.1:${triton.httpPort}${path}`;
   const version = async (path: string) => (await callJson(url(`/v2/models/${path}/infer`), INFER))[0];
   return {
-    run: () => (named('First'), triton.run()),
+    run: () => named('First').run(),
     'run-twice': () => triton.run(),
-    'bind-after-run': () => (named('Second'), triton.ready()),
+    'bind-after-run': () => named('Second').ready(),
     'bind-same-name-after-run': () => void named('First'),
-    'bind-second-version-after-run': () => (named('Second', 2), triton.ready()),
+    'bind-second-version-after-run': () => named('Second', 2).ready(),
     'is_alive-running': () => triton.isReady,
     'is_connected-running': () => triton.isReady,
     'infer-model-of-two-versions': async () =>
-      [
-        await version('Second/versions/1'),
-        await version('Second/versions/2'),
-        await version('Second'),
-      ].join(' '),
+      [await version('Second/versions/1'), await version('Second/versions/2'), await version('Second')].join(' '),
     'restricted-http': async ({ method = '', path = '', wrong_token: wrong }) => {
       const status = async (headers: Record<string, string>) =>
         (await callJson(url(path), method === 'GET' ? undefined : bodyOf(path), headers))[0];
@@ -64,7 +60,10 @@ export function runningAskers(): Readonly<Record<string, Asker>> {
     'bind-after-failed-load': async () => {
       const setup = () => Promise.reject(new Error('no such weights'));
       triton.bind({ ...MODEL, modelName: 'Failing', setup });
-      const failed = await triton.ready('Failing').catch(() => 'failed');
+      const failed = await triton.ready('Failing').then(
+        () => 'loaded',
+        () => 'failed',
+      );
       named('AfterFailure');
       await triton.ready('AfterFailure');
       await triton.unbind('Failing');

@@ -11,7 +11,12 @@ import { floatsOf, floatTensor, GrpcService, inferMessage, type InferMessage } f
 import { startServer } from '../support/start-server.js';
 
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
-const MODEL = { modelName: 'slow', inputs: { x: FLOATS }, outputs: { y: FLOATS } } as const;
+const MODEL = {
+  modelName: 'slow',
+  inputs: { x: FLOATS },
+  outputs: { y: FLOATS },
+  config: { batching: false, concurrency: 10 },
+} as const;
 
 function bind(triton: Triton): void {
   triton.bind({
@@ -20,7 +25,6 @@ function bind(triton: Triton): void {
       await delay(300);
       return requests;
     },
-    config: { batching: false, concurrency: 10 },
   });
   triton.bind({
     ...MODEL,
@@ -61,7 +65,7 @@ describe('L0_client_timeout', () => {
     expect(answers.messages.length).toBeLessThan(40);
   });
 
-  it('management calls are answered although their deadline is short', async () => {
+  it('management calls take deadlines, too', async () => {
     await using server = await startServer(bind);
     using service = new GrpcService(server.grpc);
     await service.call('ServerLive');

@@ -61,7 +61,8 @@ describe('L0_grpc: health', () => {
     await watch.until(1);
     server.triton.bind({
       modelName: 'later',
-      inferFunc: { setup: () => opened, infer: (requests) => requests },
+      setup: () => opened,
+      inferFunc: (requests) => requests,
       inputs: { x: FLOATS },
       outputs: { y: FLOATS },
     });

@@ -4,11 +4,13 @@ import { describe, expect, it } from 'vitest';
 import {
   batch,
   counter,
+  defineModel,
   gauge,
   histogram,
   instanceGroup,
   stream,
   TritonError,
+  type CallableOf,
   type Triton,
   type TritonConfig,
 } from 'tstriton';
@@ -20,6 +22,8 @@ import { inferJson, startServer, type RunningServer } from '../support/start-ser
 
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
 const TENSORS = { inputs: { x: FLOATS }, outputs: { y: FLOATS } } as const;
+const identity = defineModel({ modelName: 'M', ...TENSORS });
+const streamed = defineModel({ ...identity, config: { decoupled: true } });
 const M = { model: 'M', version: '1' };
 
 function bindIdentity(triton: Triton, modelName = 'M'): void {
@@ -31,10 +35,20 @@ function ask(server: RunningServer, model: string, values: readonly number[], ro
   return inferJson(server.http, model, [{ name: 'x', datatype: 'FP32', shape, data: values }]);
 }
 
-async function statistics(server: RunningServer, model: string) {
+interface Duration {
+  readonly count: number;
+  readonly ns: number;
+}
+
+interface Statistics {
+  readonly inference_stats: Readonly<Record<string, Duration>>;
+  readonly response_stats: Readonly<Record<string, Readonly<Record<string, Duration>>>>;
+  readonly batch_stats: readonly { readonly batch_size: number }[];
+}
+
+async function statistics(server: RunningServer, model: string): Promise<Statistics> {
   const response = await fetch(`${server.http}/v2/models/${model}/stats`);
-  const { model_stats } = (await response.json()) as { readonly model_stats: readonly Record<string, never>[] };
-  return model_stats[0]! as Readonly<Record<string, never>>;
+  return ((await response.json()) as { readonly model_stats: readonly [Statistics] }).model_stats[0];
 }
 
 describe.each([{ serverThread: true }, { serverThread: false }])('metrics with %o', ({ serverThread }) => {
@@ -109,10 +123,14 @@ describe.each([{ serverThread: true }, { serverThread: false }])('metrics with %
     await using server = await start(
       (triton) => {
         bindIdentity(triton);
-        const inferFunc = stream(function* ({ x }) {
-          yield { y: x };
+        triton.bind({
+          modelName: 'S',
+          ...TENSORS,
+          inferFunc: stream(function* ({ x }) {
+            yield { y: x };
+          }),
+          config: { decoupled: true },
         });
-        triton.bind({ modelName: 'S', ...TENSORS, inferFunc, config: { decoupled: true } });
       },
       { metricsConfig },
     );
@@ -216,7 +234,7 @@ const lengths = histogram({ name: 'test_length_rows', help: 'Rows of requests.',
 
 describe.each([{ serverThread: true }, { serverThread: false }])('metrics of callables with %o', ({ serverThread }) => {
   it('are shown with the labels of the model, added up over its instances', async () => {
-    const infer = batch<typeof TENSORS.inputs, typeof TENSORS.outputs>(({ x }, { metrics }) => {
+    const infer: CallableOf<typeof identity> = batch(({ x }, { metrics }) => {
       metrics.add(tokens, x.data.length, { kind: x.data[0]! > 0 ? 'positive' : 'other' });
       metrics.set(fill, x.data[0]!);
       metrics.observe(lengths, x.rowCount);
@@ -249,7 +267,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('metrics of cal
   it('of a stream are shown while it goes on', async () => {
     let end!: () => void;
     const ended = new Promise<void>((resolve) => (end = resolve));
-    const inferFunc = stream<typeof TENSORS.inputs, typeof TENSORS.outputs>(async function* ({ x }, { metrics }) {
+    const inferFunc: CallableOf<typeof streamed> = stream(async function* ({ x }, { metrics }) {
       metrics.add(tokens, 1, { kind: 'stream' });
       yield { y: x };
       await ended;
@@ -299,15 +317,15 @@ describe.each([{ serverThread: true }, { serverThread: false }])('statistics wit
     model.open();
     await Promise.all([first, ...others]);
     const { inference_stats: stats, batch_stats, ...counts } = await statistics(server, 'Held');
-    const count = (name: string) => (stats as Readonly<Record<string, { count: number }>>)[name]!.count;
+    const count = (name: string) => stats[name]!.count;
     expect([count('success'), count('fail')]).toEqual([3, 1]);
     expect(['queue', 'compute_input', 'compute_infer', 'compute_output'].map(count)).toEqual([3, 3, 3, 3]);
     expect(counts).toMatchObject({ inference_count: 3, execution_count: 2, response_stats: {} });
-    expect((batch_stats as readonly { batch_size: number }[]).map(({ batch_size }) => batch_size)).toEqual([1, 3]);
+    expect(batch_stats.map(({ batch_size }) => batch_size)).toEqual([1, 3]);
   });
 
   it('tell of each response of a decoupled model', async () => {
-    const inferFunc = stream<typeof TENSORS.inputs, typeof TENSORS.outputs>(function* ({ x }) {
+    const inferFunc: CallableOf<typeof streamed> = stream(function* ({ x }) {
       for (let i = 0; i < Math.abs(x.data[0]!); i++) yield { y: x };
       if (x.data[0]! < 0) throw new TritonError('INTERNAL', 'below zero');
     });
@@ -321,9 +339,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('statistics wit
       ).text();
     }
     const { response_stats: responses, inference_stats: stats } = await statistics(server, 'M');
-    const counted = Object.entries(
-      responses as Readonly<Record<string, Record<string, { count: number; ns: number }>>>,
-    ).map(([index, durations]) => [
+    const counted = Object.entries(responses).map(([index, durations]) => [
       index,
       Object.fromEntries(Object.entries(durations).map(([name, { count }]) => [name, count])),
     ]);

@@ -50,6 +50,16 @@ describe('the metrics beyond those of Triton', () => {
     expect(buckets.length).toBeGreaterThan(10);
   });
 
+  it("keep to Prometheus' conventions: base units, no types in names, `_total` for counters and for nothing else", () => {
+    const wrong =
+      /_(?:ms|us|ns|s|secs|msec|milliseconds|microseconds|kb|mb|count|sum|bucket|counter|gauge|histogram|summary)(?:_|$)/;
+    const unusual = Array.from(written.matchAll(/^# TYPE (\S+) (\S+)$/gm)).filter(([, name = '', type]) => {
+      const isCounter = type === 'counter';
+      return !/^tstriton_[a-z]+(?:_[a-z]+)*$/.test(name) || name.endsWith('_total') !== isCounter || wrong.test(name);
+    });
+    expect(unusual).toEqual([]);
+  });
+
   it('have round bounds in seconds', () => {
     const bounds = Array.from(
       written.matchAll(/^tstriton_queue_wait_seconds_bucket\{.*le="([^"]+)"/gm),

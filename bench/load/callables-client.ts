@@ -1,0 +1,16 @@
+// The client process of the callables suite: it reads streams of responses and probes readiness.
+
+import { serveControl } from '../control-channel.js';
+import { probeReady } from './ready-probe.js';
+import type { ProbeOrder } from './ready-probe.js';
+import { askStream } from './response-stream.js';
+import type { StreamOrder } from './response-stream.js';
+
+serveControl({
+  ports: {},
+  load: (argument) => {
+    const order = argument as StreamOrder | ProbeOrder;
+    return order.kind === 'ready' ? probeReady(order) : askStream(order);
+  },
+  stop: () => Promise.resolve(),
+});

@@ -1,0 +1,316 @@
+// Callables that stream, block, compute or take much: a decoupled model's responses, readiness while a callable spins,
+// instance threads, a batch of images on its way to a thread, and how soon a server is up.
+
+import { BenchProcess } from '../bench-process.js';
+import * as workload from '../callables-workload.js';
+import type { Comparison } from '../comparison.js';
+import { errorsOf, formatComparison, medianOf, ratioToFloor } from '../comparison.js';
+import type { HttpForm } from '../identity-wire.js';
+import { measureInterleaved } from '../interleaved.js';
+import type { Participant } from '../interleaved.js';
+import type { ThreadsOrder } from '../load/bare-threads.js';
+import type { HttpTarget } from '../load/http-load-connection.js';
+import { rawHttpRequest } from '../load/raw-http-request.js';
+import type { ProbeOrder, ProbeReport } from '../load/ready-probe.js';
+import type { StreamOrder, StreamReport } from '../load/response-stream.js';
+import { loadAverage } from '../machine.js';
+import { askHttp } from '../real-clients.js';
+import type { CloneReport } from '../servers/callables-server.js';
+import type { StartReport } from '../servers/start-server.js';
+import { median } from '../statistics.js';
+import type { SuiteOptions, SuiteResult } from '../suite.js';
+import { formatFigure, formatTable } from '../table.js';
+
+const SERVERS = ['thread', 'inline'] as const;
+type ServerName = (typeof SERVERS)[number];
+const TITLES: Readonly<Record<ServerName, string>> = {
+  thread: 'serverThread: true',
+  inline: 'serverThread: false',
+};
+
+const ROWS = ['stream', 'ready', 'threads', 'tensor', 'start'] as const;
+type Row = (typeof ROWS)[number];
+
+const RESPONSES = 10_000;
+const WORK_MS = 10;
+/** Shorter rounds than this ask for a quick run. */
+const FULL_ROUND_SECONDS = 1;
+
+interface Run extends SuiteOptions {
+  readonly names: readonly ServerName[];
+  readonly isQuick: boolean;
+  readonly steps: number;
+  readonly start: (module: string, cpus: string | undefined, ...parameters: string[]) => Promise<BenchProcess>;
+}
+
+interface Part {
+  readonly figures: object;
+  readonly comparison?: Comparison;
+  readonly goals: readonly string[];
+}
+
+const PARTS: Readonly<Record<Row, (run: Run) => Promise<Part>>> = {
+  stream: measureStreams,
+  ready: measureReady,
+  threads: measureThreads,
+  tensor: measureTensor,
+  start: measureStart,
+};
+
+export async function runCallables(options: SuiteOptions): Promise<SuiteResult> {
+  const wanted = chosen(ROWS, options.only, '--only');
+  const names = chosen(SERVERS, options.servers, '--servers');
+  const figures: Record<string, object> = {};
+  const comparisons: Comparison[] = [];
+  const goals: string[] = [];
+  const steps = workload.stepsFor(WORK_MS);
+  const isQuick = options.timing.seconds < FULL_ROUND_SECONDS;
+  for (const row of wanted) {
+    const started: BenchProcess[] = [];
+    const start: Run['start'] = async (module, cpus, ...parameters) => {
+      const one = await BenchProcess.start(new URL(module, import.meta.url), { cpus, arguments: parameters });
+      started.push(one);
+      return one;
+    };
+    try {
+      const part = await PARTS[row]({ ...options, names, isQuick, steps, start });
+      figures[row] = { ...part.figures, loadAverage: loadAverage() };
+      if (part.comparison) comparisons.push(part.comparison);
+      goals.push(...part.goals);
+    } finally {
+      await Promise.all(started.map((one) => one.stop()));
+    }
+  }
+  options.print(['Goals', ...goals.map((goal) => `  ${goal}`)].join('\n'));
+  const errors = comparisons.reduce((sum, one) => sum + errorsOf(one), 0);
+  return { comparisons, errors, figures: { workSteps: steps, ...figures } };
+}
+
+function chosen<T extends string>(known: readonly T[], wanted: readonly string[] | undefined, option: string): T[] {
+  const unknown = (wanted ?? []).filter((name) => !(known as readonly string[]).includes(name));
+  if (unknown.length > 0)
+    throw new Error(`${option}: unknown '${unknown.join(', ')}', expected of ${known.join(', ')}`);
+  return known.filter((name) => !wanted || wanted.includes(name));
+}
+
+function startServer(run: Run, name: ServerName, row: Row | 'copies', cpus: string | undefined): Promise<BenchProcess> {
+  return run.start('../servers/callables-server.js', cpus, String(name === 'thread'), row, String(run.steps));
+}
+
+function goal(what: string, got: number, least: number, better: number): string {
+  const isAtMost = better < least;
+  const reaches = (bound: number): boolean => (isAtMost ? got <= bound : got >= bound);
+  const verdict = reaches(better) ? 'better' : reaches(least) ? 'met   ' : 'MISSED';
+  const bound = isAtMost ? 'at most' : 'at least';
+  return `${verdict}  ${what}: ${bound} ${least}, better ${better}: ${formatFigure(got)}`;
+}
+
+const WIRES: Readonly<Record<StreamOrder['kind'], string>> = { grpc: 'gRPC ModelStreamInfer', sse: 'generate_stream' };
+
+interface StreamSample extends StreamReport {
+  readonly server: ServerName;
+  readonly kind: StreamOrder['kind'];
+  /** Microseconds of the server process. */
+  readonly serverCpu: number;
+}
+
+async function measureStreams(run: Run): Promise<Part> {
+  const client = await run.start('../load/callables-client.js', run.pinning.client);
+  const servers: { readonly name: ServerName; readonly process: BenchProcess }[] = [];
+  for (const name of run.names)
+    servers.push({ name, process: await startServer(run, name, 'stream', run.pinning.server) });
+  const samples: StreamSample[] = [];
+  const kinds = ['grpc', 'sse'] as const;
+  const [warmUps, each] = run.isQuick ? [1, 2] : [5, 5];
+  for (let round = -1; round < run.timing.rounds; round++) {
+    for (const kind of kinds) {
+      for (const { name, process: server } of servers) {
+        const order = { kind, port: server.port(kind === 'grpc' ? 'grpcPort' : 'httpPort'), count: RESPONSES };
+        for (let i = 0; i < (round < 0 ? warmUps : each); i++) {
+          const before = await server.usage();
+          const report = (await client.load(order, () => undefined)) as StreamReport;
+          const after = await server.usage();
+          if (round >= 0) samples.push({ server: name, kind, ...report, serverCpu: after.cpu - before.cpu });
+        }
+      }
+    }
+  }
+  const goals: string[] = [];
+  const rows = kinds.flatMap((kind) =>
+    run.names.map((name) => {
+      const own = samples.filter((sample) => sample.kind === kind && sample.server === name);
+      const of = (figure: (sample: StreamSample) => number): number => median(own.map(figure));
+      const title = `${WIRES[kind]}, ${TITLES[name]}`;
+      const rate = of(({ seconds }) => RESPONSES / seconds);
+      const first = of(({ firstMs }) => firstMs);
+      goals.push(goal(`${title}, responses/s`, rate, 30_000, 80_000), goal(`${title}, first ms`, first, 5, 2));
+      const clientBusy = of(({ clientCpu, seconds }) => clientCpu / seconds / 1e6);
+      return [
+        title,
+        formatFigure(rate),
+        formatFigure(first),
+        formatFigure(of(({ serverCpu }) => serverCpu / RESPONSES)),
+        `${(clientBusy * 100).toFixed(0)} %`,
+        formatFigure(of(({ bytes }) => bytes / RESPONSES)),
+      ];
+    }),
+  );
+  const head = ['server', 'responses/s', 'first ms', 'server CPU us each', 'client busy', 'bytes each'];
+  run.print(`${RESPONSES} responses to one request, medians of requests\n${formatTable(head, rows)}\n`);
+  return { figures: { samples }, goals };
+}
+
+// The spinning thread and the server's must not share a core, so neither process is pinned.
+async function measureReady(run: Run): Promise<Part> {
+  const client = await run.start('../load/callables-client.js', undefined);
+  const [milliseconds, rounds] = run.isQuick ? [1000, 1] : [5000, Math.min(run.timing.rounds, 3)];
+  const samples: (ProbeReport & { readonly server: ServerName; readonly spin: boolean })[] = [];
+  for (const server of run.names) {
+    const port = (await startServer(run, server, 'ready', undefined)).port('httpPort');
+    const probe = async (spin: boolean, time: number): Promise<ProbeReport> => {
+      const order: ProbeOrder = { kind: 'ready', port, milliseconds: time, spin };
+      return (await client.load(order, () => undefined)) as ProbeReport;
+    };
+    await probe(true, 300);
+    for (let round = 0; round < rounds; round++) {
+      for (const spin of [false, true]) samples.push({ server, spin, ...(await probe(spin, milliseconds)) });
+    }
+  }
+  const places = { thread: "in run()'s thread", inline: 'in an instance thread' };
+  const goals: string[] = [];
+  const rows = run.names.flatMap((name) =>
+    [false, true].map((spin) => {
+      const own = samples.filter((sample) => sample.server === name && sample.spin === spin);
+      const of = (figure: keyof ProbeReport): number => median(own.map((sample) => sample[figure]));
+      const what = spin ? `spins ${places[name]}` : 'nothing to do';
+      const title = `${TITLES[name]}, ${what}`;
+      if (spin) goals.push(goal(`ready, ${title}, p99 ms`, of('p99'), 10, 2));
+      const worst = Math.max(...own.map(({ max }) => max));
+      return [title, ...[of('probes'), of('p50'), of('p99'), worst, of('lateness')].map(formatFigure)];
+    }),
+  );
+  const head = ['server', 'probes a round', 'p50 ms', 'p99 ms', 'worst ms', 'client late ms (p99)'];
+  run.print(`/v2/health/ready every 5 ms for ${milliseconds / 1000} s, not pinned\n${formatTable(head, rows)}\n`);
+  return { figures: { milliseconds, samples }, goals };
+}
+
+async function httpTarget(port: number, model: string, form: HttpForm) {
+  const path = `/v2/models/${model}/infer`;
+  const { headers, body } = await askHttp(port, path, form);
+  const request = rawHttpRequest(port, path, form);
+  const target: HttpTarget = { protocol: 'http', port, connections: 1, request, expectedBody: body };
+  return { target, headers };
+}
+
+// Not pinned either: two threads need two cores.
+async function measureThreads(run: Run): Promise<Part> {
+  const generator = await run.start('../load/load-generator.js', undefined);
+  const server = await startServer(run, 'thread', 'threads', undefined);
+  const bare = await run.start('../load/bare-threads.js', undefined, String(run.steps));
+  const rate = async (threads: number): Promise<number> => {
+    const order: ThreadsOrder = { threads, milliseconds: run.timing.seconds * 1000 };
+    return (await bare.load(order, () => undefined)) as number;
+  };
+  const participants: Participant[] = [];
+  const connections = 8;
+  for (const name of workload.WORK_MODELS) {
+    const { target } = await httpTarget(server.port('httpPort'), name, workload.valueRequest(1));
+    participants.push({ name, server, target: { ...target, connections } });
+  }
+  const bareRates: { readonly one: number; readonly two: number }[] = [];
+  for (let round = 0; round < run.timing.rounds; round++) bareRates.push({ one: await rate(1), two: await rate(2) });
+  const samples = await measureInterleaved(participants, generator, run.timing);
+  const titles = ['1 instance thread', '2 instance threads'];
+  const measured = participants.map(({ name }, i) => ({ server: name, title: titles[i]!, samples: samples[i]! }));
+  const title = `${WORK_MS} ms of computing per request, maxBatchSize 1, ${connections} connections, not pinned`;
+  const comparison: Comparison = { id: 'threads', title, connections, measured };
+  const ceiling = median(bareRates.map(({ one, two }) => two / one));
+  const bareTitle = `two bare threads without a server compute ${formatFigure(ceiling)} x as much as one here`;
+  run.print(`${formatComparison(comparison)}\n${bareTitle}\n`);
+  const ratio = ratioToFloor(comparison, measured[1]!, 'requestsPerSecond').median;
+  const goals = [`${ratio >= 1.8 ? 'met   ' : 'MISSED'}  2 instance threads: at least 1.8 x: ${formatFigure(ratio)}`];
+  return { figures: { bareRates }, comparison, goals };
+}
+
+async function measureTensor(run: Run): Promise<Part> {
+  const generator = await run.start('../load/load-generator.js', run.pinning.client);
+  const form = workload.tensorRequest();
+  const participants: Participant[] = [];
+  const titles: string[] = [];
+  let clones: CloneReport | undefined;
+  for (const name of [...run.names].reverse()) {
+    const server = await startServer(run, name, 'tensor', run.pinning.server);
+    const places = { [workload.ECHO_HERE_MODEL]: "run()'s thread", [workload.ECHO_MODEL]: 'an instance thread' };
+    for (const [model, place] of Object.entries(places)) {
+      const { target, headers } = await httpTarget(server.port('httpPort'), model, form);
+      const tail = target.expectedBody.subarray(Number(headers['inference-header-content-length']));
+      if (!form.body.subarray(-workload.TENSOR_BYTES).equals(tail)) throw new Error('wrong answer: other values');
+      participants.push({ name: `${name} ${model}`, server, target });
+      titles.push(`${TITLES[name]}, callable in ${place}`);
+    }
+    clones ??= (await server.load(run.isQuick ? 10 : 30, () => undefined)) as CloneReport;
+  }
+  const samples = await measureInterleaved(participants, generator, run.timing);
+  const measured = participants.map(({ name }, i) => ({ server: name, title: titles[i]!, samples: samples[i]! }));
+  const { TENSOR_ROWS: rows, TENSOR_ROW_LENGTH: length } = workload;
+  const title = `${rows} x ${length} FP32 (${(workload.TENSOR_BYTES / 1e6).toFixed(1)} MB) and back, HTTP binary`;
+  const comparison: Comparison = { id: 'tensor', title, connections: 1, measured };
+  const { milliseconds, cpu } = clones!;
+  const lines = [
+    formatComparison(comparison),
+    `structuredClone of these bytes, one way: ${formatFigure(median(milliseconds))} ms, ${formatFigure(cpu)} ms of CPU`,
+  ];
+  const posted = await countCopies(run, form);
+  lines.push(
+    `one request posts to an instance thread ${posted[1]} bytes transferred, ${posted[0]} copied; ` +
+      `back ${posted[3]} transferred, ${posted[2]} copied`,
+  );
+  const copied = posted[0]! + posted[2]!;
+  const goals = [`${copied === 0 ? 'met   ' : 'MISSED'}  bytes copied to an instance thread and back: none: ${copied}`];
+  // Only where the callable runs in the server's own thread does nothing cross to another.
+  const [direct, ...crossing] = run.names.includes('inline') ? measured : [];
+  const cpuOf = (one: Comparison['measured'][number]): number => medianOf(one, 'serverCpuPerRequest') / 1000;
+  for (const one of crossing) {
+    const added = cpuOf(one) - cpuOf(direct!);
+    const share = formatFigure(added / (2 * cpu));
+    lines.push(
+      `crossing to a thread and back adds ${formatFigure(added)} ms of CPU, ${share} of two clones (${one.title})`,
+    );
+  }
+  run.print(`${lines.join('\n')}\n`);
+  return { figures: { structuredClone: clones, posted }, comparison, goals };
+}
+
+/** Of one request: bytes [copied, transferred] there, and back. */
+async function countCopies(run: Run, form: HttpForm): Promise<readonly number[]> {
+  const server = await startServer(run, 'inline', 'copies', run.pinning.server);
+  const tell = async (): Promise<readonly number[]> => (await server.load(undefined, () => undefined)) as number[];
+  const before = await tell();
+  await httpTarget(server.port('httpPort'), workload.ECHO_MODEL, form);
+  return (await tell()).map((bytes, i) => bytes - before[i]!);
+}
+
+async function measureStart(run: Run): Promise<Part> {
+  const starts = run.isQuick ? 3 : 10;
+  const samples: (StartReport & { readonly server: ServerName })[] = [];
+  for (let i = 0; i < starts; i++) {
+    for (const server of run.names) {
+      const one = await run.start('../servers/start-server.js', run.pinning.server, String(server === 'thread'));
+      samples.push({ server, ...((await one.load(undefined, () => undefined)) as StartReport) });
+      await one.stop();
+    }
+  }
+  const goals: string[] = [];
+  const rows = run.names.map((name) => {
+    const own = samples.filter(({ server }) => server === name);
+    const times = own.map(({ milliseconds }) => milliseconds);
+    goals.push(goal(`ready to serve, ${TITLES[name]}, ms`, median(times), 150, 60));
+    const cpu = median(own.map((sample) => sample.cpu));
+    return [TITLES[name], ...[median(times), Math.min(...times), Math.max(...times), cpu].map(formatFigure)];
+  });
+  const head = ['new Triton() to run() resolved', 'median ms', 'min', 'max', 'CPU ms'];
+  run.print(
+    `One model, a fresh process each of ${starts} times, package imported before\n${formatTable(head, rows)}\n`,
+  );
+  return { figures: { samples }, goals };
+}
