@@ -46,9 +46,10 @@ function wantsEnd({ request }: GrpcCase): boolean {
 /** The messages of each request by themselves, in the order of the requests' ids. */
 function byRequest(json: Json): string {
   const messages = json as readonly StreamMessage[];
-  const ids = [...new Set(messages.map(({ infer_response: response }) => String(response?.['id'])))].sort();
+  const idOf = ({ infer_response: response }: StreamMessage) => response?.['id'] as string;
+  const ids = [...new Set(messages.map(idOf))].sort();
   return JSON.stringify(
-    ids.map((id) => messages.filter(({ infer_response: response }) => String(response?.['id']) === id)),
+    ids.map((id) => messages.filter((message) => idOf(message) === id)),
     sortKeys,
   );
 }
@@ -144,7 +145,7 @@ export const GRPC_STREAM_RULES: readonly GrpcRule[] = [
     name: 'the recorded server was started again',
     reason: 'It had ended itself, and its statistics with it.',
     allows: (ours, recorded, { name }) =>
-      / at the end$/.test(name) && ours.code === STATUS.OK && recorded.code === STATUS.OK,
+      name.endsWith(' at the end') && ours.code === STATUS.OK && recorded.code === STATUS.OK,
   },
   {
     name: 'one error does not end the server',

@@ -417,7 +417,7 @@ describe('a connection', () => {
     call.write(frame(request('slow')));
     call.close(constants.NGHTTP2_CANCEL);
     await once(call, 'close');
-    await expectAlive();
+    expect((await infer('slow')).status).toBe(0);
   });
 
   it('begins with settings', async () => {
@@ -523,6 +523,7 @@ describe('a connection', () => {
     async (text) => {
       using client = await RawHttp2.open(triton.grpcPort!, Buffer.from(text));
       await client.closed();
+      expect(client.frames.some(({ type }) => type === FRAME.DATA)).toBe(false);
       await expectAlive();
     },
   );

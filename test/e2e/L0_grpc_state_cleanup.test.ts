@@ -213,7 +213,8 @@ describe('L0_grpc_state_cleanup', () => {
     const all = Array.from({ length: 300 }, (_, i) => service.stream().send(ask('ticking', `s${i}`)));
     await seen.until('begun', 300);
     for (const answers of all) answers.cancel();
-    await Promise.all(all.map(({ status: ended }) => ended));
+    const ends = await Promise.all(all.map(({ status: ended }) => ended));
+    expect(new Set(ends.map(({ code }) => code))).toEqual(new Set([status.CANCELLED]));
     await seen.until('aborted', 300);
     await expectClean(server);
   });
@@ -230,7 +231,8 @@ describe('L0_grpc_state_cleanup', () => {
       call.on('error', () => undefined);
       call.close(constants.NGHTTP2_CANCEL);
     }
-    await new Promise((resolve) => session.ping(resolve));
+    const pong = await new Promise<Error | null>((resolve) => session.ping(resolve));
+    expect(pong).toBeNull();
     session.destroy();
     await expectClean(server);
   });

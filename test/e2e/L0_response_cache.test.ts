@@ -27,7 +27,8 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the response c
     await model.began(1);
     model.open();
     await Promise.all(together);
-    for (const [i, id] of ['f', 'g', 'h', 'i', 'j'].entries()) await clients.ask(id, { rows: 16, wire: i % 2 ? 'grpc' : 'http' });
+    for (const [i, id] of ['f', 'g', 'h', 'i', 'j'].entries())
+      await clients.ask(id, { rows: 16, wire: i % 2 ? 'grpc' : 'http' });
     expect(model.batches).toHaveLength(1);
     const { inference_count, execution_count, inference_stats } = await clients.statistics();
     expect({ inference_count, execution_count }).toEqual({ inference_count: 16, execution_count: 1 });

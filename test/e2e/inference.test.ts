@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { batch, defineModel, sample, Tensor, TritonError, type Dtype, type Triton } from 'tstriton';
+import { batch, defineModel, sample, Tensor, TritonError, type CallableOf, type Dtype, type Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
 import { gate, inferJson, startServer } from '../support/start-server.js';
@@ -230,7 +230,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
       (triton) => {
         triton.bind({
           ...vector,
-          inferFunc: counts.map((_, instance) => batch(({ x }) => (counts[instance]!++, { y: x }))),
+          inferFunc: counts.map((_, instance): CallableOf<typeof vector> =>
+            batch(({ x }) => (counts[instance]!++, { y: x })),
+          ),
         });
         bindOverlapping(triton);
       },

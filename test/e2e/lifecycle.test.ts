@@ -172,7 +172,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('life cycle wit
           ...SPEC,
           inferFunc: () => {
             started.open();
-            return new Promise(() => undefined);
+            return new Promise<never>(() => undefined);
           },
         }),
       { serverThread, exitTimeoutSecs: 0 },

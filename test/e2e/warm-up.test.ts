@@ -1,7 +1,7 @@
 // Warm-up: what the model gets before anybody else may ask it.
 import { describe, expect, it } from 'vitest';
 
-import { batch, defineModel, stream, type ModelWarmup } from 'tstriton';
+import { batch, defineModel, stream, type CallableOf, type ModelWarmup } from 'tstriton';
 
 import { inferJson, startServer } from '../support/start-server.js';
 
@@ -24,7 +24,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('warm-up with %
       (triton) =>
         void triton.bind({
           ...warmed,
-          inferFunc: shapes.map((seen) => batch(async ({ x }) => (seen.push(x.shape.join('x')), { y: x }))),
+          inferFunc: shapes.map((seen): CallableOf<typeof warmed> =>
+            batch(async ({ x }) => (seen.push(x.shape.join('x')), { y: x })),
+          ),
         }),
       { serverThread },
     );

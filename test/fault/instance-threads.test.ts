@@ -1,5 +1,5 @@
 // Instances in threads of their own: each way in which one can die, and what becomes of requests, model and server.
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { defineModel, instanceGroup, type Triton } from 'tstriton';
 
@@ -27,8 +27,6 @@ function bindThreads(triton: Triton, options: Parameters<typeof instanceGroup>[1
 }
 
 describe.each([{ serverThread: true }, { serverThread: false }])('an instance group with %o', ({ serverThread }) => {
-  afterEach(() => expect(process.exitCode).toBeUndefined());
-
   it('runs a module in threads, each with its own entry of args and environment', async () => {
     await using server = await startServer((triton) => bindThreads(triton, { args: ['a', 'b'], env: { OWN: 'yes' } }), {
       serverThread,

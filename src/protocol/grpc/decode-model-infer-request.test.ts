@@ -385,3 +385,36 @@ describe('which of several errors wins', () => {
     expect(asked).toEqual(['m', '7', 'r']);
   });
 });
+
+describe('dimensions beyond 2^53', () => {
+  const refusalOf = (datatype: string, shape: readonly bigint[]) =>
+    refusal(() =>
+      decode({
+        modelName: 'm',
+        inputs: [{ name: 'x', datatype, shape: [...shape] }],
+        rawInputContents: [new Uint8Array(4)],
+      }),
+    );
+
+  it('are refused as over HTTP, with what they were', () => {
+    expect(refusalOf('UINT8', [9007199254740993n, 1025n])).toEqual({
+      code: 'INVALID_ARG',
+      message:
+        "invalid shape for input 'x': shape [9007199254740993,1025] causes total element count to exceed maximum size of 9223372036854775807",
+    });
+    expect(refusalOf('FP64', [1n, 2305843009213693953n])).toEqual({
+      code: 'INVALID_ARG',
+      message:
+        "byte size overflow for input 'x': element count (2305843009213693953) * data type size (8) exceeds maximum allowed size (9223372036854775807)",
+    });
+  });
+
+  it('that are negative, or fit beside a zero, are left to the core', () => {
+    const shapes = [[-9007199254740993n], [9007199254740993n, 0n], [9007199254740993n]];
+    for (const shape of shapes) {
+      const input = { name: 'x', datatype: 'UINT8', shape };
+      const { inputs } = decode({ modelName: 'm', inputs: [input], rawInputContents: [new Uint8Array(4)] });
+      expect(inputs[0]!.shape).toEqual(shape.map(Number));
+    }
+  });
+});
