@@ -7,7 +7,7 @@ import {
   replaySchedulerFile,
   type Replays,
 } from './replays.js';
-import { replayDecoratorFile, replayValidationFile } from './pytriton-replays.js';
+import { replayDecoratorFile, replayLifecycleFiles, replayValidationFile } from './pytriton-replays.js';
 import { totals, type RuleCount } from './rules.js';
 
 /** Replays everything and tells what agrees and which rules cover the rest: a table for each protocol. */
@@ -19,6 +19,7 @@ export async function rulesMarkdown(): Promise<string> {
     ['`bind`', await replayBindFile()],
     ['Decorators', await replayDecoratorFile()],
     ['Outputs', await replayValidationFile()],
+    ['Life cycle', await replayLifecycleFiles()],
     ['Scheduling', await replaySchedulerFile()],
   ] as const;
   return sections.map(([title, replays]) => sectionMarkdown(title, replays)).join('\n');

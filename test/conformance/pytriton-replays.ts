@@ -3,8 +3,13 @@ import { devNull } from 'node:os';
 import { Triton } from 'tstriton';
 import { readCases } from './cases.js';
 import { DECORATOR_RULES } from './decorator-rules.js';
+import { ERROR_RULES } from './error-rules.js';
+import type { ErrorCase, LifecycleCase } from './lifecycle-cases.js';
+import { LIFECYCLE_RULES } from './lifecycle-rules.js';
 import type { DecoratorCase, ValidationCase } from './pytriton-cases.js';
 import { replayDecorators } from './replay-decorators.js';
+import { replayErrors } from './replay-errors.js';
+import { replayLifecycle } from './replay-lifecycle.js';
 import type { Replays } from './replays.js';
 import { replayValidation } from './replay-validation.js';
 import { VALIDATION_RULES } from './validation-rules.js';
@@ -23,4 +28,12 @@ export async function replayValidationFile(): Promise<Replays> {
   } finally {
     await triton.stop();
   }
+}
+
+/** Servers in processes of their own, which are ended by signals among other things. */
+export async function replayLifecycleFiles(): Promise<Replays> {
+  return {
+    lifecycle: await replayLifecycle(readCases<LifecycleCase>('pytriton/lifecycle.jsonl'), LIFECYCLE_RULES),
+    errors: await replayErrors(readCases<ErrorCase>('pytriton/errors.jsonl'), ERROR_RULES),
+  };
 }

@@ -206,6 +206,20 @@ describe('L0_grpc_state_cleanup', () => {
     await expectClean(server);
   });
 
+  it('after a stream with more requests than are taken at a time', async () => {
+    const seen = new Seen();
+    const server = await startServer((triton) => bind(triton, seen), { serverThread: false });
+    using service = new GrpcService(server.grpc);
+    const answers = service.stream();
+    for (let i = 0; i < 6000; i++) answers.send(ask('patient', `r${i}`));
+    await seen.until('begun', 100);
+    answers.cancel();
+    expect((await answers.status).code).toBe(status.CANCELLED);
+    await seen.until('aborted', 100);
+    await expectClean(server);
+    expect(seen.begun).toHaveLength(100);
+  });
+
   it('after hundreds of streams that are cancelled at once', async () => {
     const seen = new Seen();
     const server = await startServer((triton) => bind(triton, seen), { serverThread: false });
