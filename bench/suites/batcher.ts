@@ -124,7 +124,10 @@ async function verifiedTarget(server: BenchProcess): Promise<GrpcTarget> {
 interface Batches {
   readonly rows: number;
   readonly executions: number;
-  readonly computeMs: number;
+  /** Milliseconds of all executions: before, in, and behind the callable. */
+  readonly inputMs: number;
+  readonly inferMs: number;
+  readonly outputMs: number;
 }
 
 /** What the server has executed so far, by its own statistics. */
@@ -134,18 +137,29 @@ async function batchesOf(server: BenchProcess): Promise<Batches> {
     readonly model_stats: readonly {
       readonly inference_count: number;
       readonly execution_count: number;
-      readonly batch_stats: readonly { readonly compute_infer: { readonly ns: number } }[];
+      readonly batch_stats: readonly Readonly<
+        Record<'compute_input' | 'compute_infer' | 'compute_output', { readonly ns: number }>
+      >[];
     }[];
   };
   const { inference_count: rows, execution_count: executions, batch_stats: sizes } = stats[0]!;
-  return { rows, executions, computeMs: sizes.reduce((sum, size) => sum + size.compute_infer.ns, 0) / 1e6 };
+  const total = (part: keyof (typeof sizes)[number]) => sizes.reduce((sum, size) => sum + size[part].ns, 0) / 1e6;
+  return {
+    rows,
+    executions,
+    inputMs: total('compute_input'),
+    inferMs: total('compute_infer'),
+    outputMs: total('compute_output'),
+  };
 }
 
 function difference(after: Batches, before: Batches): Batches {
   return {
     rows: after.rows - before.rows,
     executions: after.executions - before.executions,
-    computeMs: after.computeMs - before.computeMs,
+    inputMs: after.inputMs - before.inputMs,
+    inferMs: after.inferMs - before.inferMs,
+    outputMs: after.outputMs - before.outputMs,
   };
 }
 
@@ -153,9 +167,19 @@ function formatLoad(comparison: Comparison, batches: readonly Batches[]): string
   const percent = (value: number) => `${(100 * value).toFixed(1)} %`;
   const ms = (microseconds: number) => formatFigure(microseconds / 1000);
   const table = formatTable(
-    ['server', 'rows/s', 'of the ideal', 'p50 ms', 'p99 ms', 'rows a batch', 'callable ms', 'CPU us/req', 'errors'],
+    [
+      'server',
+      'rows/s',
+      'of the ideal',
+      'p50 ms',
+      'p99 ms',
+      'rows a batch',
+      'to, in, from the callable ms',
+      'CPU us/req',
+      'errors',
+    ],
     comparison.measured.map((measured, i) => {
-      const { rows, executions, computeMs } = batches[i]!;
+      const { rows, executions, inputMs, inferMs, outputMs } = batches[i]!;
       const rate = medianOf(measured, 'requestsPerSecond');
       return [
         measured.title,
@@ -164,7 +188,7 @@ function formatLoad(comparison: Comparison, batches: readonly Batches[]): string
         ms(medianOf(measured, 'p50')),
         ms(medianOf(measured, 'p99')),
         formatFigure(rows / executions),
-        formatFigure(computeMs / executions),
+        [inputMs, inferMs, outputMs].map((part) => formatFigure(part / executions)).join(', '),
         formatFigure(medianOf(measured, 'serverCpuPerRequest')),
         String(measured.samples.reduce((sum, { errors }) => sum + errors, 0)),
       ];

@@ -236,6 +236,7 @@ describe('L0_grpc_state_cleanup', () => {
   it('a stream that is reset before anything was sent', async () => {
     const server = await startServer((triton) => bind(triton, new Seen()), { serverThread: false });
     const session = connectHttp2(server.grpc.replace('grpc', 'http'));
+    await once(session, 'connect');
     for (let i = 0; i < 50; i++) {
       const call = session.request({
         ':method': 'POST',
