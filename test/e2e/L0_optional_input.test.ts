@@ -1,0 +1,86 @@
+// Triton's L0_optional_input: inputs that a request may leave out, over both protocols, alone and in batches.
+import { describe, expect, it } from 'vitest';
+
+import { defineModel, type Triton } from 'tstriton';
+import { ModelClient } from 'tstriton/client';
+
+import { gate, inferJson, startServer } from '../support/start-server.js';
+
+const model = defineModel({
+  modelName: 'Optional',
+  inputs: {
+    x: { dtype: 'float32', shape: [1] },
+    y: { dtype: 'float32', shape: [1], optional: true },
+    z: { dtype: 'string', shape: [1], optional: true },
+  },
+  outputs: { given: { dtype: 'string', shape: [1] } },
+  config: { maxBatchSize: 8 },
+});
+
+/** Answers which inputs came, and tells the batches by their requests' inputs. */
+function bind(triton: Triton, batches: string[][] = [], wait: Promise<void> = Promise.resolve()): void {
+  triton.bind({
+    ...model,
+    inferFunc: async (requests) => {
+      const given = requests.map(({ inputs }) => Object.keys(inputs).join('+'));
+      batches.push(given);
+      await wait;
+      return given.map((names) => ({ given: [[names]] }));
+    },
+  });
+}
+
+const tensor = (name: string) =>
+  name === 'z'
+    ? { name, datatype: 'BYTES', shape: [1, 1], data: ['text'] }
+    : { name, datatype: 'FP32', shape: [1, 1], data: [1] };
+const ask = (http: string, names: string) => inferJson(http, 'Optional', [...names].map(tensor));
+
+describe.each([{ serverThread: true }, { serverThread: false }])('L0_optional_input with %o', ({ serverThread }) => {
+  it.each(['x', 'xy', 'xz', 'xyz', 'zyx'])(
+    'takes the inputs %s, and hands them on in declaration order',
+    async (names) => {
+      await using server = await startServer(bind, { serverThread });
+      const answer = await ask(server.http, names);
+      expect(answer.outputs[0]!.data).toEqual([[...names].sort().join('+')]);
+    },
+  );
+
+  it.each(['http', 'grpc'] as const)('lets the client leave them out over %s', async (wire) => {
+    await using server = await startServer(bind, { serverThread });
+    await using client = new ModelClient(server[wire], model);
+    expect((await client.inferSample({ x: [1] })).given.data).toEqual(['x']);
+    expect((await client.inferSample({ x: [1], z: ['text'] })).given.data).toEqual(['x+z']);
+  });
+
+  it('refuses a request without the required one, and with too many, in the words of Triton', async () => {
+    await using server = await startServer(bind, { serverThread });
+    expect(await ask(server.http, 'yz')).toMatchObject({ status: 400 });
+    expect(await inferJson(server.http, 'Optional', [])).toMatchObject({
+      status: 400,
+      error:
+        "[request id: <id_unknown>] expected number of inputs between 1 and 3 but got 0 inputs for model 'Optional'. " +
+        "Got input(s) [], but missing required input(s) ['x']. Please provide all required input(s).",
+    });
+  });
+
+  it('puts only requests with the same inputs into one batch', async () => {
+    const batches: string[][] = [];
+    const release = gate();
+    await using server = await startServer((triton) => bind(triton, batches, release.opened), { serverThread });
+    const first = ask(server.http, 'x');
+    await expect.poll(() => batches.length).toBe(1);
+    const waiting: Promise<unknown>[] = [];
+    for (const [index, names] of ['xy', 'xy', 'xz', 'xy'].entries()) {
+      waiting.push(ask(server.http, names));
+      await expect.poll(async () => pendingRequests(await (await fetch(server.metrics)).text())).toBe(index + 1);
+    }
+    release.open();
+    await Promise.all([first, ...waiting]);
+    expect(batches).toEqual([['x'], ['x+y', 'x+y'], ['x+z'], ['x+y']]);
+  });
+});
+
+function pendingRequests(metrics: string): number {
+  return Number(/nv_inference_pending_request_count\{.*\} (\d+)/.exec(metrics)?.[1]);
+}
