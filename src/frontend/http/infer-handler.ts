@@ -64,7 +64,7 @@ export function handleInfer(exchange: HttpExchange, route: Route, options: Infer
     exchange.connection.closeWhenAnswered();
     exchange.answerError(error);
   };
-  const received = (body: Buffer) => run(exchange, { ...options, config, route, body, headerLength });
+  const received = (body: Buffer) => run(exchange, options, { config, route, body, headerLength });
   if (coding !== 'identity') {
     receiveBody(exchange, maxCompressedSize(maxInputSize), {
       received: (compressed) => {
@@ -84,15 +84,16 @@ export function handleInfer(exchange: HttpExchange, route: Route, options: Infer
   receiveBody(exchange, limit, { received, refused });
 }
 
-interface ReceivedRequest extends InferHandlerOptions {
+interface ReceivedRequest {
   readonly config: CompleteModelConfig;
   readonly route: Route;
   readonly body: Buffer;
   readonly headerLength: string | undefined;
 }
 
-function run(exchange: HttpExchange, received: ReceivedRequest): void {
-  const { server, config, route, body, headerLength, maxInputSize, forwarding, pending, framing } = received;
+function run(exchange: HttpExchange, options: InferHandlerOptions, received: ReceivedRequest): void {
+  const { server, maxInputSize, forwarding, pending, framing } = options;
+  const { config, route, body, headerLength } = received;
   const sharedMemory = new RequestSharedMemory(server.sharedMemory);
   sharedMemory.copiesInputs = config.responseCache;
   try {
