@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { defineModel, type Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
-import { gate, inferJson, startServer } from '../support/start-server.js';
+import { gate, inferJson, pendingRequests, startServer } from '../support/start-server.js';
 
 const model = defineModel({
   modelName: 'Optional',
@@ -80,7 +80,3 @@ describe.each([{ serverThread: true }, { serverThread: false }])('L0_optional_in
     expect(batches).toEqual([['x'], ['x+y', 'x+y'], ['x+z'], ['x+y']]);
   });
 });
-
-function pendingRequests(metrics: string): number {
-  return Number(/nv_inference_pending_request_count\{.*\} (\d+)/.exec(metrics)?.[1]);
-}

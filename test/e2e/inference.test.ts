@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { batch, defineModel, sample, Tensor, TritonError, type CallableOf, type Dtype, type Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
-import { gate, inferJson, startServer } from '../support/start-server.js';
+import { gate, inferJson, pendingRequests, startServer } from '../support/start-server.js';
 
 const vector = defineModel({
   modelName: 'Vector',
@@ -279,8 +279,4 @@ function bindOverlapping(triton: Triton): void {
       return requests;
     },
   });
-}
-
-function pendingRequests(metrics: string): number {
-  return Number(/nv_inference_pending_request_count\{.*\} (\d+)/.exec(metrics)?.[1]);
 }

@@ -59,3 +59,8 @@ export async function inferJson(
   };
   return { status: response.status, ...body };
 }
+
+/** How many requests wait, by the text of the metrics; of a server with one model. */
+export function pendingRequests(metrics: string): number {
+  return Number(/nv_inference_pending_request_count\{.*\} (\d+)/.exec(metrics)?.[1]);
+}
