@@ -4,7 +4,8 @@ import { TritonError } from '../errors.js';
 import { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest } from '../model/exchange.js';
-import type { TraceSettings, TraceUpdate } from '../model/trace-settings.js';
+import type { EndedTrace } from '../model/trace-record.js';
+import type { TraceSettings, TraceStart, TraceUpdate } from '../model/trace-settings.js';
 import { ResponseCache } from './cache/response-cache.js';
 import type { EngineLogger } from './engine-logger.js';
 import { LogSettingsStore } from './log-settings.js';
@@ -12,6 +13,7 @@ import { ModelControl, type ModelControlMode } from './model-control.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
 import { ModelRepository } from './model-repository.js';
 import { parseModelVersion } from './model-version.js';
+import { RequestTraces, type RequestTrace } from './request-traces.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
 import { serverStopping } from './server-stopping.js';
 import { SharedMemoryRegistry } from './shared-memory/shared-memory-registry.js';
@@ -35,6 +37,14 @@ export interface InferenceServerOptions {
   readonly logSettings?: LogSettingsStore;
   /** The shared memory that clients register. Default: they may not. */
   readonly sharedMemory?: SharedMemoryRegistry;
+  /** Default: nothing is traced. */
+  readonly tracing?: TracingOptions | undefined;
+}
+
+export interface TracingOptions {
+  readonly start: TraceStart;
+  /** Told of traced requests that ended without reaching a callable. */
+  readonly onEnded: (ended: readonly EndedTrace[]) => void;
 }
 
 /** Extensions of the protocol that are always served, as server metadata names them. */
@@ -64,7 +74,8 @@ export class InferenceServer {
   readonly logSettings: LogSettingsStore;
   readonly sharedMemory: SharedMemoryRegistry;
   readonly cache: ResponseCache | undefined;
-  readonly #traceSettings = new TraceSettingsStore();
+  readonly #traceSettings: TraceSettingsStore;
+  readonly #traces: RequestTraces | undefined;
   readonly #strictReadiness: boolean;
   readonly #listeners = new Set<() => void>();
   #telling = false;
@@ -82,6 +93,9 @@ export class InferenceServer {
     this.models = new ModelControl(this.repository, { mode, logger });
     this.logSettings = options.logSettings ?? unreadLog();
     this.sharedMemory = options.sharedMemory ?? new SharedMemoryRegistry({ allowed: false });
+    const { tracing } = options;
+    this.#traceSettings = new TraceSettingsStore(tracing?.start);
+    this.#traces = tracing && new RequestTraces(this.#traceSettings, tracing.onEnded);
     this.extensions = EXTENSIONS.filter((name) => name !== 'system_shared_memory' || this.sharedMemory.allowed);
   }
 
@@ -194,14 +208,23 @@ export class InferenceServer {
       throw new TritonError('INVALID_ARG', `Request for unknown model : ${model}`);
   }
 
+  /** Whether requests may be traced: those who send them say then which trace they are in. */
+  get traces(): boolean {
+    return this.#traces !== undefined;
+  }
+
   /** Runs a request. Never throws: whatever is wrong goes to the sink, possibly before this returns. */
   infer(request: ModelInferRequest, sink: ResponseSink): InflightRequest {
+    let trace: RequestTrace | undefined;
     try {
       const model = this.repository.get(request.modelName, request.modelVersion);
       if (this.#state === 'exiting') throw serverStopping(request.id);
-      return model.infer(request, sink);
-    } catch (error) {
-      sink.fail(TritonError.from(error));
+      trace = this.#traces?.begin(request, model.config.version);
+      return model.infer(request, sink, trace);
+    } catch (thrown) {
+      const error = TritonError.from(thrown);
+      trace?.refused(error);
+      sink.fail(error);
       return NOTHING_TO_CANCEL;
     }
   }
@@ -217,6 +240,7 @@ export class InferenceServer {
   stop(): void {
     this.#state = 'exiting';
     for (const model of this.repository.runningModels()) model.stop(new TritonError('UNAVAILABLE', 'Server exiting'));
+    this.#traces?.flush();
   }
 }
 

@@ -69,17 +69,24 @@ export class ModelControl {
     await this.#next(bound, async () => {
       const entry = this.#repository.find(name, version);
       try {
+        // What is not loaded is not loaded now; what failed to load, or has lost its instances, is.
+        if (entry === undefined || entry.reason === UNLOADED) {
+          old = bound.model;
+          bound.model = model;
+          return;
+        }
         // Everything that may fail or take time comes first: there is no moment without a ready model.
         const startedAt = performance.now();
-        const instances = entry?.state === 'READY' ? await model.open() : [];
+        const instances = await model.open();
         await warmUp(model.config, instances);
         old = bound.model;
         bound.model = model;
-        if (entry?.state !== 'READY') return;
         const next = this.#repository.add(model.config);
         for (const instance of instances) next.model.addInstance(instance);
         next.model.statistics.recordLoad(performance.now() - startedAt);
         next.state = 'READY';
+        // What waits in the queue of a model without instances would wait for ever.
+        if (entry.model.instances === 0) entry.model.stop(withoutInstances(name, version));
         retired = this.#repository.retire(entry.model);
       } catch (error) {
         failure = error;
@@ -239,6 +246,10 @@ export class ModelControl {
 
 function notPolled(name: string): TritonError {
   return new TritonError('INTERNAL', `failed to load '${name}', failed to poll from model repository`);
+}
+
+function withoutInstances(name: string, version: number): TritonError {
+  return new TritonError('UNAVAILABLE', `model '${name}' version ${version} was replaced when it had no instance left`);
 }
 
 /** How Triton names codes where it prints them. */

@@ -10,6 +10,7 @@ import type { ResponseCache } from './cache/response-cache.js';
 import { SILENT, type EngineLogger } from './engine-logger.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
 import { PendingRequest, type RequestOwner } from './pending-request.js';
+import type { RequestTrace } from './request-traces.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
 import { BatchScheduler } from './scheduler/batch-scheduler.js';
 import { InferenceStatistics } from './statistics.js';
@@ -54,10 +55,10 @@ export class Model implements RequestOwner {
   }
 
   /** Validates and queues a request. Throws INVALID_ARG; every later failure goes to the sink. */
-  infer(request: ModelInferRequest, sink: ResponseSink): InflightRequest {
+  infer(request: ModelInferRequest, sink: ResponseSink, trace?: RequestTrace): InflightRequest {
     const validated = this.#validate(request);
     const inputs = this.#cached === undefined ? validated.inputs : snapshotOf(validated.inputs);
-    const place = { owner: this, sink, now: performance.now() };
+    const place = { owner: this, sink, now: performance.now(), trace };
     const pending = new PendingRequest(request, { inputs, rows: validated.rows }, place);
     this.#inflight++;
     (this.#cached ?? this.#scheduler).enqueue(pending);

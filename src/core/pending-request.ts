@@ -6,6 +6,7 @@ import type { Parameters } from '../model/parameters.js';
 import type { InferTensor, ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
 import type { Execution, ExecutionRequest } from './instance/model-instance.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
+import type { RequestTrace } from './request-traces.js';
 import type { QueuedRequest, QueueEntry } from './scheduler/batch-queue.js';
 
 /** An answer, but for the request's id. */
@@ -34,6 +35,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   readonly rows: number;
   readonly body: ArrayBuffer | undefined;
   readonly callers: readonly string[] | undefined;
+  readonly trace: RequestTrace | undefined;
   readonly requestedOutputs: readonly string[];
   readonly priority: number;
   readonly timeoutMicroseconds: number;
@@ -52,13 +54,20 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   #execution: Execution | undefined;
   #batch: PendingRequest[] | undefined;
   #index = 0;
+  /** Whether its execution was begun for another request: that one is what the callable knows of. */
+  #tookOver = false;
   readonly #owner: RequestOwner;
   readonly #sink: ResponseSink;
 
   constructor(
     request: ModelInferRequest,
     shape: { readonly inputs: readonly (InferTensor | undefined)[]; readonly rows: number },
-    place: { readonly owner: RequestOwner; readonly sink: ResponseSink; readonly now: number },
+    place: {
+      readonly owner: RequestOwner;
+      readonly sink: ResponseSink;
+      readonly now: number;
+      readonly trace?: RequestTrace | undefined;
+    },
   ) {
     this.id = request.id;
     this.parameters = request.parameters;
@@ -68,6 +77,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.inputs = shape.inputs;
     this.body = request.body;
     this.callers = request.callers;
+    this.trace = place.trace;
     this.rows = shape.rows;
     this.startedAt = place.now;
     this.#owner = place.owner;
@@ -107,6 +117,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.watcher = undefined;
     successor.watcher = watcher;
     successor.dispatchedAt = this.dispatchedAt;
+    successor.#tookOver = true;
     if (this.#execution === undefined || this.#batch === undefined) return;
     this.#batch[this.#index] = successor;
     successor.executing(this.#execution, this.#batch, this.#index);
@@ -127,6 +138,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   /** Delivers the outcome: an answer. */
   succeed(answer: Answer): void {
     this.#owner.ended(this);
+    if (this.trace !== undefined && !this.#isHosted) this.trace.answered();
     try {
       const slow = this.#sink.respond({ ...answer, id: this.id }, true);
       // Nothing waits for the reader of a last answer, nor for one that is gone.
@@ -154,7 +166,13 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   /** Delivers the outcome: a refusal or failure. */
   fail(error: TritonError): void {
     this.#owner.ended(this);
+    this.trace?.failed(error, this.#isHosted);
     this.#refuse(error);
+  }
+
+  /** Whether a callable was given this very request. */
+  get #isHosted(): boolean {
+    return this.isDispatched && !this.#tookOver;
   }
 
   #refuse(error: TritonError): void {

@@ -1,34 +1,52 @@
-// The trace settings of the server and of its models: what a model does not set itself it has from the server, and
-// what the server was not told has Triton's default. No trace file is ever written, so that every level but OFF is
-// refused, in the words of a Triton that was started without one.
+// The trace settings of the server and of its models, and the choice of requests that follows from them: what a model
+// does not set itself it has from the server, and what the server was not told has the value that it started with.
+// Requests are counted per model that has settings of its own, and for all others together, as Triton does.
 
 import { TritonError } from '../errors.js';
-import type { TraceSettings, TraceUpdate } from '../model/trace-settings.js';
+import type { TraceSettings, TraceStart, TraceUpdate } from '../model/trace-settings.js';
 
-const DEFAULTS: TraceSettings = { level: ['OFF'], rate: 1000, count: -1, logFrequency: 0 };
+const DEFAULTS: TraceStart = { level: ['OFF'], rate: 1000, count: -1 };
 
-const NOTHING_SET: Partial<TraceSettings> = {};
+type OwnSettings = Partial<TraceSettings>;
 
 export class TraceSettingsStore {
-  #global = NOTHING_SET;
-  readonly #models = new Map<string, Partial<TraceSettings>>();
+  readonly #start: TraceSettings;
+  #own: OwnSettings = {};
+  #server: Sampler;
+  readonly #models = new Map<string, { own: OwnSettings; sampler: Sampler }>();
 
-  /** The settings that count for a model; of the server when the name is ''. */
+  /** `start`: what a server that traces begins with; without it nothing is ever traced. */
+  constructor(start?: TraceStart) {
+    const mode = start === undefined ? 'triton' : 'opentelemetry';
+    this.#start = { mode, ...DEFAULTS, ...start, logFrequency: 0 };
+    this.#server = new Sampler(this.#start);
+  }
+
+  /** The settings that count for a model; of the server when the name is ''. Its count is what is left of it. */
   get(model: string): TraceSettings {
-    return { ...DEFAULTS, ...this.#global, ...(model === '' ? NOTHING_SET : this.#models.get(model)) };
+    return this.#samplerOf(model).settings;
+  }
+
+  /** Whether the next request to a model is traced; `forced`: its caller traces it, which neither rate nor count ends. */
+  sample(model: string, forced: boolean): boolean {
+    return this.#samplerOf(model).next(forced);
   }
 
   /** Changes the settings of a model, or of the server when the name is ''. Throws INVALID_ARG and changes nothing then. */
   update(model: string, update: TraceUpdate): TraceSettings {
-    if (update.level?.some((level) => level !== 'OFF') === true) {
-      throw new TritonError('INVALID_ARG', 'Attempting to set invalid trace setting :trace file name is not given');
-    }
+    this.#checkLevel(update);
     if (model === '') {
-      this.#global = merge(this.#global, update);
+      this.#own = merge(this.#own, this.#server, update);
+      this.#server = new Sampler({ ...this.#start, ...this.#own });
+      for (const entry of this.#models.values()) {
+        entry.own = merge(entry.own, entry.sampler, {});
+        entry.sampler = this.#inheriting(entry.own);
+      }
     } else {
-      const settings = merge(this.#models.get(model) ?? NOTHING_SET, update);
-      if (Object.keys(settings).length === 0) this.#models.delete(model);
-      else this.#models.set(model, settings);
+      const before = this.#models.get(model);
+      const own = merge(before?.own ?? {}, before?.sampler, update);
+      if (Object.keys(own).length === 0) this.#models.delete(model);
+      else this.#models.set(model, { own, sampler: this.#inheriting(own) });
     }
     return this.get(model);
   }
@@ -37,10 +55,60 @@ export class TraceSettingsStore {
   forget(model: string): void {
     this.#models.delete(model);
   }
+
+  #samplerOf(model: string): Sampler {
+    return (this.#models.size > 0 ? this.#models.get(model)?.sampler : undefined) ?? this.#server;
+  }
+
+  #inheriting(own: OwnSettings): Sampler {
+    return new Sampler({ ...this.#server.settings, ...own });
+  }
+
+  #checkLevel({ level }: TraceUpdate): void {
+    if (this.#start.mode === 'triton' && level?.some((name) => name !== 'OFF') === true) {
+      throw new TritonError('INVALID_ARG', 'Attempting to set invalid trace setting :trace file name is not given');
+    }
+    // Triton takes it, and makes a span with nothing in it.
+    if (level?.includes('TENSORS') === true) {
+      throw new TritonError(
+        'INVALID_ARG',
+        'Attempting to set invalid trace setting :mode opentelemetry has the levels OFF and TIMESTAMPS, got TENSORS',
+      );
+    }
+  }
 }
 
-function merge(settings: Partial<TraceSettings>, update: TraceUpdate): Partial<TraceSettings> {
-  const merged = Object.entries({ ...settings, ...update }).filter(
+/** Chooses requests by one set of settings. */
+class Sampler {
+  readonly #settings: TraceSettings;
+  readonly #off: boolean;
+  #seen = 0;
+  #left: number;
+
+  constructor(settings: TraceSettings) {
+    this.#settings = settings;
+    this.#off = settings.mode === 'triton' || settings.level.includes('OFF');
+    this.#left = settings.count;
+  }
+
+  get settings(): TraceSettings {
+    return { ...this.#settings, count: this.#left };
+  }
+
+  next(forced: boolean): boolean {
+    if (this.#off) return false;
+    this.#seen++;
+    const { rate } = this.#settings;
+    const chosen = rate > 0 && this.#left !== 0 && this.#seen % rate === 0;
+    if (chosen && this.#left > 0) this.#left--;
+    return chosen || forced;
+  }
+}
+
+/** What is set after an update. A count that was set goes on from where it is. */
+function merge(own: OwnSettings, sampler: Sampler | undefined, update: TraceUpdate): OwnSettings {
+  const count = own.count === undefined || sampler === undefined ? {} : { count: sampler.settings.count };
+  const merged = Object.entries({ ...own, ...count, ...update }).filter(
     ([, value]) => value !== null && value !== undefined,
   );
   return Object.fromEntries(merged);

@@ -81,6 +81,11 @@ export function encodeBatch(batch: readonly ExecutionRequest[], config: Complete
   return { buffers, extras: encodeExtras(batch) };
 }
 
+/** Whether packing takes the request's body away from the caller. */
+export function isHandedOver(request: ExecutionRequest): boolean {
+  return bodyToHandOver(request) !== undefined;
+}
+
 /** The request's body when it is worth handing over and holds all of its inputs. */
 function bodyToHandOver({ body, inputs }: ExecutionRequest): ArrayBuffer | undefined {
   if (body === undefined || body.byteLength < HAND_OVER_BYTES) return undefined;

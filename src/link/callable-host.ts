@@ -79,7 +79,8 @@ export class CallableHost {
     try {
       result = this.#infer(requests, context);
       // Promise.resolve, because a thenable of the user's may call back twice, or throw.
-      if (isPromiseLike(result)) pending = Promise.resolve(result);
+      if (isPromiseLike(result)) pending = Promise.resolve(result).then(awaitEach);
+      else if (hasPromise(result)) pending = awaitEach(result);
     } catch (error) {
       fail(error);
       return NOTHING_TO_CANCEL;
@@ -162,6 +163,7 @@ export class CallableHost {
   }
 
   #resolveOne(result: unknown, request: HostedRequest): ResolvedResult {
+    if (result instanceof Rejected) return { outcome: this.#failAll(result.reason, [request])[0]!, parameters: undefined };
     if (TritonError.is(result)) {
       this.#notice(result);
       return { outcome: result, parameters: undefined };
@@ -190,6 +192,26 @@ export class CallableHost {
     }
     return inputsInOrder(request, inputs);
   }
+}
+
+/** In the place of a promise that was rejected. */
+class Rejected {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    this.reason = reason;
+  }
+}
+
+function hasPromise(result: unknown): result is readonly unknown[] {
+  return Array.isArray(result) && result.some(isPromiseLike);
+}
+
+/** Where a list has promises, as an asynchronous function per request makes them, waits for each: one may fail alone. */
+async function awaitEach(result: unknown): Promise<unknown> {
+  if (!hasPromise(result)) return result;
+  const settled = await Promise.allSettled(result);
+  return settled.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : new Rejected(outcome.reason)));
 }
 
 const NOTHING_TO_CANCEL: HostExecution = { cancel: () => undefined, cancelAll: () => undefined };

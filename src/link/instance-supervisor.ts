@@ -5,11 +5,11 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 
-import { TritonError } from '../errors.js';
+import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InstanceGroup } from '../model/instance-group.js';
 import type { ServerLogger } from '../logger.js';
-import type { ThreadData, ThreadReport, ThreadStop } from './thread-messages.js';
+import { receiveFailure, type ThreadData, type ThreadReport, type ThreadStop } from './thread-messages.js';
 
 export interface SupervisorOptions {
   readonly group: InstanceGroup;
@@ -38,16 +38,16 @@ export class InstanceSupervisor {
   #exited: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
+  #lives = false;
   #failures = 0;
-  #restarts = 0;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
   }
 
-  /** How often the thread was started again. */
-  get restarts(): number {
-    return this.#restarts;
+  /** Whether the thread is there and set up. */
+  get lives(): boolean {
+    return this.#lives;
   }
 
   /** Starts the thread; rejects, for good, with the reason when the module cannot be loaded or its `setup` fails. */
@@ -100,12 +100,13 @@ export class InstanceSupervisor {
         switch (report.kind) {
           case 'ready':
             ready = true;
+            this.#lives = true;
             return resolve(port1);
           case 'failed':
-            cause = new TritonError(...report.error);
+            cause = receiveFailure(report.failure);
             return;
           case 'unrecoverable':
-            return this.#options.onUnrecoverable(new TritonError(...report.error));
+            return this.#options.onUnrecoverable(receiveFailure(report.failure));
           case 'log':
             return typeof report.level === 'number'
               ? logger.verbose(report.level, report.message)
@@ -116,6 +117,7 @@ export class InstanceSupervisor {
       this.#exited = new Promise((exited) =>
         worker.once('exit', (code) => {
           this.#worker = undefined;
+          this.#lives = false;
           exited();
           const error = cause ?? new TritonError('UNAVAILABLE', `its thread ended with code ${code}`);
           if (ready) this.#died(error, performance.now() - startedAt);
@@ -140,9 +142,9 @@ export class InstanceSupervisor {
     const pause = this.#failures === 0 ? 0 : Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (this.#failures - 1));
     this.#failures++;
     this.#timer = setTimeout(() => {
-      this.#restarts++;
       this.#launch().then(this.#options.onPort, (error: unknown) => {
         if (this.#stopping !== undefined) return;
+        if (TritonUnrecoverableError.is(error)) return this.#options.onUnrecoverable(error);
         const { config, instance, logger } = this.#options;
         logger.error(
           `instance ${instance} of model '${config.name}' did not start again: ${TritonError.from(error).message}`,

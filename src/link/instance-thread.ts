@@ -3,12 +3,11 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 
-import { assert, TritonError } from '../errors.js';
+import { assert, TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { Logger } from '../model/logger.js';
 import { loadCallableModule, type CallableModule } from './load-callable-module.js';
-import { sendError } from './messages.js';
 import { PortHost } from './port-host.js';
-import type { ThreadData, ThreadReport, ThreadStop } from './thread-messages.js';
+import { sendFailure, type ThreadData, type ThreadReport, type ThreadStop } from './thread-messages.js';
 
 assert(parentPort !== null, 'instance-thread.js runs in a worker thread only');
 const supervisor = parentPort;
@@ -27,6 +26,11 @@ const logger: Logger = {
   },
 };
 
+// What nobody catches ends the thread, which is then started again; but not when it says that there is no use in it.
+process.on('uncaughtExceptionMonitor', (error: unknown) => {
+  if (TritonUnrecoverableError.is(error)) report({ kind: 'unrecoverable', failure: sendFailure(error) });
+});
+
 async function start(): Promise<CallableModule> {
   const module = await loadCallableModule(url);
   await module.setup?.({
@@ -40,24 +44,28 @@ async function start(): Promise<CallableModule> {
   return module;
 }
 
+async function tearDown({ teardown }: CallableModule): Promise<void> {
+  try {
+    await teardown?.();
+  } catch (error) {
+    logger.error(`teardown of model '${config.name}' failed: ${TritonError.from(error).message}`);
+  }
+}
+
 try {
   const module = await start();
   const host = new PortHost(port, config, module.callable, logger);
-  host.onUnrecoverable = (error) => report({ kind: 'unrecoverable', error: sendError(error) });
+  host.onUnrecoverable = (error) => report({ kind: 'unrecoverable', failure: sendFailure(error) });
   supervisor.on('message', (message: ThreadStop) => {
     if (message.kind !== 'stop') return;
-    const end = () => {
+    void tearDown(module).finally(() => {
       host.close();
       supervisor.close();
-    };
-    Promise.resolve(module.teardown?.()).then(end, (error: unknown) => {
-      logger.error(`teardown of model '${config.name}' failed: ${TritonError.from(error).message}`);
-      end();
     });
   });
   report({ kind: 'ready' });
 } catch (error) {
-  report({ kind: 'failed', error: sendError(TritonError.from(error)) });
+  report({ kind: 'failed', failure: sendFailure(TritonError.from(error)) });
   port.close();
   supervisor.close();
 }

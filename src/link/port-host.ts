@@ -9,6 +9,7 @@ import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import { decodeBatch } from './batch-frame.js';
+import { BatchGate } from './batch-gate.js';
 import { CallableHost, type HostExecution } from './callable-host.js';
 import type { HostResult } from './host-results.js';
 import {
@@ -16,6 +17,7 @@ import {
   CALLED,
   CANCEL,
   EXECUTE,
+  OFFER,
   RESULTS,
   sendError,
   sharedNow,
@@ -23,6 +25,7 @@ import {
   type CalledMessage,
   type CancelMessage,
   type ExecuteMessage,
+  type OfferMessage,
   type RequestExtras,
   type ResultsMessage,
   type SentError,
@@ -38,6 +41,11 @@ export class PortHost {
   readonly #logger: Logger;
   readonly #executions = new Map<number, Running>();
   readonly #calls: PortCaller;
+  #gate: BatchGate | undefined;
+  /** The batch that lies ready. */
+  #offered: OfferMessage | undefined;
+  /** Number of the batch that was taken before it was here. */
+  #taken: number | undefined;
 
   /** Takes ownership of the port. */
   constructor(port: MessagePort, config: CompleteModelConfig, callable: Callable, logger: Logger) {
@@ -47,18 +55,23 @@ export class PortHost {
     this.#logger = logger;
     this.#calls = new PortCaller(port);
     this.#host.caller = this.#calls.call;
-    port.on('message', (message: ExecuteMessage | CancelMessage | AcknowledgeMessage | CalledMessage) => {
-      switch (message[0]) {
-        case EXECUTE:
-          return this.#execute(message);
-        case CANCEL:
-          return this.#cancel(message);
-        case ACKNOWLEDGE:
-          return this.#executions.get(message[1])?.stream?.acknowledge(message[2], message[3], message[4]);
-        case CALLED:
-          return this.#calls.answered(message);
-      }
-    });
+    port.on(
+      'message',
+      (message: ExecuteMessage | OfferMessage | CancelMessage | AcknowledgeMessage | CalledMessage) => {
+        switch (message[0]) {
+          case EXECUTE:
+            return this.#execute(message);
+          case OFFER:
+            return this.#lay(message);
+          case CANCEL:
+            return this.#cancel(message);
+          case ACKNOWLEDGE:
+            return this.#executions.get(message[1])?.stream?.acknowledge(message[2], message[3], message[4]);
+          case CALLED:
+            return this.#calls.answered(message);
+        }
+      },
+    );
     port.on('close', () => this.#cancelAll());
   }
 
@@ -71,7 +84,33 @@ export class PortHost {
     this.#port.close();
   }
 
-  #execute([, id, buffers, extras]: ExecuteMessage): void {
+  /** A batch for when the callable is free; it may have become free since it was sent. */
+  #lay(message: OfferMessage): void {
+    const [, id, , , memory] = message;
+    if (memory !== undefined) this.#gate = new BatchGate(memory);
+    if (this.#taken === id) {
+      this.#taken = undefined;
+      this.#execute(message);
+    } else if (this.#executions.size > 0) {
+      this.#offered = message;
+    } else if (this.#gate?.take(id) === true) {
+      this.#execute(message);
+    }
+  }
+
+  /** The callable is free: the next batch is taken, if one lies ready, before the server learns of the last one's end. */
+  #takeNext(): OfferMessage | undefined {
+    const offered = this.#offered;
+    this.#offered = undefined;
+    const id = this.#executions.size === 0 ? this.#gate?.takeAny() : undefined;
+    if (id === undefined) return undefined;
+    if (id === offered?.[1]) return offered;
+    // Its message is on its way.
+    this.#taken = id;
+    return undefined;
+  }
+
+  #execute([, id, buffers, extras]: ExecuteMessage | OfferMessage): void {
     const startedAt = sharedNow();
     let requests: HostedRequest[];
     try {
@@ -98,7 +137,9 @@ export class PortHost {
         done = true;
         this.#executions.delete(id);
         stream?.flush();
+        const next = this.#takeNext();
         this.#postResults(id, { results, requestedOutputs, startedAt: inferringAt, inferMs, parameters });
+        if (next !== undefined) this.#execute(next);
       },
       { stream, callers: extras?.callers },
     );

@@ -3,6 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 
 import type {
+  BatchOffer,
   Execution,
   ExecutionDone,
   ExecutionRequest,
@@ -15,7 +16,8 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import { alignTo8 } from './align.js';
-import { encodeBatch } from './batch-frame.js';
+import { encodeBatch, isHandedOver } from './batch-frame.js';
+import { BatchGate } from './batch-gate.js';
 import { PortCallee } from './port-calls.js';
 import {
   ACKNOWLEDGE,
@@ -23,6 +25,7 @@ import {
   CANCEL,
   CANCEL_CALL,
   EXECUTE,
+  OFFER,
   RESPONSES,
   RESULTS,
   sharedNow,
@@ -31,6 +34,7 @@ import {
   type CancelCallMessage,
   type CancelMessage,
   type ExecuteMessage,
+  type OfferMessage,
   type ResponsesMessage,
   type ResultsMessage,
   type SentError,
@@ -48,7 +52,8 @@ export class PortInstance implements ModelInstance {
   readonly #config: CompleteModelConfig;
   readonly #port: MessagePort;
   readonly #running = new Map<number, Running>();
-  #nextId = 0;
+  #lastId = 0;
+  #gate: BatchGate | undefined;
   #closed = false;
   /** Told when the other side is gone, before the requests that it was working on fail. */
   onClosed: (() => void) | undefined;
@@ -83,7 +88,7 @@ export class PortInstance implements ModelInstance {
 
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution {
     const dispatchedAt = sharedNow();
-    const id = this.#nextId++;
+    const id = this.#nextId();
     const { buffers, extras } = encodeBatch(batch, this.#config);
     const running: Running = { count: batch.length, done, dispatchedAt, stream };
     // A message to a closed port is lost without a word.
@@ -93,6 +98,35 @@ export class PortInstance implements ModelInstance {
     }
     this.#port.postMessage([EXECUTE, id, buffers, extras] satisfies ExecuteMessage, buffers);
     this.#running.set(id, running);
+    return this.#execution(id);
+  }
+
+  /** Undefined for a batch whose bodies would be handed over: they could not be taken back. */
+  offer(batch: readonly ExecutionRequest[]): BatchOffer | undefined {
+    if (this.#closed || batch.some(isHandedOver)) return undefined;
+    const { buffers, extras } = encodeBatch(batch, this.#config);
+    const id = this.#nextId();
+    const gate = this.#gate ?? new BatchGate();
+    const memory = this.#gate === undefined ? gate.memory : undefined;
+    this.#port.postMessage([OFFER, id, buffers, extras, memory] satisfies OfferMessage, buffers);
+    this.#gate = gate;
+    // Only now: a number in the gate promises that the batch is on its way.
+    gate.open(id);
+    return {
+      // Nobody begins it at an instance that is gone.
+      withdraw: () => this.#closed || gate.take(id),
+      accept: (done) => {
+        this.#running.set(id, { count: batch.length, done, dispatchedAt: sharedNow(), stream: undefined });
+        return this.#execution(id);
+      },
+    };
+  }
+
+  #nextId(): number {
+    return (this.#lastId = (this.#lastId % MAX_ID) + 1);
+  }
+
+  #execution(id: number): Execution {
     return {
       cancel: (index) => {
         if (this.#running.has(id)) this.#port.postMessage([CANCEL, id, index] satisfies CancelMessage);
@@ -179,6 +213,8 @@ export class PortInstance implements ModelInstance {
   }
 }
 
+/** Numbers of batches fit a gate. */
+const MAX_ID = 2 ** 31 - 1;
 const NOTHING_TO_CANCEL: Execution = { cancel: () => undefined };
 
 function fail({ count, done, dispatchedAt }: Running, error: TritonError): void {

@@ -4,6 +4,7 @@ import { vi } from 'vitest';
 import type { EngineLogger } from '../../src/core/engine-logger.js';
 import { PendingRequest } from '../../src/core/pending-request.js';
 import type {
+  BatchOffer,
   Execution,
   ExecutionDone,
   ExecutionRequest,
@@ -78,6 +79,49 @@ export class ManualInstance implements ModelInstance {
     this.executions.push(execution);
     if (this.synchronous) execution.finish();
     return execution;
+  }
+}
+
+/** A batch that was laid ready at an instance. */
+interface LaidBatch {
+  readonly batch: readonly ExecutionRequest[];
+  state: 'ready' | 'withdrawn' | 'begun';
+}
+
+/** As an instance in another thread: takes batches ahead, and begins the one that lies ready when the test says so. */
+export class OfferedInstance extends ManualInstance {
+  readonly laid: LaidBatch[] = [];
+
+  constructor() {
+    super(false, true);
+  }
+
+  /** `ab ready`, …: what was laid ready so far, and what became of it. */
+  get offers(): string[] {
+    return this.laid.map(({ batch, state }) => `${batch.map(({ id }) => id).join('')} ${state}`);
+  }
+
+  offer(batch: readonly ExecutionRequest[]): BatchOffer {
+    if (this.laid.some(({ state }) => state === 'ready')) throw new Error('two batches lie ready');
+    const one: LaidBatch = { batch, state: 'ready' };
+    this.laid.push(one);
+    return {
+      withdraw: () => {
+        if (one.state === 'ready') one.state = 'withdrawn';
+        return one.state === 'withdrawn';
+      },
+      accept: (done) => {
+        const execution = new ManualExecution(batch, done);
+        this.executions.push(execution);
+        return execution;
+      },
+    };
+  }
+
+  /** Begins the batch that lies ready, if there is one, as happens when the one before it has ended. */
+  begin(): void {
+    const last = this.laid.at(-1);
+    if (last?.state === 'ready') last.state = 'begun';
   }
 }
 

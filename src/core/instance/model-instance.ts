@@ -5,6 +5,7 @@ import type { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { InferTensor } from '../../model/exchange.js';
 import type { MetricsUpdate } from '../../model/metrics-update.js';
+import type { StartedTrace } from '../../model/trace-record.js';
 
 /** What an execution needs of one request. */
 export interface ExecutionRequest {
@@ -18,6 +19,8 @@ export interface ExecutionRequest {
   readonly body: ArrayBuffer | undefined;
   /** See `callers` of ModelInferRequest. */
   readonly callers?: readonly string[] | undefined;
+  /** Undefined for a request that is not traced. */
+  readonly trace?: StartedTrace | undefined;
   /** Names of the outputs that the client wants; empty for all. */
   readonly requestedOutputs: readonly string[];
 }
@@ -63,6 +66,14 @@ export interface Execution {
   cancel(index: number): void;
 }
 
+/** A batch that lies ready for a busy instance, which may begin it by itself the moment that it is free. */
+export interface BatchOffer {
+  /** Takes the batch back. False: it has begun; {@link accept} tells whom its end is told. */
+  withdraw(): boolean;
+  /** For a batch that has begun, once: as `execute` from then on. */
+  accept(done: ExecutionDone): Execution;
+}
+
 /** Runs the batches of one instance of a model. */
 export interface ModelInstance {
   /** True: a batch takes nothing of this thread's time. */
@@ -73,4 +84,10 @@ export interface ModelInstance {
    * execution is over, and fails the requests that have not ended.
    */
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution;
+  /**
+   * Of instances in other threads that run one batch at a time: lays a batch ready behind the one that runs, so that
+   * no time is lost between the two. At most one lies ready. An offer must be withdrawn, or found to have begun, when
+   * the batch before it ends. Undefined when this batch cannot be taken back once it is sent.
+   */
+  offer?(batch: readonly ExecutionRequest[]): BatchOffer | undefined;
 }

@@ -91,6 +91,8 @@ describe('BatchQueue', () => {
         const delayed = new Set<Request>();
         let waiting: Request[] = [];
         let now = 0;
+        /** The batch that was said to come next for certain. */
+        let promised: readonly Request[] | undefined;
         const levelOf = ({ priority }: Request) =>
           batcher.priorityLevels === 0 ? 0 : priority < 1 || priority > batcher.priorityLevels ? 2 : priority;
         const policyOf = (request: Request) =>
@@ -130,6 +132,10 @@ describe('BatchQueue', () => {
           } else {
             expire();
             const decision = queue.next(now);
+            if (promised?.every((request) => request.left === undefined && !delayed.has(request)) === true) {
+              expect(decision).toMatchObject({ kind: 'run', batch: promised });
+            }
+            promised = undefined;
             if (decision.kind === 'wait') {
               expect(decision.until).toBeGreaterThan(now);
               expect(batcher.maxQueueDelayMicroseconds).toBeGreaterThan(0);
@@ -162,6 +168,8 @@ describe('BatchQueue', () => {
           }
           waiting = waiting.filter((request) => request.left === undefined);
           expect(queue.size).toBe(waiting.length);
+          if (promised?.some((request) => request.left !== undefined) === true) promised = undefined;
+          promised ??= queue.nextForCertain()?.batch;
         });
 
         for (const request of queue.drain()) request.leave('drained');

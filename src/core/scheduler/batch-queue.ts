@@ -1,7 +1,7 @@
 // Decides which waiting requests form the next batch. Pure: no timers, no I/O; time is an argument, in
 // milliseconds of any monotonic clock. Follows Triton's GetDynamicBatch and PriorityQueue
 // (core/src/dynamic_batch_scheduler.cc, scheduler_utils.cc) with one difference: a batch is decided when an
-// instance is free, from the whole queue; none is formed ahead while the instance is busy.
+// instance is free, from the whole queue. Only one that nothing can change any more may be known before.
 
 import { TritonError } from '../../errors.js';
 import {
@@ -49,11 +49,16 @@ interface Level {
   size: number;
 }
 
+/** A batch for an instance. */
+export interface Release<R> {
+  readonly kind: 'run';
+  readonly batch: R[];
+  readonly rows: number;
+  readonly reason: ReleaseReason;
+}
+
 /** What to do now, when an instance is free. `until` is a moment of the same clock. */
-export type Decision<R> =
-  | { readonly kind: 'run'; readonly batch: R[]; readonly rows: number; readonly reason: ReleaseReason }
-  | { readonly kind: 'wait'; readonly until: number }
-  | { readonly kind: 'idle' };
+export type Decision<R> = Release<R> | { readonly kind: 'wait'; readonly until: number } | { readonly kind: 'idle' };
 
 /** Why a batch was released. */
 export type ReleaseReason = 'full' | 'preferred' | 'delay' | 'idle' | 'shape' | 'single';
@@ -65,6 +70,20 @@ export interface BatchQueueOptions<R> {
   readonly batcher: CompleteDynamicBatcher | undefined;
   /** Whether a request's tensors can be in one batch with those of its first. */
   readonly compare: (first: R, next: R) => Compatibility;
+}
+
+/** What the requests at the head of the queue add up to, whatever the time. */
+interface Scan {
+  readonly count: number;
+  readonly rows: number;
+  /** The cut at the best preferred size, or before the first request that passes the largest one; 0 for none. */
+  readonly best: number;
+  /** Why no more requests fit; undefined when they all do. */
+  readonly closed: 'full' | 'shape' | undefined;
+  /** When the first of them came. */
+  readonly oldest: number;
+  /** Whether one of them has expired, so that later ones go before it. */
+  readonly delayed: boolean;
 }
 
 const IDLE = { kind: 'idle' } as const;
@@ -80,6 +99,8 @@ export class BatchQueue<R extends QueuedRequest> {
   readonly #levels: Level[] = [];
   readonly #deadlines = new DeadlineHeap<QueueEntry>();
   #size = 0;
+  /** Rows of all that wait. */
+  #rows = 0;
   #sequence = 0;
 
   constructor({ maxBatchSize, batcher, compare }: BatchQueueOptions<R>) {
@@ -119,6 +140,7 @@ export class BatchQueue<R extends QueuedRequest> {
     entry.list.push(entry);
     level.size++;
     this.#size++;
+    this.#rows += request.rows;
     if (timeout !== 0) this.#deadlines.push(entry);
   }
 
@@ -164,17 +186,49 @@ export class BatchQueue<R extends QueuedRequest> {
 
   /** Empties the queue, most urgent first. */
   drain(): R[] {
-    return this.#takeFirst(this.#size);
+    const all = this.#first(this.#size);
+    for (const request of all) this.#leave(request.entry!);
+    return all;
+  }
+
+  /**
+   * The batch that `next` will give, when neither time nor later arrivals can change it: only the end of one of its
+   * requests. It stays in the queue; see {@link take}.
+   */
+  nextForCertain(): Release<R> | undefined {
+    if (this.#batcher === undefined) return this.#size === 0 ? undefined : this.#peek(1, 'single');
+    // A more urgent one may come.
+    if (this.#rows < this.#maxRows || this.#batcher.priorityLevels > 1) return undefined;
+    const { count, best, closed, delayed } = this.#scan();
+    if (closed !== 'full' || delayed || (best !== 0 && best !== count)) return undefined;
+    return this.#peek(count, closed);
+  }
+
+  /** Takes out a batch that {@link nextForCertain} gave, all of which still waits. */
+  take({ batch }: Release<R>): void {
+    for (let i = 0; i < batch.length; i++) this.#leave(batch[i]!.entry!);
   }
 
   #takeBatch(now: number): Decision<R> {
+    const { count, rows, best, closed, oldest } = this.#scan();
+    // The same sum as `until` below, so that the answer at that very moment is not to wait again.
+    const delayPassed = this.#delay !== 0 && now >= oldest + this.#delay;
+    if (best !== 0 && !delayPassed) return this.#take(best, best === count && closed ? closed : 'preferred');
+    if (closed !== undefined) return this.#take(count, closed);
+    if (delayPassed) return this.#take(count, 'delay');
+    if (rows >= this.#largestPreferred) return this.#take(count, 'preferred');
+    if (this.#delay === 0) return this.#take(count, 'idle');
+    return { kind: 'wait', until: Math.min(oldest + this.#delay, this.nextExpiry()) };
+  }
+
+  #scan(): Scan {
     let first: R | undefined;
     let count = 0;
     let rows = 0;
     let oldest = Infinity;
-    // The cut at the best preferred size so far, or before the first request that passes the largest one.
     let best = 0;
-    let closed: 'full' | 'shape' | undefined;
+    let closed: Scan['closed'];
+    let delayed = false;
 
     scan: for (const { lists } of this.#levels) {
       for (const list of lists) {
@@ -195,6 +249,7 @@ export class BatchQueue<R extends QueuedRequest> {
           }
           count++;
           rows = grown;
+          if (list === lists[1]) delayed = true;
           if (entry.enqueuedAt < oldest) oldest = entry.enqueuedAt;
           if (this.#preferred.has(rows)) best = count;
           if (rows >= this.#maxRows) {
@@ -204,37 +259,34 @@ export class BatchQueue<R extends QueuedRequest> {
         }
       }
     }
-
-    // The same sum as `until` below, so that the answer at that very moment is not to wait again.
-    const delayPassed = this.#delay !== 0 && now >= oldest + this.#delay;
-    if (best !== 0 && !delayPassed) return this.#take(best, best === count && closed ? closed : 'preferred');
-    if (closed !== undefined) return this.#take(count, closed);
-    if (delayPassed) return this.#take(count, 'delay');
-    if (rows >= this.#largestPreferred) return this.#take(count, 'preferred');
-    if (this.#delay === 0) return this.#take(count, 'idle');
-    return { kind: 'wait', until: Math.min(oldest + this.#delay, this.nextExpiry()) };
+    return { count, rows, best, closed, oldest, delayed };
   }
 
-  #take(count: number, reason: ReleaseReason): Decision<R> {
-    const batch = this.#takeFirst(count);
+  #take(count: number, reason: ReleaseReason): Release<R> {
+    const release = this.#peek(count, reason);
+    this.take(release);
+    return release;
+  }
+
+  /** The first `count` requests in scanning order, as a batch. */
+  #peek(count: number, reason: ReleaseReason): Release<R> {
+    const batch = this.#first(count);
     let rows = 0;
     for (let i = 0; i < batch.length; i++) rows += batch[i]!.rows;
     return { kind: 'run', batch, rows, reason };
   }
 
-  /** Takes out the first `count` requests in scanning order. */
-  #takeFirst(count: number): R[] {
-    const taken: R[] = [];
-    if (count === 0) return taken;
+  #first(count: number): R[] {
+    const requests: R[] = [];
     for (const { lists } of this.#levels) {
       for (const list of lists) {
-        for (let entry = list.first; entry !== undefined; entry = list.first) {
-          this.#leave(entry);
-          if (taken.push(entry.request as R) === count) return taken;
+        for (let entry = list.first; entry !== undefined; entry = entry.next) {
+          if (requests.length === count) return requests;
+          requests.push(entry.request as R);
         }
       }
     }
-    return taken;
+    return requests;
   }
 
   #leave(entry: QueueEntry): void {
@@ -243,6 +295,7 @@ export class BatchQueue<R extends QueuedRequest> {
     entry.request.entry = undefined;
     entry.level.size--;
     this.#size--;
+    this.#rows -= entry.request.rows;
   }
 
   #levelOf(asked: number): Level {

@@ -7,6 +7,7 @@ import type { Parameters } from '../../model/parameters.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { InferTensor } from '../../model/exchange.js';
 import type {
+  BatchOffer,
   Execution,
   ExecutionDone,
   ExecutionResult,
@@ -20,7 +21,8 @@ import { serverStopping } from '../server-stopping.js';
 import type { FailureReason, InferenceStatistics } from '../statistics.js';
 import { AnswerOrder } from './answer-order.js';
 import { batchCompatibility } from './batch-compatibility.js';
-import { BatchQueue, type Decision } from './batch-queue.js';
+import { BatchQueue, type Release } from './batch-queue.js';
+import { InstanceSlots, type Slot } from './instance-slots.js';
 import { SchedulerLog } from './scheduler-log.js';
 
 /** Delays shorter than this many milliseconds are waited out by polling: a timer's floor is about 1.1 ms. */
@@ -30,27 +32,29 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 
 const NO_TIMES: ExecutionTimes = { computeInput: 0, computeInfer: 0, computeOutput: 0 };
 
-interface Slot {
-  readonly instance: ModelInstance;
-  running: number;
-}
-
 /** An execution under way. An abandoned one has let go of its requests. */
 interface Run {
   batch: PendingRequest[];
+}
+
+/** The batch that comes next whatever happens, laid ready at an instance. Its requests wait in the queue. */
+interface OfferedBatch {
+  readonly slot: Slot;
+  readonly release: Release<PendingRequest>;
+  readonly offer: BatchOffer;
 }
 
 export class BatchScheduler {
   readonly #config: CompleteModelConfig;
   readonly #statistics: InferenceStatistics;
   readonly #queue: BatchQueue<PendingRequest>;
-  readonly #slots: Slot[] = [];
+  readonly #slots: InstanceSlots;
+  readonly #mayOffer: boolean;
   readonly #order: AnswerOrder | undefined;
   readonly #modelVersion: string;
   readonly #log: SchedulerLog;
   readonly #running = new Set<Run>();
-  /** Index of the slot whose turn it is. */
-  #turn = 0;
+  #offered: OfferedBatch | undefined;
   #immediate: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
   #accepting = true;
@@ -62,7 +66,10 @@ export class BatchScheduler {
     this.#log = new SchedulerLog(config, logger);
     this.#statistics = statistics;
     this.#modelVersion = String(config.version);
+    this.#slots = new InstanceSlots(config.concurrency);
     // The answers of decoupled models are streams of their own, each in its own order.
+    // Only the batches of an instance that does one thing at a time follow each other.
+    this.#mayOffer = config.concurrency === 1 && !config.decoupled;
     this.#order = config.dynamicBatching?.preserveOrdering && !config.decoupled ? new AnswerOrder() : undefined;
     this.#queue = new BatchQueue<PendingRequest>({
       maxBatchSize: config.maxBatchSize,
@@ -73,19 +80,19 @@ export class BatchScheduler {
 
   /** Starts using an instance. */
   addInstance(instance: ModelInstance): void {
-    this.#slots.push({ instance, running: 0 });
+    this.#slots.add(instance);
     this.#wakeIfWaiting();
   }
 
   /** Stops giving batches to an instance; tells how many instances are left. */
   removeInstance(instance: ModelInstance): number {
-    const index = this.#slots.findIndex((slot) => slot.instance === instance);
-    if (index >= 0) this.#slots.splice(index, 1);
-    return this.#slots.length;
+    if (this.#offered?.slot.instance === instance) this.#settleOffer();
+    this.#slots.remove(instance);
+    return this.#slots.count;
   }
 
   get instances(): number {
-    return this.#slots.length;
+    return this.#slots.count;
   }
 
   /** False from {@link stopAccepting} on. */
@@ -104,7 +111,7 @@ export class BatchScheduler {
     if (this.#stopped !== undefined) return this.fail(request, this.#stopped, 'OTHER');
     const now = request.startedAt;
     // Those that should be gone by now must not count towards the limits of the queue.
-    if (this.#queue.nextExpiry() <= now) this.#rejectExpired(now);
+    this.#rejectExpired(now);
     try {
       this.#queue.enqueue(request, now);
     } catch (error) {
@@ -134,6 +141,7 @@ export class BatchScheduler {
 
   /** The client of a request is gone: it is over, whether it waited or ran. */
   cancelled(request: PendingRequest): void {
+    if (this.#offered?.release.batch.includes(request) && !this.#settleOffer()) request.abandon();
     if (this.#queue.remove(request)) {
       this.#statistics.pending--;
       // It may have been what kept those behind it out of the batch that waits.
@@ -155,6 +163,7 @@ export class BatchScheduler {
     this.#disarm();
     clearImmediate(this.#immediate);
     this.#immediate = undefined;
+    this.#settleOffer();
     for (const request of this.#queue.drain()) {
       this.#statistics.pending--;
       this.fail(request, error, 'OTHER');
@@ -187,40 +196,65 @@ export class BatchScheduler {
     this.#disarm();
     const now = performance.now();
     this.#rejectExpired(now);
-    for (let slot = this.#freeSlot(); slot !== undefined; slot = this.#freeSlot()) {
+    for (let slot = this.#slots.free(); slot !== undefined; slot = this.#slots.free()) {
+      // The batch that lies ready at another instance is the first in the queue.
+      this.#settleOffer();
       const decision = this.#queue.next(now);
       if (decision.kind === 'wait') return this.#dispatchAt(decision.until, now);
       if (decision.kind === 'idle') return;
-      this.#turn = this.#slots.indexOf(slot) + 1;
       // At most one batch of a callable that computes in this very thread: it must not keep the event loop
       // from everything else while the queue lasts.
       if (this.#execute(slot, decision)) return this.#wakeIfWaiting();
     }
+    this.#offerNext();
     // Every instance is busy. A refusal need not be punctual to the microsecond.
     const expiry = this.#queue.nextExpiry();
     if (expiry !== Infinity) this.#arm(Math.ceil(expiry - now));
   }
 
-  /** The least busy instance that has room for a batch, in turn among equals. */
-  #freeSlot(): Slot | undefined {
-    const count = this.#slots.length;
-    let best: Slot | undefined;
-    for (let i = 0; i < count; i++) {
-      const slot = this.#slots[(this.#turn + i) % count]!;
-      if (slot.running === 0) return slot;
-      if (slot.running < (best?.running ?? this.#config.concurrency)) best = slot;
+  /** Lays the next batch ready where an instance is likely to be free first, if the queue holds one that is certain. */
+  #offerNext(): void {
+    if (!this.#mayOffer || this.#offered !== undefined || this.#queue.size === 0) return;
+    const slot = this.#slots.longestBusy();
+    if (slot?.instance.offer === undefined || slot.offered) return;
+    const release = this.#queue.nextForCertain();
+    if (release === undefined) return;
+    let offer: BatchOffer | undefined;
+    try {
+      offer = slot.instance.offer(release.batch);
+    } catch {
+      // What is wrong with it will be said when it is executed.
     }
-    return best;
+    slot.offered = true;
+    if (offer !== undefined) this.#offered = { slot, release, offer };
+  }
+
+  /** Takes the batch that lies ready back, unless it has begun. False when it has. */
+  #settleOffer(): boolean {
+    const offered = this.#offered;
+    if (offered === undefined) return true;
+    this.#offered = undefined;
+    const { slot, release, offer } = offered;
+    if (offer.withdraw()) return true;
+    this.#queue.take(release);
+    this.#run(slot, release, (done) => offer.accept(done));
+    return false;
   }
 
   /** Runs a batch; true when it ended before returning, that is: when it was computed in this thread. */
-  #execute(slot: Slot, decision: Extract<Decision<PendingRequest>, { kind: 'run' }>): boolean {
+  #execute(slot: Slot, release: Release<PendingRequest>): boolean {
+    return this.#run(slot, release, (done, run) =>
+      slot.instance.execute(release.batch, done, this.#config.decoupled ? this.#streamTo(run) : undefined),
+    );
+  }
+
+  #run(slot: Slot, release: Release<PendingRequest>, start: (done: ExecutionDone, run: Run) => Execution): boolean {
     const dispatchedAt = performance.now();
-    const { batch, rows } = decision;
+    const { batch, rows } = release;
     this.#statistics.pending -= batch.length;
-    this.#statistics.recordRelease(decision.reason, rows);
+    this.#statistics.recordRelease(release.reason, rows);
     if (this.#log.level >= 1) {
-      this.#log.released(decision, {
+      this.#log.released(release, {
         at: dispatchedAt,
         instance: this.#slots.indexOf(slot),
         waiting: this.#queue.size,
@@ -232,22 +266,23 @@ export class BatchScheduler {
     }
     const run: Run = { batch };
     this.#running.add(run);
-    slot.running++;
+    this.#slots.begin(slot, dispatchedAt);
     let ended = false;
     const done: ExecutionDone = (results, times, metrics) => {
       if (ended) return;
       ended = true;
       slot.running--;
       if (metrics !== undefined) this.#statistics.custom.apply(metrics);
+      const idle = this.#offered?.slot !== slot || this.#settleOffer();
       if (!this.#running.delete(run)) return;
       // It works on its next batch while the answers to this one are written.
-      if (slot.instance.inOtherThread) this.#dispatch();
+      if (idle && slot.instance.inOtherThread) this.#dispatch();
       this.#finish(run.batch, rows, results, times);
       this.#wakeIfWaiting();
     };
     let execution: Execution;
     try {
-      execution = slot.instance.execute(batch, done, this.#config.decoupled ? this.#streamTo(run) : undefined);
+      execution = start(done, run);
     } catch (error) {
       const failure = { kind: 'error', error: TritonError.from(error) } as const;
       done(
@@ -361,6 +396,8 @@ export class BatchScheduler {
   }
 
   #rejectExpired(now: number): void {
+    if (this.#queue.nextExpiry() > now) return;
+    this.#settleOffer();
     for (const request of this.#queue.expire(now)) {
       this.#statistics.pending--;
       if (this.#log.level >= 1) this.#log.expired(request, now);

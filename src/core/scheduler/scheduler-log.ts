@@ -5,9 +5,7 @@ import type { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { EngineLogger } from '../engine-logger.js';
 import type { PendingRequest } from '../pending-request.js';
-import type { Decision } from './batch-queue.js';
-
-type Release = Extract<Decision<PendingRequest>, { kind: 'run' }>;
+import type { Release, ReleaseReason } from './batch-queue.js';
 
 export class SchedulerLog {
   readonly #logger: EngineLogger;
@@ -35,7 +33,10 @@ export class SchedulerLog {
     this.#write(2, `${count(waiting, 'request')} wait for a fuller batch, for ${time(milliseconds)} at most`);
   }
 
-  released({ batch, rows, reason }: Release, now: { at: number; instance: number; waiting: number }): void {
+  released(
+    { batch, rows, reason }: Release<PendingRequest>,
+    now: { at: number; instance: number; waiting: number },
+  ): void {
     const oldest = batch.reduce((earliest, { startedAt }) => Math.min(earliest, startedAt), Infinity);
     const ids = this.level >= 2 ? ` (${batch.map(({ id }) => nameOf(id)).join(', ')})` : '';
     this.#write(
@@ -73,7 +74,7 @@ const REASONS = {
   idle: 'the instance is free',
   shape: 'the next has another shape',
   single: 'without batching',
-} as const satisfies Record<Release['reason'], string>;
+} as const satisfies Record<ReleaseReason, string>;
 
 function nameOf(id: string): string {
   return id === '' ? '<id_unknown>' : `'${id}'`;

@@ -1,0 +1,71 @@
+// The instances of a model version and how busy each one is: which of them gets the next batch.
+
+import type { ModelInstance } from '../instance/model-instance.js';
+
+export interface Slot {
+  readonly instance: ModelInstance;
+  /** Batches that it is working on. */
+  running: number;
+  /** When it was given the last of them. */
+  busySince: number;
+  /** Whether a batch was laid ready behind that one. Once is enough: each one that is taken back leaves a message. */
+  offered: boolean;
+}
+
+export class InstanceSlots {
+  readonly #slots: Slot[] = [];
+  readonly #concurrency: number;
+  /** Index of the slot whose turn it is. */
+  #turn = 0;
+
+  /** `concurrency`: how many batches an instance may work on at a time. */
+  constructor(concurrency: number) {
+    this.#concurrency = concurrency;
+  }
+
+  get count(): number {
+    return this.#slots.length;
+  }
+
+  add(instance: ModelInstance): void {
+    this.#slots.push({ instance, running: 0, busySince: 0, offered: false });
+  }
+
+  remove(instance: ModelInstance): void {
+    const index = this.#slots.findIndex((slot) => slot.instance === instance);
+    if (index >= 0) this.#slots.splice(index, 1);
+  }
+
+  indexOf(slot: Slot): number {
+    return this.#slots.indexOf(slot);
+  }
+
+  /** The least busy instance that has room for a batch, in turn among equals. */
+  free(): Slot | undefined {
+    const count = this.#slots.length;
+    let best: Slot | undefined;
+    for (let i = 0; i < count; i++) {
+      const slot = this.#slots[(this.#turn + i) % count]!;
+      if (slot.running === 0) return slot;
+      if (slot.running < (best?.running ?? this.#concurrency)) best = slot;
+    }
+    return best;
+  }
+
+  /** The instance gets a batch: the turn is the next one's. */
+  begin(slot: Slot, now: number): void {
+    this.#turn = this.#slots.indexOf(slot) + 1;
+    slot.running++;
+    slot.busySince = now;
+    slot.offered = false;
+  }
+
+  /** The one that has been busy longest, which is likely to be free first. */
+  longestBusy(): Slot | undefined {
+    let longest: Slot | undefined;
+    for (const slot of this.#slots) {
+      if (longest === undefined || slot.busySince < longest.busySince) longest = slot;
+    }
+    return longest;
+  }
+}
