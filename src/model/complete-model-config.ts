@@ -32,6 +32,8 @@ export interface CompleteModelConfig {
   readonly decoupled: boolean;
   /** Whether answers are kept and given again. */
   readonly responseCache: boolean;
+  /** How long an execution may take; 0 or undefined: any time. */
+  readonly executionTimeoutMicroseconds?: number;
   readonly strict: boolean;
   /** Undefined: every bound version is served. */
   readonly versionPolicy?: VersionPolicy;

@@ -26,6 +26,7 @@ describe('completeModelConfig', () => {
       concurrency: 1,
       decoupled: false,
       responseCache: false,
+      executionTimeoutMicroseconds: 0,
       strict: false,
       versionPolicy: { all: {} },
       modelWarmup: [],
@@ -51,6 +52,11 @@ describe('completeModelConfig', () => {
 
   it('takes inferFunc along, which it leaves to others', () => {
     expect(() => complete({ inferFunc: 7 })).not.toThrow();
+  });
+
+  it('takes a batcher without settings where there is no batch axis', () => {
+    const batcher = { maxQueueDelayMicroseconds: undefined, preferredBatchSize: [], priorityQueuePolicy: {} };
+    expect(complete({ config: { batching: false, batcher } as object }).dynamicBatching).toBeUndefined();
   });
 
   it('has no batch axis and no batcher with batching: false', () => {
@@ -88,7 +94,7 @@ describe('completeModelConfig', () => {
     [
       'an unknown option of config',
       { config: { maxBatch: 8 } },
-      "config of model 'Linear' has an unknown option 'maxBatch'; known are batching, maxBatchSize, batcher, concurrency, decoupled, responseCache, modelWarmup, versionPolicy",
+      "config of model 'Linear' has an unknown option 'maxBatch'; known are batching, maxBatchSize, batcher, concurrency, decoupled, responseCache, executionTimeoutMicroseconds, modelWarmup, versionPolicy",
     ],
     [
       'a misspelt option of config',
@@ -155,6 +161,11 @@ describe('completeModelConfig', () => {
       { config: { batching: false, batcher: { preferredBatchSizes: [] } } },
       "config.batcher of model 'Linear' has an unknown option 'preferredBatchSizes'; did you mean 'preferredBatchSize'?",
     ],
+    [
+      'limits of a queue that batching: false would leave without effect',
+      { config: { batching: false, batcher: { defaultQueuePolicy: { maxQueueSize: 1 } } } },
+      "config.batcher of model 'Linear' needs batching: without a batch axis each request runs alone, got batcher.defaultQueuePolicy with batching: false",
+    ],
     ['no inputs', { inputs: undefined }, "inputs of model 'Linear' must be an object, got undefined"],
     ['no outputs', { outputs: undefined }, "outputs of model 'Linear' must be an object, got undefined"],
     [
@@ -190,12 +201,9 @@ describe('completeModelConfig', () => {
     expect(() => complete({ outputs: { data: { dtype: 'bool', shape: [1] } } })).not.toThrow();
   });
 
-  it.each(['executionTimeoutMicroseconds'])('refuses config.%s, which is to come, by name', (option) => {
-    expect(() => complete({ config: { [option]: true } })).toThrow(
-      expect.objectContaining({
-        code: 'UNSUPPORTED',
-        message: `config.${option} of model 'Linear' is not supported by this version of TSTriton`,
-      }),
+  it.each([-1, 0.5, '1', NaN])('refuses %o microseconds for an execution', (executionTimeoutMicroseconds) => {
+    expect(() => complete({ config: { executionTimeoutMicroseconds } })).toThrow(
+      "config.executionTimeoutMicroseconds of model 'Linear' must be",
     );
   });
 

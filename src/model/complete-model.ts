@@ -29,11 +29,10 @@ const CONFIG_MEMBERS = [
   'concurrency',
   'decoupled',
   'responseCache',
+  'executionTimeoutMicroseconds',
   'modelWarmup',
   'versionPolicy',
 ];
-// Options that are known but not served yet: refused by name rather than ignored.
-const COMING_MEMBERS = ['executionTimeoutMicroseconds'];
 
 /** Largest max_batch_size of the protocol, an int32. */
 const MAX_INT32 = 2_147_483_647;
@@ -48,10 +47,6 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
   checkMembers(spec, SPEC_MEMBERS, where);
   const version = expectInteger(spec.modelVersion ?? 1, 1, Number.MAX_SAFE_INTEGER, `modelVersion of ${where}`);
   const config = spec.config ?? {};
-  const coming = COMING_MEMBERS.find((member) => Object.hasOwn(config, member));
-  if (coming !== undefined) {
-    throw new TritonError('UNSUPPORTED', `config.${coming} of ${where} is not supported by this version of TSTriton`);
-  }
   checkMembers(config, CONFIG_MEMBERS, `config of ${where}`);
   const decoupled = expectBoolean(config.decoupled ?? false, `config.decoupled of ${where}`);
   const responseCache = expectBoolean(config.responseCache ?? false, `config.responseCache of ${where}`);
@@ -63,8 +58,14 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
   }
   const batching = expectBoolean(config.batching ?? true, `config.batching of ${where}`);
   const maxBatchSize = expectInteger(config.maxBatchSize ?? 4, 1, MAX_INT32, `config.maxBatchSize of ${where}`);
-  // Checked even where batching: false leaves it without effect.
   const batcher = config.batcher === null ? undefined : completeBatcher(config.batcher ?? {}, maxBatchSize, where);
+  const setting = batching ? undefined : firstSetting(config.batcher ?? {});
+  if (setting !== undefined) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `config.batcher of ${where} needs batching: without a batch axis each request runs alone, got batcher.${setting} with batching: false`,
+    );
+  }
   const inputs = completeTensorSpecs(spec.inputs, 'input', where);
   return {
     name,
@@ -83,6 +84,12 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
     ),
     decoupled,
     responseCache,
+    executionTimeoutMicroseconds: expectInteger(
+      config.executionTimeoutMicroseconds ?? 0,
+      0,
+      Number.MAX_SAFE_INTEGER,
+      `config.executionTimeoutMicroseconds of ${where}`,
+    ),
     strict: expectBoolean(spec.strict ?? false, `strict of ${where}`),
     versionPolicy: completeVersionPolicy(config.versionPolicy ?? EVERY_VERSION, `config.versionPolicy of ${where}`),
     modelWarmup: completeWarmups(config.modelWarmup ?? [], {
@@ -91,6 +98,11 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
       where,
     }),
   };
+}
+
+function firstSetting(batcher: object): string | undefined {
+  const isEmpty = (value: unknown) => value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+  return Object.entries(batcher).find(([, value]) => value !== undefined && !isEmpty(value))?.[0];
 }
 
 function checkModelName(name: unknown): string {

@@ -57,6 +57,11 @@ export interface ModelConfig<Decoupled extends boolean = boolean> {
    * false.
    */
   readonly responseCache?: boolean;
+  /**
+   * How long the callable may work on a batch; then its requests that have no answer fail with UNAVAILABLE and their
+   * signals abort. The instance takes its next batch when the callable has settled. 0 (default) means any time.
+   */
+  readonly executionTimeoutMicroseconds?: number;
   /** Whether the model sends any number of responses per request. Default false. */
   readonly decoupled?: Decoupled;
   /** Which of the bound versions are served. Default: every one. */

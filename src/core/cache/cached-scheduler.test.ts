@@ -163,6 +163,35 @@ describe('a model with a response cache', () => {
     expect(cached.counts).toMatchObject({ hits: 0, misses: 1 });
   });
 
+  it('looks into the cache when a request says that it may', () => {
+    const cached = new CachedModel();
+    cached.send('a', 1, { parameters: { response_cache: true } });
+    cached.send('b', 1);
+    pass();
+    cached.instance.finish();
+    cached.send('c', 1, { parameters: { response_cache: true } });
+    expect(cached.instance.batches).toEqual(['a']);
+    expect(cached.answers).toEqual(['a ok 1', 'b ok 1', 'c ok 1']);
+  });
+
+  it.each([
+    ['false', '"false"'],
+    [0, 'number 0'],
+  ])('refuses a request that says %o, of which it cannot know what it means', (wish, got) => {
+    const cached = new CachedModel();
+    expect(() => cached.send('a', 1, { parameters: { response_cache: wish } })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARG',
+        message: `[request id: a] parameter 'response_cache' must be true or false, got ${got}`,
+      }),
+    );
+    expect([...cached.model.statistics.refusals]).toEqual([['INVALID_ARG', 1]]);
+    const uncached = new CachedModel({ responseCache: false });
+    uncached.send('a', 1, { parameters: { response_cache: wish } });
+    pass();
+    expect(uncached.instance.batches).toEqual(['a']);
+  });
+
   it('keeps what was answered, whatever becomes of the memory it was answered from', () => {
     const cached = new CachedModel();
     cached.send('a', 1);
@@ -245,6 +274,31 @@ describe('a model with a response cache', () => {
     expect(cached.instance.batches).toEqual(['z', 'b', 'y', 'a']);
   });
 
+  it('waits no longer than it would have alone: one that has less time keeps to its own', () => {
+    const policy = { defaultTimeoutMicroseconds: 100_000, allowTimeoutOverride: true };
+    const cached = new CachedModel({ maxBatchSize: 1, batcher: { defaultQueuePolicy: policy } });
+    cached.send('z', 9);
+    pass();
+    cached.send('a', 1);
+    cached.send('b', 1, { timeoutMicroseconds: 10_000 });
+    pass(20);
+    expect(cached.answers).toEqual(['b UNAVAILABLE Request timeout expired']);
+  });
+
+  it('lets later requests wait for the one that still runs when another that asked the same has failed', () => {
+    const cached = new CachedModel({ maxBatchSize: 1, batcher: { priorityLevels: 2, defaultPriorityLevel: 2 } });
+    cached.send('z', 9);
+    pass();
+    cached.send('a', 1, { priority: 1 });
+    cached.send('b', 1);
+    cached.instance.finish();
+    cached.instance.finish(FAILURE);
+    cached.send('c', 1);
+    cached.instance.finish();
+    expect(cached.instance.batches).toEqual(['z', 'a', 'b']);
+    expect(cached.answers).toEqual(['z ok 9', 'a INTERNAL asked to fail', 'b ok 1', 'c ok 1']);
+  });
+
   it('joins an execution whatever the priority', () => {
     const cached = new CachedModel({ batcher: { priorityLevels: 2, defaultPriorityLevel: 2 } });
     cached.send('a', 1);
@@ -266,6 +320,54 @@ describe('a model with a response cache', () => {
     expect(cached.answers).toEqual(['a ok 1']);
     cached.instance.finish();
     expect(cached.answers).toEqual(['a ok 1', 'b ok 2', 'c ok 1', 'd ok 2']);
+  });
+
+  it('lets no kept answer pass a request that waits for an execution where order is asked for', () => {
+    const cached = new CachedModel({ batcher: { preserveOrdering: true } });
+    cached.send('a', 1);
+    pass();
+    cached.instance.finish();
+    cached.send('b', 2);
+    pass();
+    cached.send('c', 2);
+    cached.send('d', 1);
+    cached.instance.finish();
+    expect(cached.answers).toEqual(['a ok 1', 'b ok 2', 'c ok 2', 'd ok 1']);
+  });
+});
+
+describe('the statistics of a model with a response cache', () => {
+  it('have the time for looking up, and waiting for an execution as waiting', () => {
+    const cached = new CachedModel();
+    vi.spyOn(cached.cache, 'get').mockImplementation(() => {
+      pass(4);
+      return undefined;
+    });
+    cached.send('a', 1);
+    pass(10);
+    cached.send('b', 1);
+    pass(5);
+    cached.instance.finish();
+    expect(cached.model.statistics.report('m', '1')).toMatchObject({
+      success: { count: 2, ns: 32e6 },
+      queue: { count: 2, ns: 9e6 },
+      cacheHit: { count: 1, ns: 4e6 },
+      cacheMiss: { count: 1, ns: 4e6 },
+    });
+  });
+
+  it('have no waiting of a request that took an execution over', () => {
+    const cached = new CachedModel();
+    const gone = cached.send('a', 1);
+    pass(10);
+    cached.send('b', 1);
+    gone.cancel();
+    pass(3);
+    cached.instance.finish();
+    expect(cached.model.statistics.report('m', '1')).toMatchObject({
+      success: { count: 1, ns: 3e6 },
+      queue: { count: 1, ns: 0 },
+    });
   });
 });
 

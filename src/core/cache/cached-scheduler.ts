@@ -50,10 +50,10 @@ export class CachedScheduler {
     const key = requestKey(this.#model, this.#config, request);
     const kept = this.#cache.get(key);
     request.lookupMs = performance.now() - request.startedAt;
-    if (kept !== undefined) return this.#scheduler.answer(request, kept);
+    if (kept !== undefined) return this.#scheduler.outcomes.answer(request, kept);
     const flight = this.#flights.get(key);
     if (flight?.takes(request)) {
-      this.#scheduler.takeTurn(request);
+      this.#scheduler.outcomes.takeTurn(request);
       flight.followers.push(request);
     } else {
       this.#watch(key, request);
@@ -80,7 +80,7 @@ export class CachedScheduler {
     const startedAt = performance.now();
     this.#insert(key, answer);
     this.#statistics.recordCacheMiss(flight.leader.lookupMs + performance.now() - startedAt);
-    for (const follower of flight.followers) this.#scheduler.answer(follower, answer);
+    for (const follower of flight.followers) this.#scheduler.outcomes.answer(follower, answer);
   }
 
   #crash(key: string, flight: Flight, error: TritonError): void {
@@ -88,7 +88,7 @@ export class CachedScheduler {
     for (const follower of flight.followers) {
       if (follower.decided) continue;
       if (flight.leader.isDispatched) {
-        this.#scheduler.fail(follower, error, 'BACKEND');
+        this.#scheduler.outcomes.fail(follower, error, 'BACKEND');
         continue;
       }
       // The refusal was the leader's own: the first of the others takes its place.

@@ -48,6 +48,7 @@ describe('requestKey', () => {
   it.each<[string, Asked, Asked]>([
     ['models, versions and loads', {}, { model: 'm 1 2' }],
     ['bytes', {}, { inputs: [tensor([1, 2, 4]), undefined] }],
+    ['datatypes', {}, { inputs: [{ ...tensor([1, 2, 3]), datatype: 'INT8' }, undefined] }],
     ['shapes', {}, { inputs: [tensor([1, 2, 3], [3, 1]), undefined] }],
     ['which input has the bytes', {}, { inputs: [undefined, tensor([1, 2, 3])] }],
     [

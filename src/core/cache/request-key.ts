@@ -4,12 +4,24 @@
 
 import { createHash } from 'node:crypto';
 
+import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { ExecutionRequest } from '../instance/model-instance.js';
+import { requestLabel } from '../request-label.js';
 
 /** The parameter with which a request says `false` to neither look into the cache nor leave its answer there. */
 export const CACHE_PARAMETER = 'response_cache';
+
+/** Refuses a wish about the cache that cannot be understood: `'false'` would get a kept answer. Throws INVALID_ARG. */
+export function checkCacheParameter(id: string, parameters: Parameters | undefined): void {
+  const value = parameters?.[CACHE_PARAMETER];
+  if (value === undefined || typeof value === 'boolean') return;
+  throw new TritonError(
+    'INVALID_ARG',
+    `${requestLabel(id)}parameter '${CACHE_PARAMETER}' must be true or false, got ${valueText(value)}`,
+  );
+}
 
 /** `model` tells models, versions and loads of them apart. */
 export function requestKey(model: string, config: CompleteModelConfig, request: KeyedRequest): string {

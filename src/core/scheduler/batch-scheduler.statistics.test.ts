@@ -103,6 +103,26 @@ describe('the statistics of the responses of a decoupled model', () => {
     expect([harness.statistics.firstResponse.count, harness.statistics.firstResponse.sum]).toEqual([1, 0.005]);
   });
 
+  it('have the time that a connection took for a response with that response, not with the next', () => {
+    const instance = new ManualInstance();
+    const harness = new SchedulerHarness({ decoupled: true }, [instance]);
+    harness.send('a', {
+      sink: { respond: () => pass(20), complete: () => undefined, fail: () => undefined },
+    });
+    pass();
+    for (let i = 0; i < 2; i++) {
+      pass(5);
+      void instance.last.stream!.respond(0, [], undefined);
+    }
+    const times = harness.statistics
+      .report('m', '1')
+      .responseStats.map(({ computeInfer, computeOutput, success }) => [computeInfer.ns, computeOutput.ns, success.ns]);
+    expect(times).toEqual([
+      [5e6, 20e6, 25e6],
+      [5e6, 20e6, 25e6],
+    ]);
+  });
+
   it('have a stream without any response as one that ended at once', () => {
     const { harness, stream } = start();
     pass(2);

@@ -3,26 +3,16 @@
 // of: an execution's result, a refusal, a timeout, a cancellation, `stop`.
 
 import { TritonError } from '../../errors.js';
-import type { Parameters } from '../../model/parameters.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import type { InferTensor } from '../../model/exchange.js';
-import type {
-  BatchOffer,
-  Execution,
-  ExecutionDone,
-  ExecutionResult,
-  ExecutionTimes,
-  ModelInstance,
-  ResponseStream,
-} from '../instance/model-instance.js';
+import type { BatchOffer, Execution, ExecutionDone, ModelInstance } from '../instance/model-instance.js';
 import { SILENT, type EngineLogger } from '../engine-logger.js';
-import type { Answer, PendingRequest } from '../pending-request.js';
+import type { PendingRequest } from '../pending-request.js';
 import { serverStopping } from '../server-stopping.js';
 import type { FailureReason, InferenceStatistics } from '../statistics.js';
-import { AnswerOrder } from './answer-order.js';
 import { batchCompatibility } from './batch-compatibility.js';
 import { BatchQueue, type Release } from './batch-queue.js';
 import { InstanceSlots, type Slot } from './instance-slots.js';
+import { NO_TIMES, RequestOutcomes } from './request-outcomes.js';
 import { SchedulerLog } from './scheduler-log.js';
 
 /** Delays shorter than this many milliseconds are waited out by polling: a timer's floor is about 1.1 ms. */
@@ -30,11 +20,11 @@ const SHORTEST_TIMER = 1.5;
 /** setTimeout's longest delay. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-const NO_TIMES: ExecutionTimes = { computeInput: 0, computeInfer: 0, computeOutput: 0 };
-
 /** An execution under way. An abandoned one has let go of its requests. */
 interface Run {
   batch: PendingRequest[];
+  /** Of models whose executions have a limit. */
+  timer?: NodeJS.Timeout;
 }
 
 /** The batch that comes next whatever happens, laid ready at an instance. Its requests wait in the queue. */
@@ -45,13 +35,13 @@ interface OfferedBatch {
 }
 
 export class BatchScheduler {
+  /** What became of the requests; also of those that others answer. */
+  readonly outcomes: RequestOutcomes;
   readonly #config: CompleteModelConfig;
   readonly #statistics: InferenceStatistics;
   readonly #queue: BatchQueue<PendingRequest>;
   readonly #slots: InstanceSlots;
   readonly #mayOffer: boolean;
-  readonly #order: AnswerOrder | undefined;
-  readonly #modelVersion: string;
   readonly #log: SchedulerLog;
   readonly #running = new Set<Run>();
   #offered: OfferedBatch | undefined;
@@ -65,12 +55,10 @@ export class BatchScheduler {
     this.#config = config;
     this.#log = new SchedulerLog(config, logger);
     this.#statistics = statistics;
-    this.#modelVersion = String(config.version);
     this.#slots = new InstanceSlots(config.concurrency);
-    // The answers of decoupled models are streams of their own, each in its own order.
     // Only the batches of an instance that does one thing at a time follow each other.
     this.#mayOffer = config.concurrency === 1 && !config.decoupled;
-    this.#order = config.dynamicBatching?.preserveOrdering && !config.decoupled ? new AnswerOrder() : undefined;
+    this.outcomes = new RequestOutcomes(config, statistics, this.#log);
     this.#queue = new BatchQueue<PendingRequest>({
       maxBatchSize: config.maxBatchSize,
       batcher: config.dynamicBatching,
@@ -103,40 +91,24 @@ export class BatchScheduler {
   /** Takes ownership of the request. */
   enqueue(request: PendingRequest): void {
     if (this.#accepting) this.admit(request);
-    else this.#refuse(request, serverStopping(request.id));
+    else this.outcomes.refuse(request, serverStopping(request.id));
   }
 
   /** Queues a request that was accepted before, whether or not others are accepted now. */
   admit(request: PendingRequest): void {
-    if (this.#stopped !== undefined) return this.fail(request, this.#stopped, 'OTHER');
+    if (this.#stopped !== undefined) return this.outcomes.fail(request, this.#stopped, 'OTHER');
     const now = request.startedAt;
     // Those that should be gone by now must not count towards the limits of the queue.
     this.#rejectExpired(now);
     try {
       this.#queue.enqueue(request, now);
     } catch (error) {
-      return this.#refuse(request, TritonError.from(error));
+      return this.outcomes.refuse(request, TritonError.from(error));
     }
     this.#statistics.pending++;
-    this.takeTurn(request);
+    this.outcomes.takeTurn(request);
     if (this.#log.level >= 2) this.#log.queued(request, this.#queue.size);
     this.#wake();
-  }
-
-  /** The request's answer, where answers keep their order, comes after those of the requests before it. */
-  takeTurn(request: PendingRequest): void {
-    this.#order?.takeTurn(request);
-  }
-
-  /** Answers a request without an execution of its own. */
-  answer(request: PendingRequest, answer: Answer): void {
-    if (!request.decide()) return;
-    const total = performance.now() - request.startedAt;
-    // Waiting for an execution that answers several counts as waiting.
-    this.#statistics.recordCacheHit(total, Math.max(0, total - request.lookupMs), request.lookupMs);
-    if (this.#log.level >= 2) this.#log.answeredFromCache(request);
-    this.takeTurn(request);
-    this.#succeed(request, answer);
   }
 
   /** The client of a request is gone: it is over, whether it waited or ran. */
@@ -148,7 +120,7 @@ export class BatchScheduler {
       this.#wakeIfWaiting();
     }
     if (this.#log.level >= 1) this.#log.cancelled(request);
-    this.fail(request, new TritonError('CANCELLED', ''), 'CANCELED');
+    this.outcomes.fail(request, new TritonError('CANCELLED', ''), 'CANCELED');
   }
 
   /** Accepts nothing more; what waits and runs goes on. */
@@ -166,17 +138,21 @@ export class BatchScheduler {
     this.#settleOffer();
     for (const request of this.#queue.drain()) {
       this.#statistics.pending--;
-      this.fail(request, error, 'OTHER');
+      this.outcomes.fail(request, error, 'OTHER');
     }
-    for (const run of this.#running) {
-      const { batch } = run;
-      this.#running.delete(run);
-      // A callable that never settles must not keep its requests alive.
-      run.batch = [];
-      for (const request of batch) {
-        request.abandon();
-        this.fail(request, error, 'OTHER');
-      }
+    for (const run of this.#running) this.#abandon(run, error, 'OTHER');
+  }
+
+  /** Fails what an execution has not answered yet, and tells it so. Its instance stays busy until it ends. */
+  #abandon(run: Run, error: TritonError, reason: FailureReason): void {
+    const { batch } = run;
+    this.#running.delete(run);
+    clearTimeout(run.timer);
+    // A callable that never settles must not keep its requests alive.
+    run.batch = [];
+    for (const request of batch) {
+      request.abandon();
+      this.outcomes.fail(request, error, reason);
     }
   }
 
@@ -244,7 +220,7 @@ export class BatchScheduler {
   /** Runs a batch; true when it ended before returning, that is: when it was computed in this thread. */
   #execute(slot: Slot, release: Release<PendingRequest>): boolean {
     return this.#run(slot, release, (done, run) =>
-      slot.instance.execute(release.batch, done, this.#config.decoupled ? this.#streamTo(run) : undefined),
+      slot.instance.execute(release.batch, done, this.#config.decoupled ? this.outcomes.streamTo(run) : undefined),
     );
   }
 
@@ -266,6 +242,7 @@ export class BatchScheduler {
     }
     const run: Run = { batch };
     this.#running.add(run);
+    this.#limit(run);
     this.#slots.begin(slot, dispatchedAt);
     let ended = false;
     const done: ExecutionDone = (results, times, metrics) => {
@@ -274,10 +251,12 @@ export class BatchScheduler {
       slot.running--;
       if (metrics !== undefined) this.#statistics.custom.apply(metrics);
       const idle = this.#offered?.slot !== slot || this.#settleOffer();
-      if (!this.#running.delete(run)) return;
+      // What was abandoned leaves nothing but room for the next.
+      if (!this.#running.delete(run)) return this.#wakeIfWaiting();
+      clearTimeout(run.timer);
       // It works on its next batch while the answers to this one are written.
       if (idle && slot.instance.inOtherThread) this.#dispatch();
-      this.#finish(run.batch, rows, results, times);
+      this.outcomes.finish({ batch: run.batch, rows }, results, times);
       this.#wakeIfWaiting();
     };
     let execution: Execution;
@@ -295,104 +274,15 @@ export class BatchScheduler {
     return ended;
   }
 
-  #finish(
-    batch: readonly PendingRequest[],
-    rows: number,
-    results: readonly ExecutionResult[],
-    times: ExecutionTimes,
-  ): void {
-    const now = performance.now();
-    this.#statistics.recordExecution(rows, times);
-    for (let i = 0; i < batch.length; i++) {
-      const request = batch[i]!;
-      const result = results[i];
-      if (result === undefined) {
-        const message = `this is a bug in TSTriton: an instance answered ${results.length} of ${batch.length} requests`;
-        this.fail(request, new TritonError('INTERNAL', message), 'BACKEND');
-      } else if (result.kind === 'error') {
-        this.fail(request, result.error, 'BACKEND');
-      } else if (request.decide()) {
-        this.#statistics.recordSuccess(request.rows, now - request.startedAt, waitOf(request), times);
-        if (this.#config.decoupled) request.complete();
-        else this.#succeed(request, this.#answer(result.outputs, result.parameters));
-      }
-    }
-  }
-
-  #succeed(request: PendingRequest, answer: Answer): void {
-    if (this.#order === undefined) request.succeed(answer);
-    else this.#order.answer(request, () => request.succeed(answer));
-    request.watcher?.answered(answer);
-  }
-
-  #answer(outputs: readonly InferTensor[], parameters: Parameters | undefined): Answer {
-    return { modelName: this.#config.name, modelVersion: this.#modelVersion, parameters, outputs };
-  }
-
-  /** Hands the answers of a decoupled execution on as they come. */
-  #streamTo(run: Run): ResponseStream {
-    return {
-      respond: (index, outputs, parameters) => {
-        const request = run.batch[index];
-        if (request === undefined || request.decided) return;
-        try {
-          return this.#respond(request, this.#answer(outputs, parameters));
-        } catch (error) {
-          // A sink that cannot take an answer loses its request, not the others of the batch.
-          request.abandon();
-          return this.fail(request, TritonError.from(error), 'OTHER');
-        }
-      },
-      end: (index, error) => {
-        const request = run.batch[index];
-        if (request === undefined) return;
-        if (error !== undefined) return this.fail(request, error, 'BACKEND');
-        if (!request.decide()) return;
-        const now = performance.now();
-        const times = { ...NO_TIMES, computeInfer: now - request.dispatchedAt };
-        this.#statistics.recordSuccess(request.rows, now - request.startedAt, waitOf(request), times);
-        this.#statistics.responses.recordEnd(request.responses, 'emptyResponse', now - sinceResponse(request));
-        request.complete();
-      },
-      recordMetrics: (update) => this.#statistics.custom.apply(update),
+  /** Gives an execution so much time as the model allows. */
+  #limit(run: Run): void {
+    const { executionTimeoutMicroseconds: limit = 0, name } = this.#config;
+    if (limit === 0) return;
+    const expire = () => {
+      const message = `model '${name}' did not answer within its executionTimeoutMicroseconds of ${limit}`;
+      this.#abandon(run, new TritonError('UNAVAILABLE', message), 'BACKEND');
     };
-  }
-
-  #respond(request: PendingRequest, answer: Answer): void | Promise<void> {
-    const now = performance.now();
-    const infer = now - sinceResponse(request);
-    const index = request.responses++;
-    if (index === 0) this.#statistics.recordFirstResponse(now - request.startedAt);
-    const slow = request.respond(answer);
-    request.respondedAt = performance.now();
-    this.#statistics.responses.recordResponse(index, infer, request.respondedAt - now);
-    return slow;
-  }
-
-  /** The failure of an accepted request; nothing when its outcome is fixed already. */
-  fail(request: PendingRequest, error: TritonError, reason: FailureReason): void {
-    if (!request.decide()) return;
-    const now = performance.now();
-    this.#statistics.recordFailure(reason, now - request.startedAt);
-    if (this.#config.decoupled && request.isDispatched) {
-      const end = reason === 'CANCELED' ? 'cancel' : 'fail';
-      this.#statistics.responses.recordEnd(request.responses, end, now - sinceResponse(request));
-    }
-    this.#deliverFailure(request, error);
-  }
-
-  /** Turns away a request that never was accepted: it appears in no statistic of the protocol's. */
-  #refuse(request: PendingRequest, error: TritonError): void {
-    if (!request.decide()) return;
-    this.#statistics.recordRefusal(error.code);
-    if (this.#log.level >= 1) this.#log.refused(request, error);
-    this.#deliverFailure(request, error);
-  }
-
-  #deliverFailure(request: PendingRequest, error: TritonError): void {
-    if (this.#order === undefined) request.fail(error);
-    else this.#order.answer(request, () => request.fail(error));
-    request.watcher?.failed(error);
+    run.timer = setTimeout(expire, Math.min(limit / 1000, LONGEST_TIMER));
   }
 
   #rejectExpired(now: number): void {
@@ -401,7 +291,7 @@ export class BatchScheduler {
     for (const request of this.#queue.expire(now)) {
       this.#statistics.pending--;
       if (this.#log.level >= 1) this.#log.expired(request, now);
-      this.fail(request, new TritonError('UNAVAILABLE', 'Request timeout expired'), 'REJECTED');
+      this.outcomes.fail(request, new TritonError('UNAVAILABLE', 'Request timeout expired'), 'REJECTED');
     }
   }
 
@@ -420,14 +310,4 @@ export class BatchScheduler {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
-}
-
-// A request that took an execution over may have come after it began.
-function waitOf({ startedAt, dispatchedAt }: PendingRequest): number {
-  return Math.max(0, dispatchedAt - startedAt);
-}
-
-/** When a decoupled request had its last response, or began to be computed. */
-function sinceResponse({ responses, respondedAt, dispatchedAt }: PendingRequest): number {
-  return responses === 0 ? dispatchedAt : respondedAt;
 }

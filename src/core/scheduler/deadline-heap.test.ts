@@ -41,6 +41,18 @@ describe('DeadlineHeap', () => {
     expect(drain(heap)).toEqual([held]);
   });
 
+  it('moves an entry up that took the place of one below a later deadline', () => {
+    const heap = new DeadlineHeap<Expiring>();
+    // 50 is below 20, which is below 10; the last one, 4, is sooner than both.
+    const entries = [0, 10, 1, 20, 30, 2, 3, 40, 50, 60, 70, 4].map((time) => entry(time));
+    for (const each of entries) heap.push(each);
+    heap.remove(entries[8]!);
+    // So that others than it take the places of those that leave first.
+    for (const time of [80, 90, 100, 110]) heap.push(entry(time));
+    const times = drain(heap).map(({ expiresAt }) => expiresAt);
+    expect(times).toEqual([0, 1, 2, 3, 4, 10, 20, 30, 40, 60, 70, 80, 90, 100, 110]);
+  });
+
   it('stays sorted under any sequence of additions and removals from anywhere', () => {
     const step = fc.tuple(fc.constantFrom('add', 'remove'), fc.nat({ max: 20 }));
     fc.assert(

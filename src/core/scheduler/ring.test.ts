@@ -1,8 +1,14 @@
 /* oxlint-disable vitest/no-conditional-expect -- a property checks every step of a random sequence */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { Ring } from './ring.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 describe('Ring', () => {
   it('gives items back in the order in which they came', () => {
@@ -17,6 +23,19 @@ describe('Ring', () => {
     ring.push('b');
     expect([ring.at(0), ring.at(1), ring.at(2)]).toEqual(['a', 'b', undefined]);
     expect(ring.length).toBe(2);
+  });
+
+  it('lets go of what was taken', async () => {
+    const ring = new Ring<object>();
+    const taken = new WeakRef({});
+    ring.push(taken.deref()!);
+    ring.shift();
+    await vi.waitFor(() => {
+      collectGarbage();
+      // Not the object itself: a failed expectation would hold it.
+      expect(taken.deref() === undefined).toBe(true);
+    });
+    expect(ring.length).toBe(0);
   });
 
   it('behaves like an array under any sequence of pushes and shifts, beyond its first capacity too', () => {
