@@ -1,4 +1,6 @@
 // Batches that lie ready at a callable behind a port, whichever side is quicker.
+import { MessageChannel } from 'node:worker_threads';
+
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { wireTensor } from '../../test/support/infer-requests.js';
@@ -12,7 +14,10 @@ import {
   type HostedInstance,
 } from '../../test/support/instances.js';
 import type { BatchOffer, ExecutionRequest, ExecutionResult } from '../core/instance/model-instance.js';
-import type { PortInstance } from './port-instance.js';
+import { completeModelConfig } from '../model/complete-model.js';
+import { BatchGate } from './batch-gate.js';
+import { OFFER } from './messages.js';
+import { PortInstance } from './port-instance.js';
 
 const SPEC = {
   inputs: { x: { dtype: 'float32', shape: [-1] } },
@@ -177,6 +182,21 @@ describe('a batch that lies ready behind one that runs', () => {
     instance.close();
     expect(offer.withdraw()).toBe(true);
     expect(instance.offer([x(3)])).toBeUndefined();
+  });
+
+  it('counts as taken back when the other side died before it told of the end of the batch before', async () => {
+    const { port1, port2 } = new MessageChannel();
+    const instance = new PortInstance(completeModelConfig({ modelName: 'm', ...SPEC }, 1), port1);
+    port2.on('message', (message: unknown[]) => {
+      if (message[0] !== OFFER) return;
+      new BatchGate(message[4] as SharedArrayBuffer).takeAny();
+      port2.close();
+    });
+    const first = new Run(instance, [x(1)]);
+    const offer = instance.offer([x(2)])!;
+    const closed = new Promise<boolean>((resolve) => (instance.onClosed = () => resolve(offer.withdraw())));
+    expect(await closed).toBe(true);
+    expect((await first.ended).results.map(describeResult)).toEqual([expect.stringContaining('UNAVAILABLE')]);
   });
 
   it('is refused like any batch that cannot be sent, and the next one is as good as the first', async () => {

@@ -7,6 +7,7 @@ import { TritonError } from '../errors.js';
 import type { Callable } from '../model/callable.js';
 import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { epochNow } from '../model/epoch-clock.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import { decodeBatch } from './batch-frame.js';
 import { BatchGate } from './batch-gate.js';
@@ -32,6 +33,7 @@ import {
 } from './messages.js';
 import { PortCaller } from './port-calls.js';
 import { PortResponseStream } from './port-response-stream.js';
+import type { RequestTracing } from './request-tracing.js';
 import { ResultFrame } from './result-frame.js';
 
 export class PortHost {
@@ -80,6 +82,11 @@ export class PortHost {
     this.#host.onUnrecoverable = listener;
   }
 
+  /** Makes the spans of traced requests. */
+  set tracing(tracing: RequestTracing | undefined) {
+    this.#host.tracing = tracing;
+  }
+
   close(): void {
     this.#port.close();
   }
@@ -102,7 +109,7 @@ export class PortHost {
   #takeNext(): OfferMessage | undefined {
     const offered = this.#offered;
     this.#offered = undefined;
-    const id = this.#executions.size === 0 ? this.#gate?.takeAny() : undefined;
+    const id = this.#gate?.takeAny();
     if (id === undefined) return undefined;
     if (id === offered?.[1]) return offered;
     // Its message is on its way.
@@ -110,7 +117,7 @@ export class PortHost {
     return undefined;
   }
 
-  #execute([, id, buffers, extras]: ExecuteMessage | OfferMessage): void {
+  #execute([kind, id, buffers, extras]: ExecuteMessage | OfferMessage): void {
     const startedAt = sharedNow();
     let requests: HostedRequest[];
     try {
@@ -141,7 +148,7 @@ export class PortHost {
         this.#postResults(id, { results, requestedOutputs, startedAt: inferringAt, inferMs, parameters });
         if (next !== undefined) this.#execute(next);
       },
-      { stream, callers: extras?.callers },
+      { stream, callers: extras?.callers, traces: tracesOf(kind, extras) },
     );
     if (!done) this.#executions.set(id, { execution, stream });
   }
@@ -183,6 +190,12 @@ export class PortHost {
 interface Running {
   readonly execution: HostExecution;
   readonly stream: PortResponseStream | undefined;
+}
+
+/** The requests of a batch that lay ready waited until now. */
+function tracesOf(kind: typeof EXECUTE | typeof OFFER, extras: RequestExtras | undefined): RequestExtras['traces'] {
+  const traces = extras?.traces;
+  return traces === undefined || kind === EXECUTE ? traces : { ...traces, dispatchedAt: epochNow() };
 }
 
 interface Outcome {
