@@ -1,4 +1,5 @@
-// Compiles one TypeScript project into a folder: `node scripts/compile.js <tsconfig> <folder>`.
+// Compiles one TypeScript project into a folder: `node scripts/compile.js <tsconfig> <folder> [module to bundle...]`.
+// A module to bundle, by its path in the folder, is made one file with all that it imports.
 // The compiler writes beside the folder and the result then takes its place, so that what no longer has a source
 // disappears, a failed compile changes nothing, and a process reading the folder meanwhile never finds it half written.
 import { spawnSync } from 'node:child_process';
@@ -6,9 +7,11 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
-const [project, folder] = process.argv.slice(2);
+import { bundle } from './bundle.js';
+
+const [project, folder, ...bundles] = process.argv.slice(2);
 if (project === undefined || folder === undefined) {
-  throw new Error('expected two arguments: a tsconfig file and the folder to write');
+  throw new Error('expected two arguments at least: a tsconfig file and the folder to write');
 }
 
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
@@ -24,6 +27,7 @@ try {
   });
   if (error !== undefined) throw error;
   if (status === 0) {
+    for (const module of bundles) await bundle(join(next, module));
     if (existsSync(target)) renameSync(target, previous);
     renameSync(next, target);
   }

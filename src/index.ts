@@ -86,8 +86,18 @@ export type {
   TensorSpec,
   TensorSpecs,
 } from './model/tensor-spec.js';
+export type {
+  Span,
+  SpanAttributes,
+  SpanAttributeValue,
+  SpanContext,
+  SpanException,
+  SpanLink,
+  SpanTime,
+  SpanTraceState,
+} from './model/span.js';
 export type { DataOf, Datatype, Dtype, DtypeLike, ToDtype } from './tensor/dtype.js';
 export type { Nested } from './tensor/nested.js';
 export { Tensor } from './tensor/tensor.js';
-export type { TritonConfig } from './triton-config.js';
+export type { TritonConfig } from './config/triton-config.js';
 export { Triton } from './triton.js';

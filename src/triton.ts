@@ -1,19 +1,19 @@
 // The class that users hold: binds models, runs the server, stops it.
 
+import type { CompleteTritonConfig } from './config/complete-triton-config.js';
+import { readTritonConfig } from './config/read-triton-config.js';
+import type { TritonConfig } from './config/triton-config.js';
 import { TritonError } from './errors.js';
+import { loadOpenTelemetry } from './link/opentelemetry.js';
+import { RequestTracing } from './link/request-tracing.js';
 import type { BoundModel } from './model/callable.js';
 import type { TensorSpecs } from './model/tensor-spec.js';
-import { grpcSettings } from './server/grpc-settings.js';
 import { ModelBinding } from './server/model-binding.js';
+import { ModelBindings } from './server/model-bindings.js';
 import { LocalServer, type ServerHandle } from './server/server-handle.js';
-import type { ServerOptions, ServerPorts } from './server/server.js';
+import { serverOptions, type ServerOptions } from './server/server-options.js';
+import type { ServerPorts } from './server/server.js';
 import { ThreadServer } from './server/thread-server.js';
-import {
-  readTritonConfig,
-  type CompleteTritonConfig,
-  type ReadTritonConfig,
-  type TritonConfig,
-} from './triton-config.js';
 
 /** How long requests under way may go on after an unrecoverable error. */
 const UNRECOVERABLE_GRACE_SECS = 0.5;
@@ -44,7 +44,7 @@ export class Triton {
   readonly #options: ServerOptions;
   readonly #accessToken: string | undefined;
   readonly #warnings: readonly string[];
-  readonly #bindings = new Map<string, ModelBinding>();
+  readonly #bindings = new ModelBindings((error) => this.#unrecoverable(error));
   /** Told of an unrecoverable error, when the server begins to shut down. `serve()` rejects with it as well. */
   onUnrecoverable: ((error: TritonError) => void) | undefined;
   #server: ServerHandle | undefined;
@@ -53,7 +53,6 @@ export class Triton {
   #stopping: Promise<void> | undefined;
   /** Everything bound before `run()` is loaded. */
   #serving = false;
-  #loads = 0;
   /** Ends `serve()`: by stop, or by the death of the server. */
   #ended:
     | { readonly promise: Promise<void>; readonly resolve: () => void; readonly reject: (error: TritonError) => void }
@@ -79,41 +78,20 @@ export class Triton {
   bind<const I extends TensorSpecs, const O extends TensorSpecs, const Decoupled extends boolean = false>(
     model: BoundModel<I, O, Decoupled>,
   ): this {
-    const binding = this.#binding(model as never);
-    const { name, version } = binding.config;
-    if (this.#bindings.has(binding.key)) {
-      throw new TritonError(
-        'ALREADY_EXISTS',
-        `Cannot add model with the same name twice: '${name}' version ${version} is bound; use rebind to replace it`,
-      );
-    }
-    this.#bindings.set(binding.key, binding);
-    if (this.#server !== undefined && this.#stopping === undefined) void this.#load(binding, this.#server);
+    this.#bindings.add(this.#binding(model as never));
     return this;
   }
 
   /**
    * Replaces a bound model of the same name and version without dropping a request: new ones go to the new
-   * callable, those under way finish with the old one. Resolves when the last of them has ended. When the new
-   * model does not load, the old one stays. Throws NOT_FOUND when the name and version are not bound.
+   * callable, those under way finish with the old one. Resolves when the last of them has ended; another `rebind` or
+   * `unbind` of the model waits for that. When the new model does not load, the old one stays. Rejects with NOT_FOUND
+   * when the name and version are not bound.
    */
   async rebind<const I extends TensorSpecs, const O extends TensorSpecs, const Decoupled extends boolean = false>(
     model: BoundModel<I, O, Decoupled>,
   ): Promise<void> {
-    const binding = this.#binding(model as never);
-    const old = this.#bindings.get(binding.key);
-    const { name, version } = binding.config;
-    if (old === undefined) throw new TritonError('NOT_FOUND', `model '${name}' version ${version} is not bound`);
-    this.#bindings.set(binding.key, binding);
-    if (this.#server === undefined || this.#stopping !== undefined) return;
-    try {
-      await old.loading;
-      await this.#load(binding, this.#server);
-    } catch (error) {
-      this.#bindings.set(old.key, old);
-      throw error;
-    }
-    await old.release();
+    await this.#bindings.replace(this.#binding(model as never));
   }
 
   /**
@@ -121,20 +99,7 @@ export class Triton {
    * when it is not bound.
    */
   async unbind(modelName: string, modelVersion?: number): Promise<void> {
-    const bound = [...this.#bindings.values()].filter(
-      ({ config }) => config.name === modelName && (modelVersion === undefined || config.version === modelVersion),
-    );
-    if (bound.length === 0) throw new TritonError('NOT_FOUND', `model '${modelName}' is not bound`);
-    for (const binding of bound) this.#bindings.delete(binding.key);
-    const server = this.#server;
-    if (server === undefined || this.#stopping !== undefined) return;
-    await Promise.all(
-      bound.map(async (binding) => {
-        await binding.loading?.catch(() => undefined);
-        await server.unload(binding.config);
-        await binding.release();
-      }),
-    );
+    await this.#bindings.remove(modelName, modelVersion);
   }
 
   /**
@@ -187,9 +152,7 @@ export class Triton {
    * is not bound, UNAVAILABLE when the server does not run, or with the reason why the model did not load.
    */
   async ready(modelName?: string): Promise<void> {
-    const wanted = [...this.#bindings.values()].filter(
-      ({ config }) => modelName === undefined || config.name === modelName,
-    );
+    const wanted = this.#bindings.find(modelName);
     if (modelName !== undefined && wanted.length === 0)
       throw new TritonError('NOT_FOUND', `model '${modelName}' is not bound`);
     if (this.#running === undefined || this.#stopping !== undefined)
@@ -198,9 +161,9 @@ export class Triton {
     for (const { loading } of wanted) await loading;
   }
 
-  /** True while the server runs and every model is ready. */
+  /** True while the server runs and every model is ready: loaded, with an instance that lives. */
   get isReady(): boolean {
-    return this.#serving && this.#loads === 0;
+    return this.#serving && this.#bindings.areReady;
   }
 
   /**
@@ -243,15 +206,14 @@ export class Triton {
   async #start(): Promise<void> {
     this.#ended = deferred();
     try {
+      const tracing = this.#options.tracing && new RequestTracing(await loadOpenTelemetry());
       const server = this.#config.serverThread
-        ? new ThreadServer(this.#options, (error) => this.#died(error))
-        : new LocalServer(this.#options);
+        ? new ThreadServer(this.#options, (error) => this.#died(error), tracing)
+        : new LocalServer(this.#options, tracing);
       this.#server = server;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
-      const loads = [...this.#bindings.values()].map((binding) => this.#load(binding, server));
-      if (this.#config.exitOnError) await Promise.all(loads);
-      else await Promise.allSettled(loads);
+      await this.#bindings.loadAll(server, this.#config);
       await server.started();
       this.#serving = true;
     } catch (error) {
@@ -269,6 +231,7 @@ export class Triton {
     await running?.catch(() => undefined);
     const ended = this.#ended;
     this.#serving = false;
+    this.#bindings.detach();
     try {
       await this.#server?.stop(timeoutSecs);
     } finally {
@@ -286,7 +249,7 @@ export class Triton {
     this.#serving = false;
     this.#server = undefined;
     this.#ports = NO_PORTS;
-    await Promise.all([...this.#bindings.values()].map((binding) => binding.release()));
+    await this.#bindings.releaseAll();
   }
 
   #binding(model: BoundModel<TensorSpecs, TensorSpecs, boolean>): ModelBinding {
@@ -298,16 +261,6 @@ export class Triton {
       );
     }
     return binding;
-  }
-
-  #load(binding: ModelBinding, server: ServerHandle): Promise<void> {
-    this.#loads++;
-    binding.onUnrecoverable = (error) => this.#unrecoverable(error);
-    const loading = binding.load(server).finally(() => this.#loads--);
-    // Whoever calls ready() or run() gets the reason; nobody has to.
-    loading.catch(() => undefined);
-    binding.loading = loading;
-    return loading;
   }
 
   /** No further inference is possible: answers what is under way, shortly, and ends. */
@@ -325,65 +278,6 @@ export class Triton {
     this.#ended?.promise.catch(() => undefined);
     void this.stop();
   }
-}
-
-function serverOptions({ config, restrictions, vertexAi, sagemaker }: ReadTritonConfig): ServerOptions {
-  const http = {
-    address: config.httpAddress,
-    maxInputSize: config.httpMaxInputSize,
-    restrictions: restrictions.http,
-  };
-  return {
-    id: config.id,
-    http: config.allowHttp
-      ? {
-          ...http,
-          port: config.httpPort,
-          headerForwardPattern: config.httpHeaderForwardPattern,
-          corsAllowOrigin: config.corsAllowOrigin,
-        }
-      : undefined,
-    grpc: config.allowGrpc
-      ? {
-          address: config.grpcAddress,
-          port: config.grpcPort,
-          maxMessageSize: config.grpcMaxMessageSize,
-          headerForwardPattern: config.grpcHeaderForwardPattern,
-          ...grpcSettings(config),
-          restrictions: restrictions.grpc,
-        }
-      : undefined,
-    metrics: config.allowMetrics
-      ? {
-          address: config.metricsAddress,
-          port: config.metricsPort,
-          intervalMs: config.metricsIntervalMs,
-          cpu: config.allowCpuMetrics,
-          ...config.metricsConfig,
-        }
-      : undefined,
-    vertexAi: vertexAi && {
-      ...http,
-      ...vertexAi,
-      port: config.vertexAiPort,
-      defaultModel: config.vertexAiDefaultModel,
-    },
-    sagemaker: sagemaker && { ...http, ...sagemaker, port: config.sagemakerPort },
-    strictReadiness: config.strictReadiness,
-    modelControlMode: config.modelControlMode,
-    loadModel: config.loadModel,
-    responseCacheByteSize: config.responseCacheByteSize,
-    allowClientShm: config.allowClientShm,
-    logFile: config.logFile,
-    logSettings: {
-      error: config.logError,
-      warning: config.logWarning,
-      info: config.logInfo,
-      verboseLevel: config.logVerbose,
-      format: config.logFormat,
-    },
-    exitTimeoutSecs: config.exitTimeoutSecs,
-  };
 }
 
 function deferred() {

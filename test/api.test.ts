@@ -1,5 +1,5 @@
 // The public API as its users' compilers see it: the emitted declarations of the entry points and of the modules that
-// they export from. A change here is a change for users: `npx vitest run -u test/api.test.ts` records it.
+// they export from. A change here is a change for users: `npx vitest run test/api.test.ts -u` records it.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

@@ -29,6 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   'frontend/vertex-ai': ['frontend', 'frontend/http', ...FRONTEND],
   'frontend/sagemaker': ['frontend', 'frontend/http', ...FRONTEND],
   server: [
+    'config',
     'frontend',
     'frontend/http',
     'frontend/grpc',
@@ -40,8 +41,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   ],
   client: ['protocol', ...PLAIN_DATA],
   onnx: ['link', ...PLAIN_DATA],
-  'triton-config': ['server', 'link', 'model', 'errors', 'logger'],
-  triton: ['triton-config', 'server', 'link', 'model', 'errors', 'logger'],
+  // It knows what the frontends take, and starts none.
+  config: ['frontend', 'frontend/grpc', 'frontend/sagemaker', 'core', 'protocol', ...PLAIN_DATA],
+  triton: ['config', 'server', 'link', 'model', 'errors', 'logger'],
   index: 'anything',
   cli: 'anything',
 };

@@ -1,17 +1,14 @@
-// What both servers are asked in the comparison of their batching: models that differ only in their batcher, each with
-// arrivals that are the same in every run. A batch takes 5 ms and 1 ms for each row, of at most 8.
+// What both servers are asked in the comparison of their batching: models that differ only in their batcher
+// and cache, each with arrivals that are the same in every run. A batch takes 5 ms and 1 ms for each row, of at most 8.
 
 import type { ModelConfig } from 'tstriton';
+
+import { bursts, exceptionalArrivals, randomArrivals, repeatedQuestions } from './arrivals.js';
+import type { BatchingArrival } from './arrivals.js';
 
 export const MAX_ROWS = 8;
 export const BATCH_MS = 5;
 export const ROW_MS = 1;
-
-export interface BatchingArrival {
-  readonly atMs: number;
-  readonly rows: number;
-  readonly priority: number;
-}
 
 export interface BatchingWorkload {
   readonly name: string;
@@ -23,34 +20,6 @@ export interface BatchingWorkload {
   readonly arrivals: readonly BatchingArrival[];
 }
 
-const SECONDS = 3;
-
-/** The same random numbers every time (mulberry32). */
-function randomNumbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state);
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-/** So many requests per second at random moments, of one to three rows, a tenth of them urgent. */
-function poisson(perSecond: number, seed: number): readonly BatchingArrival[] {
-  const random = randomNumbers(seed);
-  const arrivals: BatchingArrival[] = [];
-  for (let atMs = 0; atMs < SECONDS * 1000; atMs -= (Math.log(1 - random()) * 1000) / perSecond) {
-    arrivals.push({ atMs, rows: 1 + Math.floor(random() * 3), priority: random() < 0.1 ? 1 : 2 });
-  }
-  return arrivals;
-}
-
-function bursts(size: number, everyMs: number): readonly BatchingArrival[] {
-  const count = Math.floor((SECONDS * 1000) / everyMs) * size;
-  return Array.from({ length: count }, (_, i) => ({ atMs: Math.floor(i / size) * everyMs, rows: 1, priority: 2 }));
-}
-
 const base = { maxBatchSize: MAX_ROWS } as const;
 
 export const WORKLOADS: readonly BatchingWorkload[] = [
@@ -60,7 +29,7 @@ export const WORKLOADS: readonly BatchingWorkload[] = [
     config: { ...base, batcher: null },
     pbtxt: '',
     instances: 1,
-    arrivals: poisson(80, 1),
+    arrivals: randomArrivals(80, 1),
   },
   {
     name: 'default',
@@ -68,7 +37,7 @@ export const WORKLOADS: readonly BatchingWorkload[] = [
     config: base,
     pbtxt: 'dynamic_batching { }',
     instances: 1,
-    arrivals: poisson(220, 2),
+    arrivals: randomArrivals(220, 2),
   },
   {
     name: 'overload',
@@ -76,7 +45,7 @@ export const WORKLOADS: readonly BatchingWorkload[] = [
     config: base,
     pbtxt: 'dynamic_batching { }',
     instances: 1,
-    arrivals: poisson(340, 3),
+    arrivals: randomArrivals(340, 3),
   },
   {
     name: 'bursts',
@@ -92,7 +61,7 @@ export const WORKLOADS: readonly BatchingWorkload[] = [
     config: { ...base, batcher: { maxQueueDelayMicroseconds: 10_000 } },
     pbtxt: 'dynamic_batching { max_queue_delay_microseconds: 10000 }',
     instances: 1,
-    arrivals: poisson(120, 4),
+    arrivals: randomArrivals(120, 4),
   },
   {
     name: 'preferred',
@@ -100,7 +69,7 @@ export const WORKLOADS: readonly BatchingWorkload[] = [
     config: { ...base, batcher: { preferredBatchSize: [4, 8] } },
     pbtxt: 'dynamic_batching { preferred_batch_size: [ 4, 8 ] }',
     instances: 1,
-    arrivals: poisson(220, 5),
+    arrivals: randomArrivals(220, 5),
   },
   {
     name: 'instances',
@@ -108,7 +77,15 @@ export const WORKLOADS: readonly BatchingWorkload[] = [
     config: base,
     pbtxt: 'dynamic_batching { }',
     instances: 2,
-    arrivals: poisson(440, 6),
+    arrivals: randomArrivals(440, 6),
+  },
+  {
+    name: 'ordering',
+    about: 'two instances, answers in order, 440 requests/s',
+    config: { ...base, batcher: { preserveOrdering: true } },
+    pbtxt: 'dynamic_batching { preserve_ordering: true }',
+    instances: 2,
+    arrivals: randomArrivals(440, 6),
   },
   {
     name: 'priority',
@@ -116,7 +93,7 @@ export const WORKLOADS: readonly BatchingWorkload[] = [
     config: { ...base, batcher: { priorityLevels: 2, defaultPriorityLevel: 2 } },
     pbtxt: 'dynamic_batching { priority_levels: 2 default_priority_level: 2 }',
     instances: 1,
-    arrivals: poisson(320, 7),
+    arrivals: randomArrivals(320, 7),
   },
   {
     name: 'size',
@@ -124,7 +101,7 @@ export const WORKLOADS: readonly BatchingWorkload[] = [
     config: { ...base, batcher: { defaultQueuePolicy: { maxQueueSize: 8 } } },
     pbtxt: 'dynamic_batching { default_queue_policy { max_queue_size: 8 } }',
     instances: 1,
-    arrivals: poisson(400, 8),
+    arrivals: randomArrivals(400, 8),
   },
   {
     name: 'timeout',
@@ -132,11 +109,46 @@ export const WORKLOADS: readonly BatchingWorkload[] = [
     config: { ...base, batcher: { defaultQueuePolicy: { defaultTimeoutMicroseconds: 50_000 } } },
     pbtxt: 'dynamic_batching { default_queue_policy { default_timeout_microseconds: 50000 } }',
     instances: 1,
-    arrivals: poisson(400, 9),
+    arrivals: randomArrivals(400, 9),
+  },
+  {
+    name: 'cache',
+    about: 'response cache, 300 requests/s with 500 questions',
+    config: { ...base, responseCache: true },
+    pbtxt: 'dynamic_batching { }\nresponse_cache { enable: true }',
+    instances: 1,
+    arrivals: repeatedQuestions(300, 10, 500),
+  },
+  {
+    name: 'together',
+    about: 'response cache, each question four times at once, every 25 ms',
+    config: { ...base, responseCache: true },
+    pbtxt: 'dynamic_batching { }\nresponse_cache { enable: true }',
+    instances: 1,
+    arrivals: bursts(4, 25).map((arrival) => ({ ...arrival, question: 1 + arrival.atMs })),
+  },
+  {
+    name: 'errors',
+    about: 'the model refuses a tenth, 220 requests/s',
+    config: base,
+    pbtxt: 'dynamic_batching { }',
+    instances: 1,
+    arrivals: exceptionalArrivals(220, 11, { fails: true }),
+  },
+  {
+    name: 'cancelled',
+    about: 'a tenth of the clients cancels after 15 ms, 220 requests/s',
+    config: base,
+    pbtxt: 'dynamic_batching { }',
+    instances: 1,
+    arrivals: exceptionalArrivals(220, 12, { cancelAfterMs: 15 }),
   },
 ];
 
-/** The model's declaration, less its callable. Answers tell the execution that they came from. */
+/**
+ * The model's declaration, less its callable. A row of `x` is a question and the run that it belongs to, negative where
+ * the model shall refuse. Answers, and refusals in their message, tell the execution that they came from.
+ */
 export function specOf({ name, config }: BatchingWorkload) {
   return {
     modelName: name,

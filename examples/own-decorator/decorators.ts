@@ -6,6 +6,7 @@ import {
   Tensor,
   TritonError,
   withRequests,
+  type Awaitable,
   type InferFunc,
   type InputName,
   type Result,
@@ -54,7 +55,7 @@ export function requireParameter<I extends TensorSpecs, O extends TensorSpecs>(
     const results = complete.length === 0 ? [] : await fn(complete, withRequests(context, complete));
     // A TritonError in the place of a request's result fails that request alone.
     const missing = new TritonError('INVALID_ARG', `the parameter '${name}' is missing`);
-    const all = requests.map((): Result<I, O> => missing);
+    const all = requests.map((): Awaitable<Result<I, O>> => missing);
     results.forEach((result, index) => (all[requests.indexOf(complete[index]!)] = result));
     return all;
   };

@@ -55,6 +55,22 @@ describe('groupByKeys', () => {
     expect(result).toBe(outcome);
   });
 
+  it('fails a request alone whose promise is rejected, also while a later group still computes', async () => {
+    const { result } = run(
+      (requests) =>
+        requests.map(async (request) => {
+          const [name] = described([request]);
+          if (name === 'a1') throw new TritonError('INVALID_ARG', 'not one');
+          await new Promise((resolve) => setImmediate(resolve));
+          return request;
+        }),
+      [A(1), A(2), AB(3, 4)],
+    );
+    const [first, ...others] = (await result) as unknown[];
+    expect(first).toMatchObject({ code: 'INVALID_ARG', message: 'not one' });
+    expect(described(others as never)).toEqual(['a2', 'a3,b4']);
+  });
+
   it('gives no requests no call', () => {
     expect(run(() => expect.unreachable(), []).result).toEqual([]);
   });

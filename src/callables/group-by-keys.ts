@@ -53,20 +53,28 @@ function groupsOf(requests: readonly InferenceRequest[]): number[][] {
   return [...groups.values()];
 }
 
-/** The group's results; where it failed, its error for each of its requests. */
+/** The group's results; where it failed, or one of its requests by a promise of its own, the error in their places. */
 function settleGroup(call: () => unknown, count: number, context: InferenceContext): unknown {
-  const check = (results: unknown) => expectList(results, count, context.modelName);
-  const fail = (thrown: unknown) => {
+  const failed = (thrown: unknown) => {
     const error = TritonError.from(thrown);
     const stack = thrown instanceof Error ? thrown.stack : undefined;
     context.logger.error(`model '${context.modelName}' failed: ${stack ?? error.message}`);
+    return error;
+  };
+  const failAll = (thrown: unknown) => {
+    const error = failed(thrown);
     return Array.from({ length: count }, () => error);
+  };
+  const check = (results: unknown) => {
+    const list = expectList(results, count, context.modelName);
+    if (!list.some(isPromiseLike)) return list;
+    return Promise.all(list.map((result) => (isPromiseLike(result) ? Promise.resolve(result).catch(failed) : result)));
   };
   try {
     const results = call();
-    return isPromiseLike(results) ? Promise.resolve(results).then(check).catch(fail) : check(results);
+    return isPromiseLike(results) ? Promise.resolve(results).then(check).catch(failAll) : check(results);
   } catch (error) {
-    return fail(error);
+    return failAll(error);
   }
 }
 

@@ -22,15 +22,8 @@ export function toTensor(value: unknown, dtype: Dtype, expected: readonly number
       );
     }
     const data = value as DataOf[Dtype] & ArrayBufferView;
-    return new Tensor(
-      dtype,
-      data,
-      shapeOfFlat(
-        data.length,
-        expected,
-        `${what} is ${withArticle(value.constructor.name)} of ${data.length} elements`,
-      ),
-    );
+    const got = `${what} is ${withArticle(value.constructor.name)} of ${data.length} elements`;
+    return new Tensor(dtype, data, shapeOfFlat(data.length, expected, got));
   }
   if (!isElement && !Array.isArray(value) && !SCALARS.includes(typeof value)) {
     const got =
@@ -63,15 +56,8 @@ function fromPlain(value: Nested, dtype: Dtype, expected: readonly number[], wha
   const { data, shape } = flat;
   // One value, or a flat list where something else is expected.
   if (shape.length === expected.length || shape.length > 1) return new Tensor(dtype, data, shape);
-  return new Tensor(
-    dtype,
-    data,
-    shapeOfFlat(
-      data.length,
-      expected,
-      `${what} is a ${shape.length === 0 ? 'single value' : `flat list of ${data.length} values`}`,
-    ),
-  );
+  const got = `${what} is a ${shape.length === 0 ? 'single value' : `flat list of ${data.length} values`}`;
+  return new Tensor(dtype, data, shapeOfFlat(data.length, expected, got));
 }
 
 function shapeOfFlat(length: number, expected: readonly number[], what: string): readonly number[] {

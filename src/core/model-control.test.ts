@@ -71,6 +71,40 @@ describe('the model repository extension', () => {
     expect(repository.loadedModels().map(({ config }) => config.name)).toEqual(['m']);
   });
 
+  it('loads what replaces a model that did not load, or has lost its instances, and not what is unloaded', async () => {
+    const { repository, control } = given();
+    control.bind(model('m', 1, () => Promise.reject(new Error('no weights'))));
+    await expect(control.loadVersion('m', 1)).rejects.toThrow('no weights');
+    await expect(control.replace(model('m', 1, () => Promise.reject(new Error('still none'))))).rejects.toThrow(
+      'still',
+    );
+    await control.replace(model('m'));
+    expect(repository.readyVersions('m')).toEqual(['1']);
+
+    const entry = repository.find('m', 1)!;
+    entry.state = 'UNAVAILABLE';
+    entry.reason = 'all instances have ended';
+    await control.replace(model('m'));
+    expect(repository.readyVersions('m')).toEqual(['1']);
+
+    control.unload('m');
+    await control.replace(model('m', 1, () => expect.unreachable()));
+    expect(repository.readyVersions('m')).toEqual([]);
+  });
+
+  it('fails what waits for an instance when its model is replaced without having one', async () => {
+    const { repository, control } = given();
+    const instance = new ManualInstance();
+    control.bind(model('m', 1, () => [instance]));
+    await control.load('m');
+    const old = repository.find('m', 1)!;
+    old.model.removeInstance(instance);
+    const sink = new RecordingSink();
+    old.model.infer(inferRequest({ inputs: [wireTensor('x', 'float32', Float32Array.of(1), [1, 1])] }), sink);
+    await control.replace(model('m'));
+    expect(sink).toMatchObject({ error: { code: 'UNAVAILABLE' } });
+  });
+
   it('loads every version, and does not know a model before', async () => {
     const { repository, control } = given();
     control.bind(model('m', 1));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { completeModelConfig } from '../model/complete-model.js';
-import { ModelRepository, type ModelState } from './model-repository.js';
+import { INSTANCES_ENDED, ModelRepository, type ModelState } from './model-repository.js';
 
 /** A repository with versions such as `a:1 READY`. */
 function repositoryOf(...versions: string[]): ModelRepository {
@@ -21,6 +21,15 @@ describe('ModelRepository', () => {
     expect(repository.get('a', '').config.version).toBe(10);
     expect(repository.readyVersions('a')).toEqual(['2', '10']);
     expect(repository.readyVersions('nope')).toEqual([]);
+  });
+
+  it('says of a model whose instances have all ended that it is not there for the moment', () => {
+    const repository = repositoryOf('m:1 UNAVAILABLE');
+    const entry = repository.find('m', 1)!;
+    entry.reason = INSTANCES_ENDED;
+    expect(() => repository.get('m', '')).toThrow(
+      expect.objectContaining({ code: 'UNAVAILABLE', message: "model 'm' is not ready: all instances have ended" }),
+    );
   });
 
   it.each([

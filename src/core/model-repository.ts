@@ -8,6 +8,9 @@ import { parseModelVersion } from './model-version.js';
 
 export type ModelState = 'LOADING' | 'READY' | 'UNLOADING' | 'UNAVAILABLE';
 
+/** The reason of a version that was loaded and whose instances have all died since: they are being started again. */
+export const INSTANCES_ENDED = 'all instances have ended';
+
 /** One version of a model and how it is. */
 export class ModelEntry {
   readonly model: Model;
@@ -133,9 +136,11 @@ export class ModelRepository {
         )
           latest = entry;
       }
-      if (latest === undefined)
-        throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' has no available versions`);
-      return latest.model;
+      if (latest !== undefined) return latest.model;
+      // Unlike what Triton can say of its models this is soon over, and clients try again after UNAVAILABLE only.
+      if ([...versions.values()].some(({ reason }) => reason === INSTANCES_ENDED))
+        throw new TritonError('UNAVAILABLE', `model '${name}' is not ready: ${INSTANCES_ENDED}`);
+      throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' has no available versions`);
     }
     const entry = versions.get(number);
     if (entry === undefined)

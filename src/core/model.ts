@@ -6,6 +6,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
 import type { ModelInstance } from './instance/model-instance.js';
 import { CachedScheduler } from './cache/cached-scheduler.js';
+import { checkCacheParameter } from './cache/request-key.js';
 import type { ResponseCache } from './cache/response-cache.js';
 import { SILENT, type EngineLogger } from './engine-logger.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
@@ -67,6 +68,7 @@ export class Model implements RequestOwner {
 
   #validate(request: ModelInferRequest): ReturnType<typeof validateRequest> {
     try {
+      if (this.#cached !== undefined) checkCacheParameter(request.id, request.parameters);
       return validateRequest(request, this.config);
     } catch (error) {
       this.statistics.recordRefusal(TritonError.from(error).code);

@@ -18,10 +18,7 @@ export class RequestTrace implements StartedTrace {
   readonly #requestId: string;
   readonly #report: (ended: EndedTrace) => void;
 
-  constructor(
-    request: ModelInferRequest,
-    { context, modelVersion, report }: TraceSurroundings,
-  ) {
+  constructor(request: ModelInferRequest, { context, modelVersion, report }: TraceSurroundings) {
     this.context = context;
     this.#modelName = request.modelName;
     this.#modelVersion = modelVersion;

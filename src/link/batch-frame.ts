@@ -8,12 +8,13 @@
 
 import type { ExecutionRequest } from '../core/instance/model-instance.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { epochNow } from '../model/epoch-clock.js';
 import { HostedRequest } from '../model/inference-request.js';
 import { DTYPES, type DataOf, type Dtype } from '../tensor/dtype.js';
 import { decodeRaw } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
 import { alignTo8 } from './align.js';
-import type { RequestExtras } from './messages.js';
+import type { BatchTraces, RequestExtras } from './messages.js';
 
 /** Below this many bytes of a request a copy is cheaper than handing over one more buffer. */
 const HAND_OVER_BYTES = 64 * 1024;
@@ -103,19 +104,30 @@ function encodeExtras(batch: readonly ExecutionRequest[]): RequestExtras | undef
   let hasParameters = false;
   let hasRequestedOutputs = false;
   let hasCallers = false;
+  let hasTraces = false;
   for (let r = 0; r < batch.length; r++) {
     const request = batch[r]!;
     if (request.id !== '') hasIds = true;
     if (request.parameters !== undefined) hasParameters = true;
     if (request.requestedOutputs.length > 0) hasRequestedOutputs = true;
     if (request.callers !== undefined) hasCallers = true;
+    if (request.trace !== undefined) hasTraces = true;
   }
-  if (!hasIds && !hasParameters && !hasRequestedOutputs && !hasCallers) return undefined;
+  if (!hasIds && !hasParameters && !hasRequestedOutputs && !hasCallers && !hasTraces) return undefined;
   return {
     ids: hasIds ? batch.map(({ id }) => id) : undefined,
     parameters: hasParameters ? batch.map(({ parameters }) => parameters) : undefined,
     requestedOutputs: hasRequestedOutputs ? batch.map(({ requestedOutputs }) => requestedOutputs) : undefined,
     callers: hasCallers ? [...new Set(batch.flatMap(({ callers }) => callers ?? []))] : undefined,
+    traces: hasTraces ? tracesOf(batch) : undefined,
+  };
+}
+
+function tracesOf(batch: readonly ExecutionRequest[]): BatchTraces {
+  return {
+    dispatchedAt: epochNow(),
+    // Plain data: what a request's trace can do stays with the engine.
+    requests: batch.map(({ trace }) => trace && { context: trace.context, startedAt: trace.startedAt }),
   };
 }
 

@@ -11,9 +11,13 @@ import type { ModelCaller } from '../model/model-calls.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
 import type { Parameters } from '../model/parameters.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
+import { awaitEach, hasPromise, Rejected } from './await-results.js';
 import { HostContext } from './host-context.js';
 import { expectResults, type HostDone, type HostResult, type HostStream, type ResolvedResult } from './host-results.js';
+import type { BatchSpans } from './batch-spans.js';
+import type { BatchTraces } from './messages.js';
 import { MetricsRecorder } from './metrics-recorder.js';
+import type { RequestTracing } from './request-tracing.js';
 import { runSteps } from './run-steps.js';
 
 /** A batch that the callable is working on. */
@@ -30,6 +34,8 @@ export interface HostBatch {
   readonly stream?: HostStream | undefined;
   /** The models on whose behalf the batch runs. */
   readonly callers?: readonly string[] | undefined;
+  /** Where any of the requests is traced. */
+  readonly traces?: BatchTraces | undefined;
 }
 
 export class CallableHost {
@@ -40,6 +46,8 @@ export class CallableHost {
   readonly metrics = new MetricsRecorder();
   /** Told, after the answers, that no further inference is possible. */
   onUnrecoverable: ((error: TritonError) => void) | undefined;
+  /** Makes the spans of traced requests; undefined where nothing is traced. */
+  tracing: RequestTracing | undefined;
   /** Makes the callable's calls of other models. */
   caller: ModelCaller = (call) =>
     Promise.reject(new TritonError('UNAVAILABLE', `model '${call.modelName}' cannot be called from here`));
@@ -56,28 +64,37 @@ export class CallableHost {
    * `done` is called before this returns when the callable is synchronous. A decoupled model answers through
    * `stream`, whose requests have all ended when `done` is called.
    */
-  execute(requests: readonly HostedRequest[], done: HostDone, { stream, callers = [] }: HostBatch = {}): HostExecution {
-    const calling = { caller: this.caller, callers };
-    const services = { logger: this.#logger, metrics: this.metrics, calling };
+  execute(requests: readonly HostedRequest[], done: HostDone, batch: HostBatch = {}): HostExecution {
+    const { stream, callers = [], traces } = batch;
+    const { tracing } = this;
+    const spans = traces && tracing?.begin(this.#config, requests, traces);
+    const span = spans?.span;
+    const calling = { caller: this.caller, callers, traceContext: tracing && (() => tracing.carried(span)) };
+    const services = { logger: this.#logger, metrics: this.metrics, calling, span };
     const context = new HostContext(this.#config, requests, services);
     const startedAt = performance.now();
     const settle = (result: unknown) => {
       const inferMs = performance.now() - startedAt;
       const { results, parameters } = this.#resolve(result, requests);
+      spans?.finish(results);
       done(results, inferMs, parameters);
     };
     const fail = (error: unknown) => {
       const inferMs = performance.now() - startedAt;
-      done(this.#failAll(error, requests), inferMs);
+      const results = this.#failAll(error, requests);
+      spans?.finish(results);
+      done(results, inferMs);
     };
     if (stream !== undefined) {
-      void this.#runStream(requests, context, { stream, done, startedAt });
-      return cancellation(requests, context);
+      void this.#runStream(requests, context, { stream, done, startedAt, spans });
+      return cancellation(requests, context, spans);
     }
     let result: unknown;
     let pending: Promise<unknown> | undefined;
     try {
-      result = this.#infer(requests, context);
+      // What comes after it is not the callable's, and runs outside of its span.
+      result =
+        spans === undefined ? this.#infer(requests, context) : spans.inside(() => this.#infer(requests, context));
       // Promise.resolve, because a thenable of the user's may call back twice, or throw.
       if (isPromiseLike(result)) pending = Promise.resolve(result).then(awaitEach);
       else if (hasPromise(result)) pending = awaitEach(result);
@@ -90,14 +107,14 @@ export class CallableHost {
       return NOTHING_TO_CANCEL;
     }
     void pending.then(settle, fail);
-    return cancellation(requests, context);
+    return cancellation(requests, context, spans);
   }
 
   /** Runs a decoupled model's callable to the end of all its requests. */
   async #runStream(
     requests: readonly HostedRequest[],
     context: HostContext,
-    { stream, done, startedAt }: StreamRun,
+    { stream, done, startedAt, spans }: StreamRun,
   ): Promise<void> {
     // Errors that were results: what there is to say of them has been said.
     const told = new Set<TritonError | undefined>();
@@ -107,8 +124,12 @@ export class CallableHost {
       return resolved;
     };
     const noticing: HostStream = {
-      respond: (index, outputs, parameters) => stream.respond(index, outputs, parameters),
+      respond: (index, outputs, parameters) => {
+        spans?.responded(index);
+        return stream.respond(index, outputs, parameters);
+      },
       end: (index, error) => {
+        spans?.ended(index, error);
         this.#notice(error);
         if (error !== undefined && !told.has(error)) this.#logFailure(error, [requests[index]!]);
         stream.end(index, error);
@@ -117,11 +138,14 @@ export class CallableHost {
     // The answers have gone; nothing is left to say in the results.
     let results: readonly HostResult[] = requests.map(() => []);
     try {
-      const result: unknown = await this.#infer(requests, context);
-      await runSteps(result, { requests, stream: noticing, resolve, model: this.#config.name });
+      const inside = spans?.inside;
+      const infer = () => this.#infer(requests, context);
+      const result: unknown = await (inside === undefined ? infer() : inside(infer));
+      await runSteps(result, { requests, stream: noticing, resolve, inside, model: this.#config.name });
     } catch (error) {
       results = this.#failAll(error, requests);
     }
+    spans?.finish(results);
     done(results, performance.now() - startedAt);
   }
 
@@ -163,7 +187,8 @@ export class CallableHost {
   }
 
   #resolveOne(result: unknown, request: HostedRequest): ResolvedResult {
-    if (result instanceof Rejected) return { outcome: this.#failAll(result.reason, [request])[0]!, parameters: undefined };
+    if (result instanceof Rejected)
+      return { outcome: this.#failAll(result.reason, [request])[0]!, parameters: undefined };
     if (TritonError.is(result)) {
       this.#notice(result);
       return { outcome: result, parameters: undefined };
@@ -194,32 +219,13 @@ export class CallableHost {
   }
 }
 
-/** In the place of a promise that was rejected. */
-class Rejected {
-  readonly reason: unknown;
-
-  constructor(reason: unknown) {
-    this.reason = reason;
-  }
-}
-
-function hasPromise(result: unknown): result is readonly unknown[] {
-  return Array.isArray(result) && result.some(isPromiseLike);
-}
-
-/** Where a list has promises, as an asynchronous function per request makes them, waits for each: one may fail alone. */
-async function awaitEach(result: unknown): Promise<unknown> {
-  if (!hasPromise(result)) return result;
-  const settled = await Promise.allSettled(result);
-  return settled.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : new Rejected(outcome.reason)));
-}
-
 const NOTHING_TO_CANCEL: HostExecution = { cancel: () => undefined, cancelAll: () => undefined };
 
 interface StreamRun {
   readonly stream: HostStream;
   readonly done: HostDone;
   readonly startedAt: number;
+  readonly spans: BatchSpans | undefined;
 }
 
 interface Resolved {
@@ -227,14 +233,22 @@ interface Resolved {
   readonly parameters: readonly (Parameters | undefined)[] | undefined;
 }
 
-function cancellation(requests: readonly HostedRequest[], context: HostContext): HostExecution {
+function cancellation(
+  requests: readonly HostedRequest[],
+  context: HostContext,
+  spans: BatchSpans | undefined,
+): HostExecution {
   return {
     cancel: (index) => {
+      spans?.cancelled(index);
       requests[index]?.abort();
       context.abortWhenAllGone();
     },
     cancelAll: () => {
-      for (const request of requests) request.abort();
+      for (const [index, request] of requests.entries()) {
+        spans?.cancelled(index);
+        request.abort();
+      }
       context.abortWhenAllGone();
     },
   };

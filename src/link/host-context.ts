@@ -6,6 +6,8 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import type { Metrics } from '../model/metrics.js';
 import type { CallableModels, ModelCaller } from '../model/model-calls.js';
+import type { Span } from '../model/span.js';
+import type { TraceContext } from '../model/trace-context.js';
 import { hostModels } from './host-models.js';
 
 /** How a batch calls other models. */
@@ -13,18 +15,23 @@ export interface BatchCalls {
   readonly caller: ModelCaller;
   /** The models on whose behalf the batch runs. */
   readonly callers: readonly string[];
+  /** The trace that a call made now belongs to; undefined where nothing is traced. */
+  readonly traceContext: (() => TraceContext | undefined) | undefined;
 }
 
 export interface ContextServices {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly calling: BatchCalls;
+  /** Of a traced batch. */
+  readonly span: Span | undefined;
 }
 
 export class HostContext implements InferenceContext {
   readonly modelConfig: CompleteModelConfig;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly span: Span | undefined;
   readonly #requests: readonly HostedRequest[];
   readonly #calling: BatchCalls;
   #models: CallableModels | undefined;
@@ -33,11 +40,12 @@ export class HostContext implements InferenceContext {
   constructor(
     modelConfig: CompleteModelConfig,
     requests: readonly HostedRequest[],
-    { logger, metrics, calling }: ContextServices,
+    { logger, metrics, calling, span }: ContextServices,
   ) {
     this.modelConfig = modelConfig;
     this.logger = logger;
     this.metrics = metrics;
+    this.span = span;
     this.#requests = requests;
     this.#calling = calling;
   }
@@ -55,8 +63,10 @@ export class HostContext implements InferenceContext {
   }
 
   get models(): CallableModels {
-    const { caller, callers } = this.#calling;
-    return (this.#models ??= hostModels({ caller, callers: [...callers, this.modelName], signal: this.signal }));
+    if (this.#models !== undefined) return this.#models;
+    const { caller, callers, traceContext } = this.#calling;
+    const calling = { caller, callers: [...callers, this.modelName], signal: this.signal, traceContext };
+    return (this.#models = hostModels(calling));
   }
 
   get signal(): AbortSignal {

@@ -1,10 +1,15 @@
 // What a callable has of the server's other models: `context.models.Name.infer(…)`.
 
 import { TritonError } from '../errors.js';
-import type { CallableModel, CallableModels, ModelCaller, ModelCallOptions } from '../model/model-calls.js';
+import { checkMembers, expectObject } from '../model/check.js';
+import type { InferTensor } from '../model/exchange.js';
+import type { CallableModel, CallableModels, ModelCall, ModelCaller, ModelCallOptions } from '../model/model-calls.js';
+import type { TraceContext } from '../model/trace-context.js';
+import { withSignals } from '../model/with-signals.js';
 import { DTYPES, dtypeOf } from '../tensor/dtype.js';
 import { decodeRaw, encodeRaw } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
+import { ResponseQueue } from './response-queue.js';
 
 export interface CallingBatch {
   readonly caller: ModelCaller;
@@ -12,7 +17,11 @@ export interface CallingBatch {
   readonly callers: readonly string[];
   /** Aborts when the batch's clients are gone. */
   readonly signal: AbortSignal;
+  /** The trace that a call made now belongs to; undefined where nothing is traced. */
+  readonly traceContext: (() => TraceContext | undefined) | undefined;
 }
+
+const OPTIONS = ['parameters', 'modelVersion', 'outputs', 'signal'];
 
 /** Any name is there: whether the model exists is for the server to say. */
 export function hostModels(batch: CallingBatch): CallableModels {
@@ -21,36 +30,71 @@ export function hostModels(batch: CallingBatch): CallableModels {
   });
 }
 
-function hostModel(modelName: string, { caller, callers, signal }: CallingBatch): CallableModel {
+function hostModel(modelName: string, batch: CallingBatch): CallableModel {
   return {
-    async infer(inputs, options: ModelCallOptions = {}) {
-      const tensors = Object.entries(inputs).map(([name, tensor]) => {
-        if (!Tensor.is(tensor))
-          throw new TritonError(
-            'INVALID_ARG',
-            `input '${name}' for model '${modelName}' must be a Tensor, got ${typeof tensor}`,
-          );
-        const { dtype, data, shape } = tensor;
-        // A copy: the caller may go on changing its tensor.
-        return { name, datatype: DTYPES[dtype].datatype, shape: [...shape], bytes: encodeRaw(dtype, data) };
-      });
-      const outputs = await caller(
-        {
-          modelName,
-          modelVersion: options.modelVersion === undefined ? '' : String(options.modelVersion),
-          parameters: options.parameters,
-          inputs: tensors,
-          outputs: options.outputs ?? [],
-          callers,
-        },
-        options.signal ?? signal,
+    async infer(inputs, options = {}) {
+      const call = callOf(modelName, { inputs, options, batch });
+      const signals = [batch.signal, options.signal];
+      return tensorsOf(await withSignals(signals, (signal) => batch.caller(call, { signal })));
+    },
+    async *stream(inputs, options = {}) {
+      const call = callOf(modelName, { inputs, options, batch });
+      const responses = new ResponseQueue<readonly InferTensor[]>();
+      const left = new AbortController();
+      const signals = [batch.signal, options.signal, left.signal];
+      const onResponse = (outputs: readonly InferTensor[]) => responses.push(outputs);
+      withSignals(signals, (signal) => batch.caller(call, { signal, onResponse })).then(
+        () => responses.end(),
+        (error: unknown) => responses.fail(error),
       );
-      return Object.fromEntries(
-        outputs.map(({ name, datatype, shape, bytes }) => {
-          const dtype = dtypeOf(datatype);
-          return [name, new Tensor(dtype, decodeRaw(dtype, bytes), shape)];
-        }),
-      );
+      try {
+        for (let next = await responses.next(); next.done !== true; next = await responses.next()) {
+          yield tensorsOf(next.value);
+        }
+      } finally {
+        // Whoever leaves the loop wants no more.
+        responses.close();
+        left.abort();
+      }
     },
   };
+}
+
+interface Asked {
+  readonly inputs: Readonly<Record<string, Tensor>>;
+  readonly options: ModelCallOptions;
+  readonly batch: CallingBatch;
+}
+
+function callOf(modelName: string, { inputs, options, batch }: Asked): ModelCall {
+  expectObject(inputs, `inputs for model '${modelName}'`);
+  checkMembers(options, OPTIONS, `a call of model '${modelName}'`);
+  const tensors = Object.entries<unknown>(inputs).map(([name, tensor]) => {
+    if (!Tensor.is(tensor))
+      throw new TritonError(
+        'INVALID_ARG',
+        `input '${name}' for model '${modelName}' must be a Tensor, got ${typeof tensor}`,
+      );
+    const { dtype, data, shape } = tensor;
+    // A copy: the caller may go on changing its tensor.
+    return { name, datatype: DTYPES[dtype].datatype, shape: [...shape], bytes: encodeRaw(dtype, data) };
+  });
+  return {
+    modelName,
+    modelVersion: options.modelVersion === undefined ? '' : String(options.modelVersion),
+    parameters: options.parameters,
+    inputs: tensors,
+    outputs: options.outputs ?? [],
+    callers: batch.callers,
+    traceContext: batch.traceContext?.(),
+  };
+}
+
+function tensorsOf(outputs: readonly InferTensor[]): Readonly<Record<string, Tensor>> {
+  return Object.fromEntries(
+    outputs.map(({ name, datatype, shape, bytes }) => {
+      const dtype = dtypeOf(datatype);
+      return [name, new Tensor(dtype, decodeRaw(dtype, bytes), shape)];
+    }),
+  );
 }

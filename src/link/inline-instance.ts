@@ -21,6 +21,7 @@ import { decodeBatch, encodeBatch } from './batch-frame.js';
 import { CallableHost } from './callable-host.js';
 import type { HostResult, HostStream } from './host-results.js';
 import type { RequestExtras } from './messages.js';
+import type { RequestTracing } from './request-tracing.js';
 import { ResultFrame, type FramedTensor } from './result-frame.js';
 
 export class InlineInstance implements ModelInstance {
@@ -41,6 +42,11 @@ export class InlineInstance implements ModelInstance {
     this.#host.onUnrecoverable = listener;
   }
 
+  /** Makes the spans of traced requests. */
+  set tracing(tracing: RequestTracing | undefined) {
+    this.#host.tracing = tracing;
+  }
+
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution {
     const startedAt = performance.now();
     const { buffers, extras } = encodeBatch(batch, this.#config);
@@ -55,7 +61,11 @@ export class InlineInstance implements ModelInstance {
         const times = { computeInput, computeInfer, computeOutput: performance.now() - inferredAt };
         done(answers, times, this.#host.metrics.take());
       },
-      { stream: stream && this.#hostStream(stream, requestedOutputs), callers: extras?.callers },
+      {
+        stream: stream && this.#hostStream(stream, requestedOutputs),
+        callers: extras?.callers,
+        traces: extras?.traces,
+      },
     );
   }
 

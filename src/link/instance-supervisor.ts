@@ -22,6 +22,8 @@ export interface SupervisorOptions {
   /** A thread is ready; batches for it go into the port. Told again after every restart. */
   readonly onPort: (port: MessagePort) => void;
   readonly onUnrecoverable: (error: TritonError) => void;
+  /** Whether requests may be traced. */
+  readonly traces: boolean;
 }
 
 /** Pauses before restarts in milliseconds: the first is immediate. */
@@ -73,7 +75,7 @@ export class InstanceSupervisor {
 
   /** Resolves with the server's end of the thread's port when it is ready. */
   #launch(): Promise<MessagePort> {
-    const { group, member, instance, config, logger } = this.#options;
+    const { group, member, instance, config, logger, traces } = this.#options;
     const { port1, port2 } = new MessageChannel();
     const data: ThreadData = {
       url: group.url,
@@ -81,6 +83,7 @@ export class InstanceSupervisor {
       args: group.args[member],
       config,
       verboseLevel: logger.verboseLevel,
+      traces,
       port: port2,
     };
     return new Promise((resolve, reject) => {

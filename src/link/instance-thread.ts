@@ -4,14 +4,17 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
 import { assert, TritonError, TritonUnrecoverableError } from '../errors.js';
+import { checkCallables } from '../model/check-callables.js';
 import type { Logger } from '../model/logger.js';
 import { loadCallableModule, type CallableModule } from './load-callable-module.js';
+import { loadOpenTelemetry } from './opentelemetry.js';
 import { PortHost } from './port-host.js';
+import { RequestTracing } from './request-tracing.js';
 import { sendFailure, type ThreadData, type ThreadReport, type ThreadStop } from './thread-messages.js';
 
 assert(parentPort !== null, 'instance-thread.js runs in a worker thread only');
 const supervisor = parentPort;
-const { url, instance, args, config, verboseLevel, port } = workerData as ThreadData;
+const { url, instance, args, config, verboseLevel, traces, port } = workerData as ThreadData;
 
 function report(message: ThreadReport): void {
   supervisor.postMessage(message);
@@ -33,6 +36,8 @@ process.on('uncaughtExceptionMonitor', (error: unknown) => {
 
 async function start(): Promise<CallableModule> {
   const module = await loadCallableModule(url);
+  // As `bind` does with the callables of its own thread.
+  checkCallables(module.callable, config.name, config);
   await module.setup?.({
     modelName: config.name,
     modelVersion: config.version,
@@ -54,7 +59,9 @@ async function tearDown({ teardown }: CallableModule): Promise<void> {
 
 try {
   const module = await start();
+  const tracing = traces ? new RequestTracing(await loadOpenTelemetry()) : undefined;
   const host = new PortHost(port, config, module.callable, logger);
+  host.tracing = tracing;
   host.onUnrecoverable = (error) => report({ kind: 'unrecoverable', failure: sendFailure(error) });
   supervisor.on('message', (message: ThreadStop) => {
     if (message.kind !== 'stop') return;

@@ -16,6 +16,8 @@ export interface InstanceThreadsOptions {
   /** A thread was started again; batches for it go into the port. */
   readonly onRestart: (port: MessagePort) => void;
   readonly onUnrecoverable: (error: TritonError) => void;
+  /** Whether requests may be traced. Default false. */
+  readonly traces?: boolean;
 }
 
 export class InstanceThreads {
@@ -23,7 +25,8 @@ export class InstanceThreads {
   /** The ports of the first start, in the order of the instances; later ones are told to `onRestart`. */
   #starting: (MessagePort | undefined)[] | undefined = [];
 
-  constructor({ config, groups, firstInstance, logger, onRestart, onUnrecoverable }: InstanceThreadsOptions) {
+  constructor(options: InstanceThreadsOptions) {
+    const { config, groups, firstInstance, logger, onRestart, onUnrecoverable, traces = false } = options;
     let thread = 0;
     this.#supervisors = groups.flatMap((group) =>
       Array.from({ length: group.count }, (_, member) => {
@@ -33,7 +36,7 @@ export class InstanceThreads {
           else this.#starting[index] = port;
         };
         const instance = firstInstance + index;
-        return new InstanceSupervisor({ group, member, instance, config, logger, onPort, onUnrecoverable });
+        return new InstanceSupervisor({ group, member, instance, config, logger, onPort, onUnrecoverable, traces });
       }),
     );
   }

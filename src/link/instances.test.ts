@@ -249,6 +249,38 @@ describe.each<InstanceKind>(['inline', 'port'])('An instance (%s)', (kind) => {
   });
 
   it.each([
+    ['at once', (results: unknown) => results],
+    ['in time', (results: unknown) => Promise.resolve(results)],
+  ])(
+    'waits for a promise in the place of each request, and fails only those that are rejected (%s)',
+    async (_, give) => {
+      const { instance } = host(kind, (requests) =>
+        give(
+          requests.map(async (request) => {
+            const [value] = dataOf(request);
+            if (value === 2) throw new TritonError('INVALID_ARG', 'not two');
+            if (value === 3) return new TritonError('INVALID_ARG', 'not three');
+            return value === 4 ? request : { y: [[value! + 1]] };
+          }),
+        ),
+      );
+      expect(await outcomes(instance, [x(1), x(2), x(3), x(4)])).toEqual([
+        'y FP32 [1,1] 2',
+        'INVALID_ARG not two',
+        'INVALID_ARG not three',
+        'y FP32 [1,1] 4',
+      ]);
+    },
+  );
+
+  it('refuses too few promises as it refuses too few results, although some are rejected', async () => {
+    const { instance } = host(kind, () => [Promise.reject(new Error('lost'))]);
+    expect(await outcomes(instance, [x(1), x(2)])).toEqual(
+      Array(2).fill(expect.stringContaining('returned 1 results for 2 requests')),
+    );
+  });
+
+  it.each([
     ['bytes', [[1, 2]], 'expected a Uint8Array'],
     ['string', [1], 'expected a string'],
   ] as const)('fails only the request whose %s tensor holds something else', async (dtype, elements, expected) => {

@@ -7,6 +7,7 @@ import type { InferTensor } from '../model/exchange.js';
 import type { ModelCall } from '../model/model-calls.js';
 import type { MetricsUpdate } from '../model/metrics-update.js';
 import type { Parameters } from '../model/parameters.js';
+import type { StartedTrace } from '../model/trace-record.js';
 
 export const EXECUTE = 0;
 export const CANCEL = 1;
@@ -17,6 +18,8 @@ export const CALL = 5;
 export const CALLED = 6;
 export const CANCEL_CALL = 7;
 export const OFFER = 8;
+export const CALL_RESPONSE = 9;
+export const CALL_TAKEN = 10;
 
 /** What few requests have; undefined where none of the batch has it. */
 export interface RequestExtras {
@@ -25,6 +28,16 @@ export interface RequestExtras {
   readonly requestedOutputs: readonly (readonly string[])[] | undefined;
   /** The models on whose behalf any of the requests is made; of the whole batch. */
   readonly callers?: readonly string[] | undefined;
+  /** Where any of the requests is traced. */
+  readonly traces?: BatchTraces | undefined;
+}
+
+/** The traces of a batch. */
+export interface BatchTraces {
+  /** When the batch was sent, in milliseconds since the epoch. */
+  readonly dispatchedAt: number;
+  /** By the requests' places; undefined for those that are not traced. */
+  readonly requests: readonly (StartedTrace | undefined)[];
 }
 
 /** To the callable: run a batch. `buffers[0]` is the frame of {@link encodeBatch}. */
@@ -91,9 +104,15 @@ export type AcknowledgeMessage = readonly [
 ];
 
 /** From the callable: it calls another model. The bytes of the inputs are transferred. */
-export type CallMessage = readonly [kind: typeof CALL, id: number, call: ModelCall];
+export type CallMessage = readonly [kind: typeof CALL, id: number, call: ModelCall, streams: boolean];
 
-/** To the callable: what came of a call. */
+/** To the callable: one of the responses to a call that streams. */
+export type CallResponseMessage = readonly [kind: typeof CALL_RESPONSE, id: number, outputs: readonly InferTensor[]];
+
+/** From the callable: a response to a call has been taken. */
+export type CallTakenMessage = readonly [kind: typeof CALL_TAKEN, id: number];
+
+/** To the callable: what came of a call; of one that streams, its end. */
 export type CalledMessage = readonly [
   kind: typeof CALLED,
   id: number,

@@ -4,18 +4,23 @@ import type { MessagePort } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
 import type { InferTensor } from '../model/exchange.js';
-import type { ModelCaller } from '../model/model-calls.js';
+import type { CallReceiver, ModelCaller } from '../model/model-calls.js';
 import {
   CALL,
+  CALL_RESPONSE,
+  CALL_TAKEN,
   CALLED,
   CANCEL_CALL,
   sendError,
   type CalledMessage,
   type CallMessage,
+  type CallResponseMessage,
+  type CallTakenMessage,
   type CancelCallMessage,
 } from './messages.js';
 
 interface WaitingCall {
+  readonly onResponse: CallReceiver['onResponse'];
   readonly resolve: (outputs: readonly InferTensor[]) => void;
   readonly reject: (error: TritonError) => void;
 }
@@ -30,21 +35,29 @@ export class PortCaller {
     this.#port = port;
   }
 
-  readonly call: ModelCaller = async (call, signal) => {
+  readonly call: ModelCaller = async (call, { signal, onResponse }) => {
     if (signal.aborted) throw new TritonError('CANCELLED', `the call of model '${call.modelName}' was cancelled`);
     const id = this.#nextId++;
     const cancel = () => this.#port.postMessage([CANCEL_CALL, id] satisfies CancelCallMessage);
     signal.addEventListener('abort', cancel);
     try {
       return await new Promise<readonly InferTensor[]>((resolve, reject) => {
-        this.#waiting.set(id, { resolve, reject });
-        this.#port.postMessage([CALL, id, call] satisfies CallMessage, buffersOf(call.inputs));
+        this.#waiting.set(id, { resolve, reject, onResponse });
+        const message: CallMessage = [CALL, id, call, onResponse !== undefined];
+        this.#port.postMessage(message, buffersOf(call.inputs));
       });
     } finally {
       signal.removeEventListener('abort', cancel);
       this.#waiting.delete(id);
     }
   };
+
+  responded([, id, outputs]: CallResponseMessage): void {
+    const taken = () => this.#port.postMessage([CALL_TAKEN, id] satisfies CallTakenMessage);
+    const slow = this.#waiting.get(id)?.onResponse?.(outputs);
+    if (slow === undefined) taken();
+    else void slow.then(taken);
+  }
 
   answered([, id, outputs, error]: CalledMessage): void {
     const waiting = this.#waiting.get(id);
@@ -58,40 +71,79 @@ export class PortCaller {
   }
 }
 
+/** How many responses may be under way to the callable before the model that gives them is to wait. */
+const WINDOW = 16;
+
+/** A call under way, on the server's side. */
+class RunningCall {
+  readonly controller = new AbortController();
+  #underWay = 0;
+  #waiting: (() => void)[] = [];
+
+  /** A response is sent. A promise: so many have not been taken that the next should wait. */
+  sent(): void | Promise<void> {
+    if (++this.#underWay < WINDOW) return;
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  taken(): void {
+    this.#underWay--;
+    this.release();
+  }
+
+  release(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
 /** The server's side. */
 export class PortCallee {
   readonly #port: MessagePort;
-  readonly #calls = new Map<number, AbortController>();
+  readonly #calls = new Map<number, RunningCall>();
 
   constructor(port: MessagePort) {
     this.#port = port;
   }
 
   /** Makes a call with `caller` and posts what comes of it. */
-  async perform([, id, call]: CallMessage, caller: ModelCaller | undefined): Promise<void> {
-    const controller = new AbortController();
-    this.#calls.set(id, controller);
+  async perform([, id, call, streams]: CallMessage, caller: ModelCaller | undefined): Promise<void> {
+    const running = new RunningCall();
+    this.#calls.set(id, running);
+    const onResponse = (outputs: readonly InferTensor[]) => {
+      const owned = copiesOf(outputs);
+      this.#port.postMessage([CALL_RESPONSE, id, owned] satisfies CallResponseMessage, buffersOf(owned));
+      return running.sent();
+    };
     try {
       if (caller === undefined) throw new TritonError('UNAVAILABLE', 'models cannot be called yet');
-      const outputs = await caller(call, controller.signal);
-      // Answers may share memory with others, so what is handed over is a copy.
-      const owned = outputs.map((tensor) => ({ ...tensor, bytes: new Uint8Array(tensor.bytes) }));
+      const { signal } = running.controller;
+      const owned = copiesOf(await caller(call, { signal, onResponse: streams ? onResponse : undefined }));
       this.#port.postMessage([CALLED, id, owned, undefined] satisfies CalledMessage, buffersOf(owned));
     } catch (error) {
       this.#port.postMessage([CALLED, id, undefined, sendError(TritonError.from(error))] satisfies CalledMessage);
     } finally {
       this.#calls.delete(id);
+      running.release();
     }
   }
 
+  taken([, id]: CallTakenMessage): void {
+    this.#calls.get(id)?.taken();
+  }
+
   cancel([, id]: CancelCallMessage): void {
-    this.#calls.get(id)?.abort();
+    this.#calls.get(id)?.controller.abort();
   }
 
   /** The callable is gone: nobody waits for its calls. */
   cancelAll(): void {
-    for (const controller of this.#calls.values()) controller.abort();
+    for (const { controller } of this.#calls.values()) controller.abort();
   }
+}
+
+/** Answers may share memory with others, so what is handed over is a copy. */
+function copiesOf(outputs: readonly InferTensor[]): InferTensor[] {
+  return outputs.map((tensor) => ({ ...tensor, bytes: new Uint8Array(tensor.bytes) }));
 }
 
 function buffersOf(tensors: readonly InferTensor[]): ArrayBuffer[] {

@@ -15,6 +15,7 @@ import { CallableHost, type HostExecution } from './callable-host.js';
 import type { HostResult } from './host-results.js';
 import {
   ACKNOWLEDGE,
+  CALL_RESPONSE,
   CALLED,
   CANCEL,
   EXECUTE,
@@ -24,6 +25,7 @@ import {
   sharedNow,
   type AcknowledgeMessage,
   type CalledMessage,
+  type CallResponseMessage,
   type CancelMessage,
   type ExecuteMessage,
   type OfferMessage,
@@ -59,7 +61,10 @@ export class PortHost {
     this.#host.caller = this.#calls.call;
     port.on(
       'message',
-      (message: ExecuteMessage | OfferMessage | CancelMessage | AcknowledgeMessage | CalledMessage) => {
+      (
+        message:
+          ExecuteMessage | OfferMessage | CancelMessage | AcknowledgeMessage | CalledMessage | CallResponseMessage,
+      ) => {
         switch (message[0]) {
           case EXECUTE:
             return this.#execute(message);
@@ -69,6 +74,8 @@ export class PortHost {
             return this.#cancel(message);
           case ACKNOWLEDGE:
             return this.#executions.get(message[1])?.stream?.acknowledge(message[2], message[3], message[4]);
+          case CALL_RESPONSE:
+            return this.#calls.responded(message);
           case CALLED:
             return this.#calls.answered(message);
         }

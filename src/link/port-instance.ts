@@ -13,6 +13,7 @@ import type {
 } from '../core/instance/model-instance.js';
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { instanceLoss } from '../model/instance-loss.js';
 import type { InferTensor } from '../model/exchange.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import { alignTo8 } from './align.js';
@@ -22,6 +23,7 @@ import { PortCallee } from './port-calls.js';
 import {
   ACKNOWLEDGE,
   CALL,
+  CALL_TAKEN,
   CANCEL,
   CANCEL_CALL,
   EXECUTE,
@@ -31,6 +33,7 @@ import {
   sharedNow,
   type AcknowledgeMessage,
   type CallMessage,
+  type CallTakenMessage,
   type CancelCallMessage,
   type CancelMessage,
   type ExecuteMessage,
@@ -66,18 +69,23 @@ export class PortInstance implements ModelInstance {
     this.#config = config;
     this.#port = port;
     this.#callee = new PortCallee(port);
-    port.on('message', (message: ResultsMessage | ResponsesMessage | CallMessage | CancelCallMessage) => {
-      switch (message[0]) {
-        case RESULTS:
-          return this.#finish(message);
-        case RESPONSES:
-          return this.#respond(message);
-        case CALL:
-          return void this.#callee.perform(message, this.caller);
-        case CANCEL_CALL:
-          return this.#callee.cancel(message);
-      }
-    });
+    port.on(
+      'message',
+      (message: ResultsMessage | ResponsesMessage | CallMessage | CallTakenMessage | CancelCallMessage) => {
+        switch (message[0]) {
+          case RESULTS:
+            return this.#finish(message);
+          case RESPONSES:
+            return this.#respond(message);
+          case CALL:
+            return void this.#callee.perform(message, this.caller);
+          case CALL_TAKEN:
+            return this.#callee.taken(message);
+          case CANCEL_CALL:
+            return this.#callee.cancel(message);
+        }
+      },
+    );
     port.on('close', () => {
       this.#closed = true;
       this.onClosed?.();
@@ -209,7 +217,7 @@ export class PortInstance implements ModelInstance {
 
   #gone(): TritonError {
     const message = `an instance of model '${this.#config.name}' ended while it was working on the request`;
-    return new TritonError('UNAVAILABLE', message);
+    return instanceLoss(message);
   }
 }
 

@@ -14,16 +14,22 @@ export interface StepsRun {
   readonly stream: HostStream;
   /** What a step's value for a request means. */
   readonly resolve: (result: unknown, index: number) => ResolvedResult;
+  /** Runs a part of the callable in what surrounds it: the span of a traced batch. */
+  readonly inside?: Inside | undefined;
   /** The model's name, for messages. */
   readonly model: string;
 }
+
+type Inside = <Result>(fn: () => Result) => Result;
+
+const directly: Inside = (fn) => fn();
 
 /** For how long a synchronous generator may keep the event loop, in milliseconds. */
 const LONGEST_TURN = 1;
 
 /** Rejects, with no request left open but those that the rejection is to fail, when the callable failed as a whole. */
 export async function runSteps(result: unknown, run: StepsRun): Promise<void> {
-  const { requests, stream } = run;
+  const { requests, stream, inside } = run;
   if (RequestStreams.is(result)) {
     await Promise.all(result.streams.map((start, index) => runOwnStream(start, index, run)));
     return;
@@ -34,7 +40,7 @@ export async function runSteps(result: unknown, run: StepsRun): Promise<void> {
   }
   const open = new Set(requests.keys());
   const steps = expectSteps(result, { name: run.model });
-  await eachStep(steps, (step) => {
+  await eachStep(steps, inside, (step) => {
     const list = expectResults(step, requests.length, run.model);
     const slow: Promise<void>[] = [];
     for (const index of open) {
@@ -58,7 +64,7 @@ async function runGroup({ members, start }: RequestGroup, run: StepsRun): Promis
   const open = new Set(members);
   const placeOf = (index: number) => members[index]!;
   try {
-    await runSteps(await start(), {
+    await runSteps(await (run.inside ?? directly)(start), {
       ...run,
       requests: members.map((place) => run.requests[place]!),
       resolve: (result, index) => run.resolve(result, placeOf(index)),
@@ -80,8 +86,8 @@ async function runOwnStream(start: () => unknown, index: number, run: StepsRun):
   const request = run.requests[index]!;
   let failed = false;
   try {
-    const steps = expectSteps(await start(), { name: run.model });
-    await eachStep(steps, (step) => {
+    const steps = expectSteps(await (run.inside ?? directly)(start), { name: run.model });
+    await eachStep(steps, run.inside, (step) => {
       if (request.aborted) return { goOn: false, slow: [] };
       const outcome = answer(run, index, step);
       failed = outcome === 'failed';
@@ -110,14 +116,19 @@ interface AfterStep {
 }
 
 /** Takes steps until they end or `take` wants no more; the generator's `finally` runs in either case. */
-async function eachStep(steps: Steps<unknown>, take: (step: unknown) => AfterStep): Promise<void> {
+async function eachStep(
+  steps: Steps<unknown>,
+  inside: Inside = directly,
+  take: (step: unknown) => AfterStep,
+): Promise<void> {
   const isAsync = Symbol.asyncIterator in steps;
   const iterator = isAsync ? steps[Symbol.asyncIterator]() : steps[Symbol.iterator]();
   let turn = performance.now();
   let finished = false;
   try {
     for (;;) {
-      const next = isAsync ? await iterator.next() : (iterator.next() as IteratorResult<unknown>);
+      const step = inside(() => iterator.next());
+      const next = isAsync ? await step : (step as IteratorResult<unknown>);
       if (next.done === true) {
         finished = true;
         return;
@@ -135,6 +146,6 @@ async function eachStep(steps: Steps<unknown>, take: (step: unknown) => AfterSte
     // What `next` threw has ended the generator; what `take` threw has not.
     throw TritonError.from(error);
   } finally {
-    if (!finished) await Promise.resolve(iterator.return?.(undefined)).catch(() => undefined);
+    if (!finished) await Promise.resolve(inside(() => iterator.return?.(undefined))).catch(() => undefined);
   }
 }

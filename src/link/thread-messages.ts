@@ -14,6 +14,8 @@ export interface ThreadData {
   readonly args: unknown;
   readonly config: CompleteModelConfig;
   readonly verboseLevel: number;
+  /** Whether requests may be traced: their spans are made in the thread. */
+  readonly traces: boolean;
   /** Batches come in here, from the server. */
   readonly port: MessagePort;
 }

@@ -25,9 +25,16 @@ describe('batcherWarnings', () => {
     ]);
   });
 
+  it('tells when a policy is about timeouts and has none', () => {
+    expect(warningsOf({ defaultQueuePolicy: { allowTimeoutOverride: true, timeoutAction: 'DELAY' } })).toEqual([
+      "model 'm': allowTimeoutOverride has no effect without a defaultTimeoutMicroseconds, which a request could shorten",
+      "model 'm': timeoutAction 'DELAY' has no effect without a defaultTimeoutMicroseconds, after which requests are delayed",
+    ]);
+  });
+
   it.each<[string, DynamicBatcher | null, boolean?]>([
     ['no batcher', null],
-    ['no batch axis', { defaultQueuePolicy: { maxQueueSize: 1 } }, false],
+    ['no batch axis', {}, false],
     ['no limits', {}],
     ['room for a full batch', { defaultQueuePolicy: { maxQueueSize: 8 } }],
     [
@@ -39,6 +46,10 @@ describe('batcherWarnings', () => {
       { priorityLevels: 2, defaultPriorityLevel: 1, priorityQueuePolicy: { 1: { maxQueueSize: 1 } } },
     ],
     ['very many levels', { priorityLevels: 1e15, defaultPriorityLevel: 1, defaultQueuePolicy: { maxQueueSize: 1 } }],
+    [
+      'a timeout that may be shortened',
+      { defaultQueuePolicy: { allowTimeoutOverride: true, defaultTimeoutMicroseconds: 1 } },
+    ],
     [
       'a timeout after the delay',
       { maxQueueDelayMicroseconds: 99, defaultQueuePolicy: { defaultTimeoutMicroseconds: 100 } },

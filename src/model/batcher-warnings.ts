@@ -25,6 +25,16 @@ export function batcherWarnings({ name, maxBatchSize, dynamicBatching }: Complet
       `model '${name}': requests are refused after ${hasty.defaultTimeoutMicroseconds} us in the queue (defaultTimeoutMicroseconds), before a batch that is not full is sent after ${delay} us (maxQueueDelayMicroseconds)`,
     );
   }
+  if (policies.some((policy) => policy.allowTimeoutOverride && policy.defaultTimeoutMicroseconds === 0)) {
+    warnings.push(
+      `model '${name}': allowTimeoutOverride has no effect without a defaultTimeoutMicroseconds, which a request could shorten`,
+    );
+  }
+  if (policies.some((policy) => policy.timeoutAction === 'DELAY' && policy.defaultTimeoutMicroseconds === 0)) {
+    warnings.push(
+      `model '${name}': timeoutAction 'DELAY' has no effect without a defaultTimeoutMicroseconds, after which requests are delayed`,
+    );
+  }
   return warnings;
 }
 

@@ -13,6 +13,7 @@ import type { Parameters } from './parameters.js';
 import type { RequestGroups } from './request-groups.js';
 import type { RequestStreams } from './request-streams.js';
 import type { SetupContext } from './setup-context.js';
+import type { Span } from './span.js';
 import type { Steps } from './steps.js';
 import type { Inputs, OutputList, OutputRecord, TensorSpecs } from './tensor-spec.js';
 
@@ -25,6 +26,8 @@ export interface InferenceRequest<I extends TensorSpecs = TensorSpecs> {
   readonly id: string;
   /** Aborts when the client is gone: it hung up, cancelled, or its deadline passed. */
   readonly signal: AbortSignal;
+  /** OpenTelemetry's span of the request, from its arrival to its answer; undefined when it is not traced. */
+  readonly span?: Span | undefined;
 }
 
 /** What a callable knows beside its requests: PyTriton's `@triton_context`, and more. */
@@ -36,6 +39,12 @@ export interface InferenceContext<I extends TensorSpecs = TensorSpecs> {
   readonly requests: readonly InferenceRequest<I>[];
   /** Aborts when the clients of all requests of the batch are gone. */
   readonly signal: AbortSignal;
+  /**
+   * OpenTelemetry's span of the callable's work on this batch, which is the active one meanwhile; undefined when no
+   * request of the batch is traced. Of one traced request it is a descendant of that request's span; of several it is
+   * the root of a trace of its own, with links to theirs.
+   */
+  readonly span?: Span | undefined;
   readonly logger: Logger;
   /** Records metrics that were declared with `counter`, `gauge` or `histogram`. */
   readonly metrics: Metrics;
@@ -59,12 +68,13 @@ export type InferFunc<
 > = (requests: readonly InferenceRequest<I>[], context: InferenceContext<I>) => Results<I, O, Decoupled>;
 
 /**
- * What a raw callable gives for its list of requests: a list of results; for decoupled models steps, each a list
- * with a place per request, undefined where a request has no response in this step.
+ * What a raw callable gives for its list of requests: a list of results, or of promises of them, each of which may
+ * fail by itself; for decoupled models steps, each a list with a place per request, undefined where a request has no
+ * response in this step.
  */
 export type Results<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = Decoupled extends true
   ? Steps<readonly (Result<I, O> | undefined)[]> | RequestStreams | RequestGroups
-  : Awaitable<readonly Result<I, O>[]>;
+  : Awaitable<readonly Awaitable<Result<I, O>>[]>;
 
 /**
  * What a raw callable gives for one request: its outputs, with parameters as an InferenceResponse; the request

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import * as check from './check.js';
 import { checkMembers, expectBoolean, expectInteger } from './check.js';
 
 function invalid(message: string) {
@@ -10,6 +11,20 @@ describe('checkMembers', () => {
   it('takes objects of known members, all or none', () => {
     expect(() => checkMembers({}, ['a'], 'options')).not.toThrow();
     expect(() => checkMembers({ a: 1, b: undefined }, ['a', 'b'], 'options')).not.toThrow();
+  });
+
+  it('takes objects without a prototype, of classes, and modules', () => {
+    expect(() => checkMembers(Object.assign(Object.create(null), { a: 1 }), ['a'], 'options')).not.toThrow();
+    expect(() =>
+      checkMembers(
+        new (class Options {
+          a = 1;
+        })(),
+        ['a'],
+        'options',
+      ),
+    ).not.toThrow();
+    expect(() => checkMembers(check, Object.keys(check), 'options')).not.toThrow();
   });
 
   it('suggests the known member that a misspelt one is near to', () => {
@@ -31,6 +46,8 @@ describe('checkMembers', () => {
     ['text', 'string'],
     [7, 'number'],
     [() => 0, 'function'],
+    [new Map([['a', 1]]), 'a Map'],
+    [new Date(0), 'a Date'],
   ])('refuses %o, which is no object', (value, got) => {
     expect(() => checkMembers(value, [], 'config')).toThrow(invalid(`config must be an object, got ${got}`));
   });
@@ -52,6 +69,10 @@ describe('expectInteger', () => {
     [5n, '5'],
     [true, 'true'],
     [null, 'null'],
+    [[], 'a list'],
+    [[5], 'a list'],
+    [{}, 'an object'],
+    [() => 5, 'function'],
   ])('refuses %o for an integer from 0 to 10', (value, got) => {
     expect(() => expectInteger(value, 0, 10, 'x')).toThrow(invalid(`x must be an integer from 0 to 10, got ${got}`));
   });

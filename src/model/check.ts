@@ -6,12 +6,7 @@ import { nearest } from './nearest.js';
 
 /** Refuses members that are not among the known ones. */
 export function checkMembers(value: unknown, known: readonly string[], what: string): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `${what} must be an object, got ${value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value}`,
-    );
-  }
+  expectObject(value, what);
   for (const member of Object.keys(value)) {
     if (known.includes(member)) continue;
     const suggestion = nearest(member, known);
@@ -20,20 +15,39 @@ export function checkMembers(value: unknown, known: readonly string[], what: str
   }
 }
 
+/** Refuses what has no members of its own, such as a Map: they would be ignored. */
+export function expectObject(value: unknown, what: string): asserts value is object {
+  if (typeof value === 'object' && value !== null && ['Object', 'Module'].includes(tagOf(value))) return;
+  throw new TritonError('INVALID_ARG', `${what} must be an object, got ${kindOf(value)}`);
+}
+
 /** Returns the value when it is an integer in the range, both ends included. */
 export function expectInteger(value: unknown, least: number, most: number, what: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
   const range = most === Number.MAX_SAFE_INTEGER ? `an integer >= ${least}` : `an integer from ${least} to ${most}`;
-  throw new TritonError(
-    'INVALID_ARG',
-    `${what} must be ${range}, got ${typeof value === 'string' ? JSON.stringify(value) : String(value)}`,
-  );
+  throw new TritonError('INVALID_ARG', `${what} must be ${range}, got ${textOf(value)}`);
 }
 
 export function expectBoolean(value: unknown, what: string): boolean {
   if (typeof value === 'boolean') return value;
-  throw new TritonError(
-    'INVALID_ARG',
-    `${what} must be true or false, got ${typeof value === 'string' ? JSON.stringify(value) : String(value)}`,
-  );
+  throw new TritonError('INVALID_ARG', `${what} must be true or false, got ${textOf(value)}`);
+}
+
+/** A wrong value as messages show it: itself where it is short, what it is where it is not. */
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'object' || typeof value === 'function') return kindOf(value);
+  return String(value as number | boolean | bigint | symbol | undefined);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value !== 'object') return typeof value;
+  const tag = tagOf(value);
+  return tag === 'Object' ? 'an object' : `a ${tag}`;
+}
+
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice(8, -1);
 }

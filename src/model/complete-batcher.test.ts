@@ -110,7 +110,12 @@ describe('completeBatcher', () => {
     [
       'a preferred size without a list',
       { preferredBatchSize: 4 },
-      "config.batcher.preferredBatchSize of model 'm' must be a list, got number",
+      "config.batcher.preferredBatchSize of model 'm' must be a list, got 4",
+    ],
+    [
+      'a preferred size that is a text',
+      { preferredBatchSize: ['4'] },
+      'dynamic batching preferred size must be positive for model \'m\', got "4"',
     ],
     [
       'a negative delay',
@@ -171,6 +176,21 @@ describe('completeBatcher', () => {
       'a policy of no level',
       { priorityLevels: 2, defaultPriorityLevel: 1, priorityQueuePolicy: { first: {} } },
       "priority queue policy must have priority level in range [1, 2] for model 'm', got first",
+    ],
+    [
+      'a policy of a level in another spelling, which another policy may have too',
+      { priorityLevels: 2, defaultPriorityLevel: 1, priorityQueuePolicy: { '01': {} } },
+      "priority queue policy must have priority level in range [1, 2] for model 'm', got 01",
+    ],
+    [
+      'policies in a Map, which has no members',
+      { priorityLevels: 2, defaultPriorityLevel: 1, priorityQueuePolicy: new Map([[1, { maxQueueSize: 1 }]]) },
+      "config.batcher.priorityQueuePolicy of model 'm' must be an object, got a Map",
+    ],
+    [
+      'policies in a list, which would begin with level 0',
+      { priorityLevels: 2, defaultPriorityLevel: 1, priorityQueuePolicy: [{}] },
+      "config.batcher.priorityQueuePolicy of model 'm' must be an object, got a list",
     ],
     [
       'a policy that is none',

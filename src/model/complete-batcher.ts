@@ -1,7 +1,7 @@
 // The dynamic batcher's settings checked, with Triton's rules and texts (validation of ModelDynamicBatching).
 
 import { TritonError } from '../errors.js';
-import { checkMembers, expectBoolean, expectInteger } from './check.js';
+import { checkMembers, expectBoolean, expectInteger, expectObject, textOf } from './check.js';
 import { TimeoutAction, type DynamicBatcher, type QueuePolicy } from './model-config.js';
 
 export interface CompleteQueuePolicy {
@@ -93,13 +93,13 @@ function completePreferred(sizes: readonly number[], maxBatchSize: number, where
   if (!Array.isArray(sizes))
     throw new TritonError(
       'INVALID_ARG',
-      `config.batcher.preferredBatchSize of ${where} must be a list, got ${typeof sizes}`,
+      `config.batcher.preferredBatchSize of ${where} must be a list, got ${textOf(sizes)}`,
     );
   for (const size of sizes as readonly unknown[]) {
     if (!Number.isSafeInteger(size) || (size as number) <= 0) {
       throw new TritonError(
         'INVALID_ARG',
-        `dynamic batching preferred size must be positive for ${where}, got ${String(size)}`,
+        `dynamic batching preferred size must be positive for ${where}, got ${textOf(size)}`,
       );
     }
     if ((size as number) > maxBatchSize) {
@@ -139,6 +139,7 @@ function completePolicies(
   levels: number,
   where: string,
 ): Readonly<Record<number, CompleteQueuePolicy>> {
+  expectObject(policies, `config.batcher.priorityQueuePolicy of ${where}`);
   const complete: Record<number, CompleteQueuePolicy> = {};
   for (const [key, policy] of Object.entries(policies)) {
     const level = Number(key);
@@ -148,7 +149,8 @@ function completePolicies(
         `config.batcher.priorityQueuePolicy of ${where} needs priorityLevels, got a policy for level ${key} with no levels`,
       );
     }
-    if (!Number.isSafeInteger(level) || level < 1 || level > levels) {
+    // Of '1' and '01' one would be lost.
+    if (!Number.isSafeInteger(level) || level < 1 || level > levels || key !== String(level)) {
       throw new TritonError(
         'INVALID_ARG',
         `priority queue policy must have priority level in range [1, ${levels}] for ${where}, got ${key}`,

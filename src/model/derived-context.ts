@@ -1,8 +1,11 @@
 // The context of a part of a batch: what decorators give to the function under them when it gets other requests
-// than they got. Everything but the requests and the signal is the whole batch's.
+// than they got. Everything but the requests and the signal, which cancels calls of other models too, is the whole
+// batch's.
 
 import type { InferenceContext, InferenceRequest } from './callable.js';
+import type { CallableModel, CallableModels } from './model-calls.js';
 import type { TensorSpecs } from './tensor-spec.js';
+import { joinSignals, withSignals } from './with-signals.js';
 
 /**
  * `context` for these requests, for decorators that hand on others than they got: its signal aborts when the
@@ -13,15 +16,40 @@ export function withRequests<Given extends TensorSpecs, I extends TensorSpecs>(
   requests: readonly InferenceRequest<I>[],
 ): InferenceContext<I> {
   let signal: AbortSignal | undefined;
+  // Made only when somebody asks for it, as the requests' own signals are.
+  const ownSignal = () =>
+    (signal ??= signalOf(context as unknown as InferenceContext, requests as readonly InferenceRequest[]));
   const derived = new Proxy(context as unknown as InferenceContext, {
     get(whole, member) {
       if (member === 'requests') return requests;
-      // Made only when somebody asks for it, as the requests' own signals are.
-      if (member === 'signal') return (signal ??= signalOf(whole, requests as readonly InferenceRequest[]));
+      if (member === 'signal') return ownSignal();
+      if (member === 'models') return cancelledBy(ownSignal, whole.models);
       return Reflect.get(whole, member, whole);
     },
   });
   return derived as unknown as InferenceContext<I>;
+}
+
+/** The other models, whose calls end with the signal. */
+function cancelledBy(signal: () => AbortSignal, models: CallableModels): CallableModels {
+  return new Proxy(models, {
+    get(_target, name): CallableModel | undefined {
+      const model = typeof name === 'string' ? models[name] : undefined;
+      if (model === undefined) return undefined;
+      return {
+        infer: (inputs, options = {}) =>
+          withSignals([signal(), options.signal], (either) => model.infer(inputs, { ...options, signal: either })),
+        async *stream(inputs, options = {}) {
+          const either = joinSignals([signal(), options.signal]);
+          try {
+            yield* model.stream(inputs, { ...options, signal: either.signal });
+          } finally {
+            either.release();
+          }
+        },
+      };
+    },
+  });
 }
 
 function signalOf(whole: InferenceContext, requests: readonly InferenceRequest[]): AbortSignal {

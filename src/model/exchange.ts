@@ -3,6 +3,7 @@
 
 import type { Datatype } from '../tensor/dtype.js';
 import type { Parameters } from './parameters.js';
+import type { TraceContext } from './trace-context.js';
 
 /** A named tensor in wire form: little-endian elements, BYTES elements with 32-bit length prefixes. */
 export interface InferTensor {
@@ -35,6 +36,8 @@ export interface ModelInferRequest {
   readonly body?: ArrayBuffer | undefined;
   /** The models on whose behalf another model of this server makes the request; undefined for clients' requests. */
   readonly callers?: readonly string[] | undefined;
+  /** The trace that the caller is in; read only where the server traces. */
+  readonly traceContext?: TraceContext | undefined;
 }
 
 /** ModelInferResponse of the protocol. */

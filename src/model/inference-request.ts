@@ -4,6 +4,7 @@
 import type { Tensor } from '../tensor/tensor.js';
 import type { InferenceRequest } from './callable.js';
 import type { Parameters } from './parameters.js';
+import type { Span } from './span.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
 import type { Inputs, TensorSpecs } from './tensor-spec.js';
 
@@ -16,6 +17,8 @@ export class HostedRequest implements InferenceRequest {
   readonly id: string;
   /** Rows of the batch axis; 1 when the model does not batch. */
   readonly rows: number;
+  /** Set before the callable runs, when the request is traced. */
+  span: Span | undefined = undefined;
   #controller: AbortController | undefined;
   #aborted = false;
 
@@ -64,6 +67,10 @@ class DerivedRequest implements InferenceRequest {
 
   get signal(): AbortSignal {
     return this.#original.signal;
+  }
+
+  get span(): Span | undefined {
+    return this.#original.span;
   }
 }
 Object.defineProperty(DerivedRequest.prototype, BRAND, { value: true });

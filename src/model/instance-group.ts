@@ -1,7 +1,7 @@
 // Instances of a model in threads of their own: a description that `bind` takes where it takes callables.
 
 import { TritonError } from '../errors.js';
-import { checkMembers, expectInteger } from './check.js';
+import { checkMembers, expectInteger, expectObject, textOf } from './check.js';
 
 const BRAND = Symbol.for('tstriton.InstanceGroup');
 
@@ -35,6 +35,7 @@ export interface InstanceGroup {
   readonly resourceLimits: ThreadResourceLimits;
 }
 
+const LIMITS = ['maxOldGenerationSizeMb', 'maxYoungGenerationSizeMb', 'codeRangeSizeMb', 'stackSizeMb'] as const;
 const MEMBERS = ['count', 'args', 'env', 'execArgv', 'resourceLimits'];
 
 /**
@@ -55,7 +56,7 @@ export function instanceGroup(module: URL | string, options: InstanceGroupOption
   }
   const what = `instanceGroup(${url})`;
   checkMembers(options, MEMBERS, what);
-  const args = options.args ?? [];
+  const args = checkArgs(options.args ?? [], what);
   const count = expectInteger(options.count ?? Math.max(1, args.length), 1, 1024, `count of ${what}`);
   if (args.length > 0 && args.length !== count) {
     throw new TritonError(
@@ -63,10 +64,55 @@ export function instanceGroup(module: URL | string, options: InstanceGroupOption
       `args of ${what} has ${args.length} entries for ${count} instances, expected one per instance`,
     );
   }
-  const { env = {}, execArgv = [], resourceLimits = {} } = options;
+  const env = checkEnv(options.env ?? {}, what);
+  const execArgv = checkExecArgv(options.execArgv ?? [], what);
+  const resourceLimits = checkLimits(options.resourceLimits ?? {}, what);
   const group: InstanceGroup = { url, count, args, env, execArgv, resourceLimits };
   Object.defineProperty(group, BRAND, { value: true });
   return group;
+}
+
+function checkArgs(args: unknown, what: string): readonly unknown[] {
+  if (!Array.isArray(args)) throw invalid(`args of ${what} must be a list, got ${textOf(args)}`);
+  args.forEach((entry: unknown, index) => {
+    try {
+      structuredClone(entry);
+    } catch (error) {
+      throw new TritonError(
+        'INVALID_ARG',
+        `args[${index}] of ${what} cannot cross into a thread: ${TritonError.from(error).message}`,
+        { cause: error },
+      );
+    }
+  });
+  return [...args];
+}
+
+function checkEnv(env: unknown, what: string): Readonly<Record<string, string>> {
+  expectObject(env, `env of ${what}`);
+  for (const [name, value] of Object.entries(env)) {
+    if (typeof value !== 'string') throw invalid(`env.${name} of ${what} must be a string, got ${textOf(value)}`);
+  }
+  return { ...env };
+}
+
+function checkExecArgv(execArgv: unknown, what: string): readonly string[] {
+  if (Array.isArray(execArgv) && execArgv.every((flag) => typeof flag === 'string')) return [...execArgv];
+  throw invalid(`execArgv of ${what} must be a list of strings, got ${textOf(execArgv)}`);
+}
+
+function checkLimits(limits: ThreadResourceLimits, what: string): ThreadResourceLimits {
+  checkMembers(limits, LIMITS, `resourceLimits of ${what}`);
+  for (const limit of LIMITS) {
+    const value: unknown = limits[limit];
+    if (value === undefined || (typeof value === 'number' && value > 0 && value < Infinity)) continue;
+    throw invalid(`resourceLimits.${limit} of ${what} must be a number of megabytes above 0, got ${textOf(value)}`);
+  }
+  return { ...limits };
+}
+
+function invalid(message: string): TritonError {
+  return new TritonError('INVALID_ARG', message);
 }
 
 /** True for what {@link instanceGroup} returned, in this or another copy of the package. */

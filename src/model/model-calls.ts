@@ -3,6 +3,7 @@
 import type { Tensor } from '../tensor/tensor.js';
 import type { InferTensor } from './exchange.js';
 import type { Parameters } from './parameters.js';
+import type { TraceContext } from './trace-context.js';
 
 export interface ModelCallOptions {
   readonly parameters?: Parameters;
@@ -10,7 +11,7 @@ export interface ModelCallOptions {
   readonly modelVersion?: number;
   /** Names of the outputs to compute. Default: all. */
   readonly outputs?: readonly string[];
-  /** Default: the signal of the batch that calls. */
+  /** Cancels the call, as the signal of the batch, or of the request under `stream`, does in any case. */
   readonly signal?: AbortSignal;
 }
 
@@ -25,6 +26,17 @@ export interface CallableModel {
     inputs: Readonly<Record<string, Tensor>>,
     options?: ModelCallOptions,
   ): Promise<Readonly<Record<string, Tensor>>>;
+  /**
+   * Runs a request of a decoupled model, or of one that answers once, and yields its responses as they come. A loop
+   * that is slow makes the model's generator wait; one that is left cancels the call. Otherwise as {@link infer}.
+   *
+   * @example
+   * for await (const { token } of context.models.Words!.stream({ prompt })) yield { token };
+   */
+  stream(
+    inputs: Readonly<Record<string, Tensor>>,
+    options?: ModelCallOptions,
+  ): AsyncGenerator<Readonly<Record<string, Tensor>>, void, undefined>;
 }
 
 /** The other models of this server, by name. */
@@ -39,7 +51,20 @@ export interface ModelCall {
   readonly outputs: readonly string[];
   /** The models on whose behalf the call is made, outermost first: none of them can be called. */
   readonly callers: readonly string[];
+  /** The trace that the calling callable is in. */
+  readonly traceContext?: TraceContext | undefined;
 }
 
-/** Makes calls, wherever the engine is. Rejects with a TritonError. */
-export type ModelCaller = (call: ModelCall, signal: AbortSignal) => Promise<readonly InferTensor[]>;
+/** Who waits for a call. */
+export interface CallReceiver {
+  /** Aborts when nobody waits any more. */
+  readonly signal: AbortSignal;
+  /** Takes the responses as they come, of a call that has any number of them. A promise: the next should wait. */
+  readonly onResponse?: ((outputs: readonly InferTensor[]) => void | Promise<void>) | undefined;
+}
+
+/**
+ * Makes calls, wherever the engine is. Resolves with the outputs, none of them when `onResponse` took them. Rejects
+ * with a TritonError.
+ */
+export type ModelCaller = (call: ModelCall, receiver: CallReceiver) => Promise<readonly InferTensor[]>;

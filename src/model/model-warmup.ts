@@ -7,7 +7,7 @@ import { DTYPES, parseDtype, type Datatype, type Dtype, type DtypeLike, type Num
 import { encodeFloat16, encodeBfloat16 } from '../tensor/float16.js';
 import { encodeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
-import { checkMembers, expectBoolean, expectInteger } from './check.js';
+import { checkMembers, expectBoolean, expectInteger, textOf } from './check.js';
 import type { InferTensor } from './exchange.js';
 
 /** One input of a warm-up request; exactly one of the three sources of data is to be given. */
@@ -69,6 +69,9 @@ export function completeWarmups(
   return (warmups as readonly ModelWarmup[]).map((warmup, index) => {
     const what = `config.modelWarmup[${index}] of ${where}`;
     checkMembers(warmup, WARMUP_MEMBERS, what);
+    const { name } = warmup;
+    if (typeof name !== 'string' || name === '')
+      throw new TritonError('INVALID_ARG', `name of ${what} must be a text that is not empty, got ${textOf(name)}`);
     checkMembers(
       warmup.inputs,
       surroundings.inputs.map(({ name }) => name),
@@ -77,22 +80,24 @@ export function completeWarmups(
     const { maxBatchSize } = surroundings;
     const batchSize = expectInteger(warmup.batchSize ?? 1, 1, Math.max(1, maxBatchSize), `batchSize of ${what}`);
     return {
-      name: warmup.name,
+      name,
       count: expectInteger(warmup.count ?? 1, 1, 1_000_000, `count of ${what}`),
-      inputs: Object.entries(warmup.inputs).map(([name, input]) => {
-        const spec = surroundings.inputs.find((candidate) => candidate.name === name)!;
-        const shape = maxBatchSize > 0 ? [batchSize, ...input.shape] : [...input.shape];
-        return completeInput(input, spec, shape, `input '${name}' of ${what}`);
+      inputs: Object.entries(warmup.inputs).map(([input, source]) => {
+        const spec = surroundings.inputs.find((candidate) => candidate.name === input)!;
+        return completeInput(source, spec, maxBatchSize > 0 ? [batchSize] : [], `input '${input}' of ${what}`);
       }),
     };
   });
 }
 
-function completeInput(input: WarmupInput, spec: WarmedInput, shape: readonly number[], what: string): InferTensor {
+function completeInput(input: WarmupInput, spec: WarmedInput, rows: readonly number[], what: string): InferTensor {
   checkMembers(input, INPUT_MEMBERS, what);
+  if (!Array.isArray(input.shape))
+    throw new TritonError('INVALID_ARG', `shape of ${what} must be a list of dimensions, got ${textOf(input.shape)}`);
   const { datatype } = DTYPES[parseDtype(input.dtype)];
   if (datatype !== spec.datatype)
     throw new TritonError('INVALID_ARG', `${what} is ${datatype}, but the model expects ${spec.datatype}`);
+  const shape = [...rows, ...(input.shape as readonly number[])];
   for (const dim of shape) expectInteger(dim, 0, Number.MAX_SAFE_INTEGER, `a dimension of ${what}`);
   const zero = expectBoolean(input.zeroData ?? false, `zeroData of ${what}`);
   const random = expectBoolean(input.randomData ?? false, `randomData of ${what}`);

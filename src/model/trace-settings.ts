@@ -4,7 +4,11 @@ export const TRACE_LEVELS = ['OFF', 'TIMESTAMPS', 'TENSORS'] as const;
 
 export type TraceLevel = (typeof TRACE_LEVELS)[number];
 
+/** Trace files, of which none is ever written, or OpenTelemetry. Fixed when the server starts. */
+export type TraceMode = 'triton' | 'opentelemetry';
+
 export interface TraceSettings {
+  readonly mode: TraceMode;
   readonly level: readonly TraceLevel[];
   /** Every how many requests one is traced. */
   readonly rate: number;
@@ -14,5 +18,10 @@ export interface TraceSettings {
   readonly logFrequency: number;
 }
 
+/** What a server that traces begins with. */
+export type TraceStart = Pick<TraceSettings, 'level' | 'rate' | 'count'>;
+
 /** What to change: a value sets, null goes back to what is inherited, and what is absent stays. */
-export type TraceUpdate = { readonly [Setting in keyof TraceSettings]?: TraceSettings[Setting] | null };
+export type TraceUpdate = {
+  readonly [Setting in Exclude<keyof TraceSettings, 'mode'>]?: TraceSettings[Setting] | null;
+};

@@ -6,6 +6,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { ErrorCode } from '../errors.js';
 import type { LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { EndedTrace } from '../model/trace-record.js';
 import type { ServerPorts } from './server.js';
 
 export type ControlCall =
@@ -44,6 +45,12 @@ export interface LogSettingsNotice {
   readonly settings: LogSettings;
 }
 
+/** Traced requests ended without reaching a callable. */
+export interface TracesNotice {
+  readonly kind: 'traces';
+  readonly ended: readonly EndedTrace[];
+}
+
 /** The server wants a model's instances, for it is loaded now, or needs them no more. */
 export interface HostRequest {
   readonly kind: 'host';
@@ -64,4 +71,4 @@ export interface HostReply {
 export type UserMessage = ControlRequest | HostReply;
 
 /** What the server's thread says. */
-export type ServerMessage = ControlReply | LogSettingsNotice | HostRequest;
+export type ServerMessage = ControlReply | LogSettingsNotice | TracesNotice | HostRequest;

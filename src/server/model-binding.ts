@@ -8,6 +8,8 @@ import { checkCallables } from '../model/check-callables.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { isInstanceGroup, type InstanceGroup } from '../model/instance-group.js';
+import type { Logger } from '../model/logger.js';
+import { modelKey } from '../model/model-key.js';
 import type { SetupContext } from '../model/setup-context.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { HostedModel, OpenedModel, ServerHandle } from './server-handle.js';
@@ -23,11 +25,13 @@ export class ModelBinding implements HostedModel {
   readonly #setup: ((context: SetupContext) => Awaitable<void>) | undefined;
   readonly #teardown: (() => Awaitable<void>) | undefined;
   #server: ServerHandle | undefined;
+  #logger: Logger | undefined;
   #opening: Promise<OpenedModel> | undefined;
   /** Why it could not be opened the last time, as it was thrown. */
   #failure: TritonError | undefined;
   #threads: InstanceThreads | undefined;
   #isSetUp = false;
+  #isLoaded = false;
 
   /** Throws INVALID_ARG for anything that cannot work. */
   constructor(model: BoundModel<TensorSpecs, TensorSpecs, boolean>) {
@@ -37,12 +41,28 @@ export class ModelBinding implements HostedModel {
     checkCallables(sources, model.modelName, this.config);
     this.#callables = sources.filter((source): source is Callable => !isInstanceGroup(source));
     this.#groups = sources.filter(isInstanceGroup);
-    this.#setup = expectFunction(model.setup, `setup of model '${this.config.name}'`);
-    this.#teardown = expectFunction(model.teardown, `teardown of model '${this.config.name}'`);
+    this.#setup = this.#hook('setup', model.setup);
+    this.#teardown = this.#hook('teardown', model.teardown);
   }
 
   get key(): string {
-    return `${this.config.name}/${this.config.version}`;
+    return modelKey(this.config);
+  }
+
+  /** Whether it is loaded and has an instance that lives; what clients have unloaded is ready to be loaded again. */
+  get isReady(): boolean {
+    if (!this.#isLoaded) return false;
+    return this.#threads === undefined || this.#callables.length > 0 || this.#threads.living > 0;
+  }
+
+  #hook<F>(name: 'setup' | 'teardown', hook: F | undefined): F | undefined {
+    const what = `${name} of model '${this.config.name}'`;
+    if (hook === undefined) return undefined;
+    if (typeof hook !== 'function') throw invalid(`${what} must be a function, got ${typeof hook}`);
+    if (this.#callables.length > 0) return hook;
+    throw invalid(
+      `${what} is for callables of this thread, and there are none; export ${name} from the group's module`,
+    );
   }
 
   /** Has the server serve the model, which sets it up; rejects with what went wrong, and nothing of it is left then. */
@@ -51,6 +71,8 @@ export class ModelBinding implements HostedModel {
     this.#failure = undefined;
     try {
       await server.load(this);
+      // Unless it was released meanwhile.
+      this.#isLoaded = this.#server === server;
     } catch (error) {
       await this.close();
       // As it was thrown, not as it came back from the server's thread.
@@ -72,6 +94,7 @@ export class ModelBinding implements HostedModel {
 
   /** No server serves the model any more. */
   async release(): Promise<void> {
+    this.#isLoaded = false;
     this.loading = undefined;
     this.#server = undefined;
     await this.close();
@@ -79,7 +102,8 @@ export class ModelBinding implements HostedModel {
 
   async #open(): Promise<OpenedModel> {
     const { config } = this;
-    const { logger } = this.#server!;
+    const { logger, tracing } = this.#server!;
+    this.#logger = logger;
     this.#threads = new InstanceThreads({
       config,
       groups: this.#groups,
@@ -87,6 +111,7 @@ export class ModelBinding implements HostedModel {
       logger,
       onRestart: (port) => void this.#server?.attach(config, port).catch(() => port.close()),
       onUnrecoverable: (error) => this.onUnrecoverable(error),
+      traces: tracing !== undefined,
     });
     try {
       if (this.#callables.length > 0) {
@@ -108,11 +133,14 @@ export class ModelBinding implements HostedModel {
     await threads?.stop();
     if (!this.#isSetUp) return;
     this.#isSetUp = false;
-    await this.#teardown?.();
+    try {
+      await this.#teardown?.();
+    } catch (error) {
+      this.#logger?.error(`teardown of model '${this.config.name}' failed: ${TritonError.from(error).message}`);
+    }
   }
 }
 
-function expectFunction<F>(value: F | undefined, what: string): F | undefined {
-  if (value === undefined || typeof value === 'function') return value;
-  throw new TritonError('INVALID_ARG', `${what} must be a function, got ${typeof value}`);
+function invalid(message: string): TritonError {
+  return new TritonError('INVALID_ARG', message);
 }

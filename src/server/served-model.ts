@@ -2,7 +2,7 @@
 // the model stays. It is ready while at least one instance lives. Instances are there while it is loaded only.
 
 import type { ModelInstance } from '../core/instance/model-instance.js';
-import type { ModelRepository } from '../core/model-repository.js';
+import { INSTANCES_ENDED, type ModelRepository } from '../core/model-repository.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 
@@ -20,8 +20,6 @@ export interface InstanceSource {
   /** Ends what `open` started, once the instances are closed. */
   close(): Promise<void>;
 }
-
-const NO_INSTANCE = 'all instances have ended';
 
 export class ServedModel {
   readonly config: CompleteModelConfig;
@@ -65,7 +63,7 @@ export class ServedModel {
     this.#add(instance);
     const entry = this.#repository.find(this.config.name, this.config.version);
     if (entry === undefined) return;
-    const lost = entry.state === 'UNAVAILABLE' && entry.reason === NO_INSTANCE;
+    const lost = entry.state === 'UNAVAILABLE' && entry.reason === INSTANCES_ENDED;
     if (entry.state !== 'READY' && !lost) return;
     entry.model.addInstance(instance);
     entry.model.statistics.instanceRestarts++;
@@ -80,7 +78,7 @@ export class ServedModel {
     const left = entry?.model.removeInstance(instance);
     if (entry?.state !== 'READY' || left !== 0) return;
     entry.state = 'UNAVAILABLE';
-    entry.reason = NO_INSTANCE;
+    entry.reason = INSTANCES_ENDED;
   }
 
   #add(instance: ClosableInstance): void {

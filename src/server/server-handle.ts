@@ -5,10 +5,12 @@ import type { MessagePort } from 'node:worker_threads';
 import type { TritonError } from '../errors.js';
 import { InlineInstance } from '../link/inline-instance.js';
 import { PortInstance } from '../link/port-instance.js';
+import type { RequestTracing } from '../link/request-tracing.js';
 import type { ServerLogger } from '../logger.js';
 import type { Callable } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { Server, type ServerOptions, type ServerPorts } from './server.js';
+import type { ServerOptions } from './server-options.js';
+import { Server, type ServerPorts } from './server.js';
 
 /** What a model runs on while it is loaded. */
 export interface OpenedModel {
@@ -31,6 +33,8 @@ export interface HostedModel {
 export interface ServerHandle {
   /** The server's log, for what happens in the user's thread. */
   readonly logger: ServerLogger;
+  /** Makes the spans of traced requests in the user's thread; undefined where nothing is traced. */
+  readonly tracing: RequestTracing | undefined;
   /** Opens all ports. */
   start(): Promise<ServerPorts>;
   /**
@@ -50,11 +54,13 @@ export interface ServerHandle {
 
 /** The server in the caller's own thread: lowest latency, but a callable that computes stops everything. */
 export class LocalServer implements ServerHandle {
+  readonly tracing: RequestTracing | undefined;
   readonly #server: Server;
   #stopping: Promise<void> | undefined;
 
-  constructor(options: ServerOptions) {
-    this.#server = new Server(options);
+  constructor(options: ServerOptions, tracing?: RequestTracing) {
+    this.tracing = tracing;
+    this.#server = new Server(options, { onTraces: (ended) => this.tracing?.recordEnded(ended) });
   }
 
   get logger(): ServerLogger {
@@ -73,6 +79,7 @@ export class LocalServer implements ServerHandle {
         const instances = callables.map((callable) => {
           const instance = new InlineInstance(config, callable, this.#server.logger);
           instance.onUnrecoverable = onUnrecoverable;
+          instance.tracing = this.tracing;
           return instance;
         });
         return [...instances, ...ports.map((port) => this.#instanceOf(config, port))];

@@ -12,15 +12,18 @@ import type {
   HostReply,
   HostRequest,
   LogSettingsNotice,
+  TracesNotice,
   UserMessage,
 } from './control-messages.js';
-import { Server, type ServerOptions, type ServerPorts } from './server.js';
+import type { ServerOptions } from './server-options.js';
+import { Server, type ServerPorts } from './server.js';
 
 assert(parentPort !== null, 'server-thread.js runs in a worker thread only');
 const control = parentPort;
-const server = new Server(workerData as ServerOptions, (settings) =>
-  control.postMessage({ kind: 'log settings', settings } satisfies LogSettingsNotice),
-);
+const server = new Server(workerData as ServerOptions, {
+  onLogSettings: (settings) => control.postMessage({ kind: 'log settings', settings } satisfies LogSettingsNotice),
+  onTraces: (ended) => control.postMessage({ kind: 'traces', ended } satisfies TracesNotice),
+});
 
 interface Waiting {
   readonly resolve: (ports: readonly MessagePort[]) => void;

@@ -2,7 +2,6 @@
 
 import { InferenceServer } from '../core/inference-server.js';
 import { LogSettingsStore } from '../core/log-settings.js';
-import type { ModelControlMode } from '../core/model-control.js';
 import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
 import { SharedMemoryRegistry } from '../core/shared-memory/shared-memory-registry.js';
 import { TritonError } from '../errors.js';
@@ -10,56 +9,19 @@ import type { Frontend } from '../frontend/frontend.js';
 import { GrpcFrontend } from '../frontend/grpc/grpc-frontend.js';
 import { HttpFrontend } from '../frontend/http/http-frontend.js';
 import { MetricsFrontend } from '../frontend/metrics/metrics-frontend.js';
-import { MetricsReport, type MetricsOptions } from '../frontend/metrics/metrics-report.js';
-import type { Restriction } from '../frontend/restricted-features.js';
-import { SagemakerFrontend, type SagemakerFrontendOptions } from '../frontend/sagemaker/sagemaker-frontend.js';
-import { VertexAiFrontend, type VertexAiFrontendOptions } from '../frontend/vertex-ai/vertex-ai-frontend.js';
+import { MetricsReport } from '../frontend/metrics/metrics-report.js';
+import { SagemakerFrontend } from '../frontend/sagemaker/sagemaker-frontend.js';
+import { VertexAiFrontend } from '../frontend/vertex-ai/vertex-ai-frontend.js';
 import { ServerLogger, type LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type { GrpcSettings } from './grpc-settings.js';
-import type { MetricsConfig } from './parse-metrics-config.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
 import { callModel } from '../core/call-model.js';
 import type { ModelCaller } from '../model/model-calls.js';
+import type { EndedTrace } from '../model/trace-record.js';
+import { modelKey } from '../model/model-key.js';
 import { ServedModel, type ClosableInstance, type InstanceSource } from './served-model.js';
+import type { ServerOptions } from './server-options.js';
 import { VERSION } from './version.js';
-
-/** What a server is started with: plain data that crosses threads. */
-export interface ServerOptions {
-  readonly id: string;
-  readonly http:
-    | {
-        readonly address: string;
-        readonly port: number;
-        readonly maxInputSize: number;
-        readonly headerForwardPattern: string | undefined;
-        readonly corsAllowOrigin: readonly string[];
-        readonly restrictions: readonly Restriction[];
-      }
-    | undefined;
-  readonly grpc:
-    | (GrpcSettings & {
-        readonly address: string;
-        readonly port: number;
-        readonly maxMessageSize: number;
-        readonly headerForwardPattern: string | undefined;
-        readonly restrictions: readonly Restriction[];
-      })
-    | undefined;
-  readonly metrics: (MetricsConfig & MetricsOptions & { readonly address: string; readonly port: number }) | undefined;
-  readonly vertexAi: Omit<VertexAiFrontendOptions, 'server' | 'logger' | 'metrics'> | undefined;
-  readonly sagemaker: Omit<SagemakerFrontendOptions, 'server' | 'logger'> | undefined;
-  readonly strictReadiness: boolean;
-  readonly modelControlMode: ModelControlMode;
-  /** In explicit mode, the models that are loaded when they are bound; `*` stands for all. */
-  readonly loadModel: readonly string[];
-  /** Undefined: there is no response cache. */
-  readonly responseCacheByteSize: number | undefined;
-  readonly allowClientShm: boolean;
-  readonly logFile: string | undefined;
-  readonly logSettings: LogSettings;
-  readonly exitTimeoutSecs: number;
-}
 
 /** The real ports; undefined where a frontend is off. */
 export interface ServerPorts {
@@ -70,19 +32,31 @@ export interface ServerPorts {
   readonly sagemaker: number | undefined;
 }
 
+/** Who wants to know what happens in the server. */
+export interface ServerListeners {
+  /** Clients changed the log. */
+  readonly onLogSettings?: (settings: LogSettings) => void;
+  /** Traced requests ended without reaching a callable. */
+  readonly onTraces?: (ended: readonly EndedTrace[]) => void;
+}
+
+const NOBODY = (): void => undefined;
+
 export class Server {
   readonly #options: ServerOptions;
   readonly #sink: ClosableLogSink;
   readonly #logger: ServerLogger;
   readonly #engine: InferenceServer;
   readonly #served = new Map<string, ServedModel>();
-  readonly #caller: ModelCaller = (call, signal) => callModel(this.#engine, call, signal);
+  /** Those that serve until what is to replace them is ready. */
+  readonly #replaced = new Set<ServedModel>();
+  readonly #caller: ModelCaller = (call, receiver) => callModel(this.#engine, call, receiver);
   #frontends: Frontend[] = [];
   #byProtocol: Readonly<Record<string, Frontend | undefined>> = {};
   #vertexAi: VertexAiFrontend | undefined;
 
-  /** Throws INVALID_ARG when the log file cannot be opened. `onLogSettings` is told when clients change the log. */
-  constructor(options: ServerOptions, onLogSettings: (settings: LogSettings) => void = () => undefined) {
+  /** Throws INVALID_ARG when the log file cannot be opened. */
+  constructor(options: ServerOptions, { onLogSettings = NOBODY, onTraces = NOBODY }: ServerListeners = {}) {
     this.#options = options;
     this.#sink = openLogSink(options.logFile);
     const { id, strictReadiness, modelControlMode, allowClientShm } = options;
@@ -97,6 +71,7 @@ export class Server {
       summaries: options.metrics?.summaries,
       logSettings: new LogSettingsStore(logger, options.logFile ?? '', onLogSettings),
       sharedMemory: new SharedMemoryRegistry({ allowed: allowClientShm }),
+      tracing: options.tracing && { start: options.tracing, onEnded: onTraces },
     });
   }
 
@@ -166,17 +141,21 @@ export class Server {
   async load(config: CompleteModelConfig, source: InstanceSource): Promise<void> {
     const { models, repository } = this.#engine;
     const served = new ServedModel(config, source, { repository, caller: this.#caller });
-    const key = keyOf(config);
+    const key = modelKey(config);
     const replaced = this.#served.get(key);
     this.#served.set(key, served);
     const bound = { config, open: () => served.open(), close: () => served.close() };
     if (replaced !== undefined) {
+      this.#replaced.add(replaced);
       try {
         await models.replace(bound);
       } catch (error) {
         this.#served.set(key, replaced);
         throw error;
+      } finally {
+        this.#replaced.delete(replaced);
       }
+      await this.#reapplyVersionPolicy(config);
       return;
     }
     models.bind(bound);
@@ -185,21 +164,28 @@ export class Server {
       await models.applyVersionPolicy(config.name, config.version);
   }
 
+  /** The highest version's policy may be another one now. Where clients load models, it waits until they do. */
+  async #reapplyVersionPolicy({ name, version }: CompleteModelConfig): Promise<void> {
+    if (this.#options.modelControlMode === 'none') await this.#engine.models.applyVersionPolicy(name, version);
+  }
+
   /** An instance of a model was started again. */
   attach(config: CompleteModelConfig, instance: ClosableInstance): void {
-    this.#served.get(keyOf(config))?.attach(instance);
+    this.#served.get(modelKey(config))?.attach(instance);
   }
 
   /** An instance of a model has ended. */
   lost(config: CompleteModelConfig, instance: ClosableInstance): void {
-    // Of a model that was replaced meanwhile, perhaps: it is in no set then.
-    this.#served.get(keyOf(config))?.lost(instance);
+    // Whichever it belongs to; of a model that is gone it is in no set any more.
+    this.#served.get(modelKey(config))?.lost(instance);
+    for (const served of this.#replaced) served.lost(instance);
   }
 
   /** Serves a model no more; resolves when its last request has ended. */
   async unload(config: CompleteModelConfig): Promise<void> {
-    this.#served.delete(keyOf(config));
+    this.#served.delete(modelKey(config));
     await this.#engine.models.unbind(config.name, config.version);
+    await this.#reapplyVersionPolicy(config);
   }
 
   /** The log that callables in this thread write to. */
@@ -215,16 +201,12 @@ export class Server {
     await Promise.race([this.#engine.drain(), timeout]);
     clearTimeout(timer);
     this.#engine.stop();
-    for (const served of this.#served.values()) served.closeInstances();
+    for (const served of [...this.#served.values(), ...this.#replaced]) served.closeInstances();
     await Promise.all(this.#frontends.map((frontend) => frontend.close()));
     this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');
     this.#sink.close();
   }
-}
-
-function keyOf({ name, version }: CompleteModelConfig): string {
-  return `${name}/${version}`;
 }
 
 function connectionsOf(frontends: Readonly<Record<string, Frontend | undefined>>): (readonly [string, number])[] {

@@ -6,8 +6,10 @@ import { MessageChannel, Worker, type MessagePort, type Transferable } from 'nod
 
 import { TritonError } from '../errors.js';
 import { PortHost } from '../link/port-host.js';
+import type { RequestTracing } from '../link/request-tracing.js';
 import { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { modelKey } from '../model/model-key.js';
 import type {
   ControlCall,
   ControlReply,
@@ -18,7 +20,8 @@ import type {
 } from './control-messages.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
 import type { HostedModel, ServerHandle } from './server-handle.js';
-import type { ServerOptions, ServerPorts } from './server.js';
+import type { ServerOptions } from './server-options.js';
+import type { ServerPorts } from './server.js';
 
 interface Waiting {
   readonly resolve: (reply: ControlReply) => void;
@@ -26,6 +29,7 @@ interface Waiting {
 }
 
 export class ThreadServer implements ServerHandle {
+  readonly tracing: RequestTracing | undefined;
   readonly #worker: Worker;
   readonly #exited: Promise<void>;
   readonly #waiting = new Map<number, Waiting>();
@@ -41,8 +45,9 @@ export class ThreadServer implements ServerHandle {
   readonly #onDeath: (error: TritonError) => void;
 
   /** `onDeath` is told when the thread ends without having been asked to. */
-  constructor(options: ServerOptions, onDeath: (error: TritonError) => void) {
+  constructor(options: ServerOptions, onDeath: (error: TritonError) => void, tracing?: RequestTracing) {
     this.#onDeath = onDeath;
+    this.tracing = tracing;
     const entry = new URL('./server-thread.js', import.meta.url);
     if (entry.protocol !== 'file:' || !existsSync(fileURLToPath(entry))) {
       throw new TritonError(
@@ -57,6 +62,7 @@ export class ThreadServer implements ServerHandle {
     this.#worker.on('message', (message: ServerMessage) => {
       if (message.kind === 'reply') this.#answered(message);
       else if (message.kind === 'host') void this.#host(message);
+      else if (message.kind === 'traces') this.tracing?.recordEnded(message.ended);
       // The callables of this thread log too.
       else this.#logger.configure(message.settings);
     });
@@ -82,7 +88,13 @@ export class ThreadServer implements ServerHandle {
   async load(model: HostedModel): Promise<void> {
     const id = this.#nextId++;
     this.#models.set(id, model);
-    await this.#call({ kind: 'load', config: model.config, model: id });
+    try {
+      await this.#call({ kind: 'load', config: model.config, model: id });
+    } catch (error) {
+      // It may have been opened and have failed its warm-up.
+      this.#closeHosts(id);
+      throw error;
+    }
     // Whatever it replaced is closed.
     this.#forget(model.config, id);
   }
@@ -96,9 +108,9 @@ export class ThreadServer implements ServerHandle {
     this.#forget(config);
   }
 
-  #forget({ name, version }: CompleteModelConfig, but?: number): void {
-    for (const [id, { config }] of this.#models)
-      if (id !== but && config.name === name && config.version === version) this.#models.delete(id);
+  #forget(unloaded: CompleteModelConfig, but?: number): void {
+    const key = modelKey(unloaded);
+    for (const [id, { config }] of this.#models) if (id !== but && modelKey(config) === key) this.#models.delete(id);
   }
 
   async started(): Promise<void> {
@@ -150,6 +162,7 @@ export class ThreadServer implements ServerHandle {
       const { port1, port2 } = new MessageChannel();
       const host = new PortHost(port1, model.config, callable, this.#logger);
       host.onUnrecoverable = model.onUnrecoverable;
+      host.tracing = this.tracing;
       hosts.push(host);
       return port2;
     });
@@ -158,9 +171,13 @@ export class ThreadServer implements ServerHandle {
   }
 
   async #close(number: number, model: HostedModel): Promise<void> {
+    this.#closeHosts(number);
+    await model.close();
+  }
+
+  #closeHosts(number: number): void {
     for (const host of this.#hosts.get(number) ?? []) host.close();
     this.#hosts.delete(number);
-    await model.close();
   }
 
   #answered(reply: ControlReply): void {

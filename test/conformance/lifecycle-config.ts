@@ -1,7 +1,7 @@
 // What a server makes of its options and of the environment, as the life cycle cases were recorded. Nothing runs.
 import { Triton, TritonError, type BoundModel, type TensorSpecs } from 'tstriton';
 
-import { readTritonConfig } from '../../src/triton-config.js';
+import { readEnvironment } from '../../src/config/read-environment.js';
 import type { LifecycleCase } from './lifecycle-cases.js';
 
 type Found = string | number | boolean | object | void;
@@ -23,9 +23,9 @@ function bind(...changes: readonly object[]): string {
 
 /** `httpPort=9000`, or `ignored`. */
 function fromEnvironment(variables: Readonly<Record<string, string>>, option: string | undefined): string {
-  const { config, warnings } = readTritonConfig({}, variables);
+  const { values, warnings } = readEnvironment(variables);
   if (warnings.length > 0) return 'warned';
-  return option === undefined ? 'ignored' : `${option}=${JSON.stringify(config[option as keyof typeof config])}`;
+  return option === undefined ? 'ignored' : `${option}=${JSON.stringify(values[option as keyof typeof values])}`;
 }
 
 function camelCase(name: string): string {
@@ -46,7 +46,7 @@ const CALLABLES: Readonly<Record<string, unknown>> = {
 /** Askers throw for what is refused. */
 export const CONFIG_ASKERS: Readonly<Record<string, Asker>> = {
   'environment-variable': ({ variable = '', value = '' }) => {
-    const option = camelCase(variable.slice('PYTRITON_TRITON_CONFIG_'.length));
+    const option = camelCase(variable.slice('PYTRITON_TRITON_CONFIG_'.length).replace(/_[0-9]+$/, ''));
     return fromEnvironment({ [variable]: value }, option === 'logVerbosity' ? 'logVerbose' : option);
   },
   'environment-list-order': () =>

@@ -49,17 +49,9 @@ export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
   ),
   instead(
     'a list is words, not characters',
-    "PyTriton takes 'abc' for a, b and c; here it is one setting, which is none of Triton's.",
-    'refused',
+    "PyTriton takes 'abc' for a, b and c; here it is one setting.",
+    'metricsConfig=["abc"]',
     'environment-variable METRICS_CONFIG=abc',
-  ),
-  instead(
-    'a list is one variable',
-    'Its settings are separated by a semicolon; PyTriton has a variable for each, in the order of their texts. A warning tells.',
-    'warned',
-    'environment-variable METRICS_CONFIG_0=a=1',
-    'environment-variable METRICS_CONFIG_5=a=5',
-    'environment-list-order',
   ),
   instead(
     'unknown variables are warned about',

@@ -245,11 +245,6 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
     }),
   },
   {
-    name: 'batching: false leaves the batcher without effect',
-    reason: 'As in PyTriton, which leaves its settings out then; they are checked all the same.',
-    expects: inCases({ 'config-preferred-without-batching': (recorded) => ({ ...recorded, loads: true }) }),
-  },
-  {
     name: 'a policy needs its level',
     reason: 'Triton ignores a policy for levels that are not there.',
     expects: inCases({ 'config-policy-without-levels': (recorded) => ({ ...recorded, loads: false }) }),

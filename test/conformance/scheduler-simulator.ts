@@ -328,7 +328,6 @@ export function modelConfigOf({ config, name }: SchedulerCase): CompleteModelCon
   );
 
   function batchingOf({ dynamic_batching: batcher }: SchedulerCase['config']): ModelConfig {
-    // A batcher without a batch axis has nothing to do, but its settings are checked all the same.
     return {
       ...(rows === 0 ? { batching: false } : { maxBatchSize: rows }),
       batcher: batcher === undefined ? null : batcherOf(batcher),

@@ -237,6 +237,20 @@ describe('L0_grpc: parameters and metadata', () => {
     });
   });
 
+  it("all metadata that a pattern can name are the client's own, not those of the transport", async () => {
+    await using server = await startServer(bind, { grpcHeaderForwardPattern: '.*' });
+    using service = new GrpcService(server.grpc);
+    const request = inferMessage('parameters', [floatTensor('x', [1], false)]);
+    const metadata = { 'x-any': '1', 'x-raw-bin': Buffer.from('né') as never };
+    const answer = await service.call<InferMessage>('ModelInfer', request, { metadata });
+    expect(JSON.parse(textOf(answer))).toEqual({
+      'user-agent': expect.stringMatching(/^grpc-node-js/) as string,
+      'accept-encoding': 'identity',
+      'x-any': '1',
+      'x-raw-bin': 'né',
+    });
+  });
+
   it('metadata cannot take reserved names', async () => {
     await using server = await startServer(bind, { grpcHeaderForwardPattern: '.*' });
     using service = new GrpcService(server.grpc);

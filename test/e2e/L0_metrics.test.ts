@@ -82,13 +82,17 @@ describe.each([{ serverThread: true }, { serverThread: false }])('metrics with %
   });
 
   it('tell failures by their reason', async () => {
-    const model = new HeldModel({ batcher: { defaultQueuePolicy: { defaultTimeoutMicroseconds: 1000 } } });
+    // Only the late one may expire, however slowly the others come to run.
+    const policy = { defaultTimeoutMicroseconds: 3_600_000_000, allowTimeoutOverride: true };
+    const model = new HeldModel({ batcher: { defaultQueuePolicy: policy } });
     await using server = await start((triton) => model.bind(triton));
     await using clients = new HeldModelClients(server, model);
     model.failing.add('bad');
     const bad = clients.ask('bad');
     await model.began(1);
-    await expect(clients.ask('late')).resolves.toContain('UNAVAILABLE Request timeout expired');
+    await expect(clients.ask('late', { parameters: { timeout: 1000 } })).resolves.toContain(
+      'UNAVAILABLE Request timeout expired',
+    );
     model.open();
     await bad;
     const metrics = await MetricsText.of(server.metrics);

@@ -115,6 +115,29 @@ describe.each([{ serverThread: true }, { serverThread: false }])('life cycle wit
     expect((await inferJson(server.http, 'V', ONE)).status).toBe(200);
   });
 
+  it('serves what the policy names that is left after unbind, or that came with rebind', async () => {
+    const versioned = (modelVersion: number, numVersions: number) => ({
+      modelName: 'V',
+      modelVersion,
+      ...SPEC,
+      config: { versionPolicy: { latest: { numVersions } } },
+      inferFunc: (requests: readonly unknown[]) => requests as never,
+    });
+    await using server = await startServer(
+      (triton) => void triton.bind(versioned(1, 1)).bind(versioned(2, 2)).bind(versioned(3, 1)),
+      { serverThread },
+    );
+    const served = async () =>
+      Promise.all([1, 2, 3].map(async (number) => (await inferJson(server.http, `V/versions/${number}`, ONE)).status));
+    expect(await served()).toEqual([503, 503, 200]);
+    await server.triton.rebind(versioned(3, 2));
+    expect(await served()).toEqual([503, 200, 200]);
+    await server.triton.unbind('V', 3);
+    expect(await served()).toEqual([200, 200, 404]);
+    await server.triton.unbind('V', 2);
+    expect(await served()).toEqual([200, 404, 404]);
+  });
+
   it('refuses the same name and version twice', () => {
     const triton = new Triton({ ...FREE_PORTS, serverThread });
     bindIdentity(triton);

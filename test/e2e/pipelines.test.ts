@@ -1,7 +1,7 @@
 // Models that call other models of the server.
 import { describe, expect, it } from 'vitest';
 
-import { batch, defineModel, type Tensor, type Triton } from 'tstriton';
+import { batch, defineModel, stream, type Tensor, type Triton } from 'tstriton';
 
 import { gate, inferJson, startServer } from '../support/start-server.js';
 
@@ -134,5 +134,276 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
     hangUp.abort();
     await expect(asked).rejects.toThrow('aborted');
     await aborted.opened;
+  });
+
+  it.each(['its own client', 'a signal of its own'])(
+    'cancels the model it called with either of two: %s',
+    async (whose) => {
+      const started = gate();
+      const aborted = gate();
+      const own = new AbortController();
+      await using server = await startServer(
+        (triton) => {
+          triton.bind({
+            ...number,
+            modelName: 'Inner',
+            inferFunc: async (requests) => {
+              started.open();
+              await new Promise((resolve) => requests[0]!.signal.addEventListener('abort', resolve));
+              aborted.open();
+              return requests;
+            },
+          });
+          triton.bind({
+            ...number,
+            modelName: 'Outer',
+            inferFunc: batch(async ({ x }, { models }) => {
+              const { y } = await models['Inner']!.infer({ x }, { signal: own.signal });
+              return { y: y as Tensor<'float32'> };
+            }),
+          });
+        },
+        { serverThread },
+      );
+      const hangUp = new AbortController();
+      const asked = fetch(`${server.http}/v2/models/Outer/infer`, {
+        method: 'POST',
+        body: JSON.stringify({ inputs: ONE }),
+        signal: hangUp.signal,
+      }).then(
+        ({ status }) => status,
+        () => 'gone',
+      );
+      await started.opened;
+      if (whose === 'its own client') hangUp.abort();
+      else own.abort();
+      await aborted.opened;
+      expect(await asked).toBe(whose === 'its own client' ? 'gone' : 400);
+    },
+  );
+
+  it('cancels what it called for one request of a stream whose client is gone, and for no other', async () => {
+    const started = [gate(), gate()];
+    const aborted = gate<number>();
+    const release = gate();
+    await using server = await startServer(
+      (triton) => {
+        triton.bind({
+          ...number,
+          modelName: 'Inner',
+          config: { maxBatchSize: 1, concurrency: 2 },
+          inferFunc: async (requests) => {
+            const { inputs, signal } = requests[0]!;
+            const value = inputs.x.data[0]!;
+            signal.addEventListener('abort', () => aborted.open(value));
+            started[value]!.open();
+            await Promise.race([aborted.opened.then(() => value === 1 && release.opened), release.opened]);
+            return requests;
+          },
+        });
+        triton.bind({
+          ...number,
+          modelName: 'Stream',
+          config: { decoupled: true, batcher: { preferredBatchSize: [2], maxQueueDelayMicroseconds: 10_000_000 } },
+          inferFunc: stream(async function* ({ x }, { models }) {
+            const { y } = await models['Inner']!.infer({ x });
+            yield { y: y as Tensor<'float32'> };
+          }),
+        });
+      },
+      { serverThread },
+    );
+    const ask = (x: number, signal?: AbortSignal) =>
+      fetch(`${server.http}/v2/models/Stream/generate_stream`, {
+        method: 'POST',
+        body: JSON.stringify({ x }),
+        ...(signal && { signal }),
+      });
+    const hangUp = new AbortController();
+    const gone = ask(0, hangUp.signal).catch(() => 'gone');
+    const other = ask(1);
+    await Promise.all(started.map(({ opened }) => opened));
+    hangUp.abort();
+    expect(await aborted.opened).toBe(0);
+    release.open();
+    expect(await (await other).text()).toContain('"y":1');
+    await gone;
+  });
+
+  it('streams the responses of a decoupled model on, as they come', async () => {
+    const second = gate();
+    await using server = await startServer(
+      (triton) => {
+        triton.bind({
+          ...number,
+          modelName: 'Count',
+          config: { decoupled: true },
+          inferFunc: stream(async function* ({ x }) {
+            for (let i = 0; i < x.data[0]!; i++) {
+              if (i === 1) await second.opened;
+              yield { y: [[i]] };
+            }
+          }),
+        });
+        triton.bind({
+          ...number,
+          modelName: 'Tens',
+          config: { decoupled: true },
+          inferFunc: stream(async function* ({ x }, { models }) {
+            for await (const { y } of models['Count']!.stream({ x })) {
+              yield { y: (y as Tensor<'float32'>).map((value) => value * 10) };
+            }
+          }),
+        });
+      },
+      { serverThread },
+    );
+    const ask = (x: number) =>
+      fetch(`${server.http}/v2/models/Tens/generate_stream`, { method: 'POST', body: JSON.stringify({ x }) });
+    const events = (await ask(3)).body!.pipeThrough(new TextDecoderStream()).getReader();
+    // The first is here before the second is computed.
+    expect((await events.read()).value).toContain('"y":0.0');
+    second.open();
+    let rest = '';
+    for (let next = await events.read(); !next.done; next = await events.read()) rest += next.value;
+    expect(rest.match(/"y":\d+/g)).toEqual(['"y":10', '"y":20']);
+    expect(await (await ask(0)).text()).toBe('');
+  });
+
+  it('streams the only response of a model that answers once, and the failure of one that fails', async () => {
+    await using server = await startServer(
+      (triton) => {
+        triton.bind({
+          ...number,
+          modelName: 'Inner',
+          inferFunc: batch(({ x }) => {
+            if (x.data[0] === 0) throw new Error('nothing to do');
+            return { y: x };
+          }),
+        });
+        triton.bind({
+          ...number,
+          modelName: 'Outer',
+          inferFunc: batch(async ({ x }, { models }) => {
+            const all: number[] = [];
+            for await (const { y } of models['Inner']!.stream({ x })) all.push(y!.data[0] as number);
+            return { y: [[all.length]] };
+          }),
+        });
+      },
+      { serverThread },
+    );
+    expect((await inferJson(server.http, 'Outer', ONE)).outputs[0]!.data).toEqual([1]);
+    const nothing = await inferJson(server.http, 'Outer', [{ ...ONE[0]!, data: [0] }]);
+    expect(nothing).toMatchObject({ status: 500, error: 'nothing to do' });
+  });
+
+  it('refuses to infer with a decoupled model, naming the way to call it', async () => {
+    await using server = await startServer(
+      (triton) => {
+        triton.bind({
+          ...number,
+          modelName: 'Count',
+          config: { decoupled: true },
+          inferFunc: stream(function* ({ x }) {
+            yield { y: x };
+          }),
+        });
+        bindCaller(triton, 'Outer', 'Count');
+      },
+      { serverThread },
+    );
+    expect(await inferJson(server.http, 'Outer', ONE)).toMatchObject({
+      error: "model 'Count' is decoupled, so that 'infer' cannot tell how many responses come; call 'stream'",
+    });
+  });
+
+  it('makes the generator it calls wait for a slow loop, and ends it when the loop is left', async () => {
+    let yielded = 0;
+    const ended = gate();
+    const slow = gate();
+    await using server = await startServer(
+      (triton) => {
+        triton.bind({
+          ...number,
+          modelName: 'Endless',
+          config: { decoupled: true },
+          inferFunc: stream(async function* () {
+            try {
+              for (;;) {
+                yield { y: [[yielded++]] };
+                await new Promise((resolve) => setImmediate(resolve));
+              }
+            } finally {
+              ended.open();
+            }
+          }),
+        });
+        triton.bind({
+          ...number,
+          modelName: 'Outer',
+          inferFunc: batch(async ({ x }, { models }) => {
+            let last = 0;
+            for await (const { y } of models['Endless']!.stream({ x })) {
+              await slow.opened;
+              last = y!.data[0] as number;
+              if (last === 3) break;
+            }
+            return { y: [[last]] };
+          }),
+        });
+      },
+      { serverThread },
+    );
+    const answer = inferJson(server.http, 'Outer', ONE);
+    // Nobody takes any until it stands still, which it does long before so many.
+    const many = 1000;
+    for (let still = 0, seen = -1; still < 500 && yielded < many; seen = yielded) {
+      await new Promise((resolve) => setImmediate(resolve));
+      still = yielded > 0 && yielded === seen ? still + 1 : 0;
+    }
+    expect(yielded).toBeLessThan(many);
+    slow.open();
+    expect((await answer).outputs[0]!.data).toEqual([3]);
+    await ended.opened;
+  });
+
+  it('keeps the answers of the model it calls in that model’s cache', async () => {
+    let computed = 0;
+    await using server = await startServer(
+      (triton) => {
+        triton.bind({
+          ...number,
+          modelName: 'Inner',
+          config: { responseCache: true },
+          inferFunc: batch(({ x }) => (computed++, { y: x })),
+        });
+        bindCaller(triton, 'Outer', 'Inner');
+      },
+      { serverThread, responseCacheByteSize: 1_000_000 },
+    );
+    const answers = [await inferJson(server.http, 'Outer', ONE), await inferJson(server.http, 'Outer', ONE)];
+    expect(answers.map(({ outputs }) => outputs[0]!.data)).toEqual([[2], [2]]);
+    expect(computed).toBe(1);
+  });
+
+  it.each([
+    [undefined, {}, "inputs for model 'Inner' must be an object, got undefined"],
+    [{ x: [[1]] }, {}, "input 'x' for model 'Inner' must be a Tensor, got object"],
+    [{}, { singal: 1 }, "a call of model 'Inner' has an unknown option 'singal'; did you mean 'signal'?"],
+  ])('refuses inputs %o with options %o', async (inputs, options, error) => {
+    await using server = await startServer(
+      (triton) =>
+        triton.bind({
+          ...number,
+          modelName: 'Outer',
+          inferFunc: async (requests, { models }) => {
+            await models['Inner']!.infer(inputs as never, options);
+            return requests;
+          },
+        }),
+      { serverThread },
+    );
+    expect(await inferJson(server.http, 'Outer', ONE)).toMatchObject({ status: 400, error });
   });
 });

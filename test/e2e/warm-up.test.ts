@@ -90,6 +90,10 @@ describe('warm-up settings', () => {
       'exactly one of zeroData, randomData and inputDataFile',
     ],
     [{ name: 'w', batchSize: 5, inputs: { x: { dtype: 'float32', shape: [1], zeroData: true } } }, 'batchSize of'],
+    [{ inputs: { x: { dtype: 'float32', shape: [1], zeroData: true } } }, 'name of config.modelWarmup[0]'],
+    [{ name: 'w' }, 'inputs of config.modelWarmup[0]'],
+    [{ name: 'w', inputs: { x: null } }, 'must be an object, got null'],
+    [{ name: 'w', inputs: { x: { dtype: 'float32', zeroData: true } } }, 'must be a list of dimensions, got undefined'],
     [
       { name: 'w', inputs: { x: { dtype: 'float32', shape: [1], inputDataFile: 'nowhere.bin' } } },
       'cannot read the inputDataFile',
@@ -99,7 +103,7 @@ describe('warm-up settings', () => {
     expect(() =>
       server.triton.bind({
         ...warmed,
-        config: { modelWarmup: [warmup as ModelWarmup] },
+        config: { modelWarmup: [warmup as unknown as ModelWarmup] },
         inferFunc: (requests) => requests,
       }),
     ).toThrow(message);

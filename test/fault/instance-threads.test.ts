@@ -6,6 +6,21 @@ import { defineModel, instanceGroup, type Triton } from 'tstriton';
 import { gate, inferJson, startServer } from '../support/start-server.js';
 
 const MODULE = new URL('../fixtures/instance.js', import.meta.url);
+const TYPED_MODULE = new URL('../fixtures/typed-instance.ts', import.meta.url);
+
+/** From Node 22.18 on. */
+const LOADS_TYPESCRIPT = Boolean((process.features as { readonly typescript?: unknown }).typescript);
+
+const NO_JITI = `export function resolve(name, context, next) {
+  if (name === 'jiti') throw new Error('not installed');
+  return next(name, context);
+}`;
+/** A module that hides jiti from whoever imports it first. */
+const WITHOUT_JITI = dataUrl(`import { register } from 'node:module'; register(${JSON.stringify(dataUrl(NO_JITI))});`);
+
+function dataUrl(code: string): string {
+  return `data:text/javascript,${encodeURIComponent(code)}`;
+}
 
 const model = defineModel({
   modelName: 'Threads',
@@ -14,12 +29,27 @@ const model = defineModel({
 });
 
 /** What the module does for a value of x; see test/fixtures/instance.js. */
-const WHAT = { answer: 0, exit: 1, throw: 2, throwOutside: 3, useUpMemory: 4, wait: 5, compute: 6 } as const;
+const WHAT = {
+  answer: 0,
+  exit: 1,
+  throw: 2,
+  throwOutside: 3,
+  useUpMemory: 4,
+  wait: 5,
+  compute: 6,
+  callBack: 9,
+} as const;
 
 async function ask(http: string, what: keyof typeof WHAT, name: string = model.modelName) {
   const answer = await inferJson(http, name, [{ name: 'x', datatype: 'INT32', shape: [1, 1], data: [WHAT[what]] }]);
   const [y, thread] = answer.outputs ?? [];
   return { ...answer, said: y === undefined ? undefined : JSON.parse(String(y.data[0])), thread: thread?.data[0] };
+}
+
+/** Of the model, and of the server. */
+async function readiness(http: string): Promise<number[]> {
+  const paths = ['models/Threads/ready', 'health/ready'];
+  return Promise.all(paths.map(async (path) => (await fetch(`${http}/v2/${path}`)).status));
 }
 
 function bindThreads(triton: Triton, options: Parameters<typeof instanceGroup>[1] = {}): void {
@@ -34,10 +64,17 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     const [first, second] = [await ask(server.http, 'answer'), await ask(server.http, 'answer')];
     const said = { isMainThread: false, model: 'Threads', env: 'yes' };
     expect([first.said, second.said]).toEqual([
-      { ...said, instance: 0, args: 'a' },
-      { ...said, instance: 1, args: 'b' },
+      expect.objectContaining({ ...said, instance: 0, args: 'a' }),
+      expect.objectContaining({ ...said, instance: 1, args: 'b' }),
     ]);
     expect(first.thread).not.toBe(second.thread);
+  });
+
+  it('gives its threads the options and limits of the group', async () => {
+    const options = { execArgv: ['--no-warnings'], resourceLimits: { maxOldGenerationSizeMb: 48 } };
+    await using server = await startServer((triton) => bindThreads(triton, options), { serverThread });
+    const { said } = await ask(server.http, 'answer');
+    expect(said).toMatchObject({ execArgv: ['--no-warnings'], oldGenerationMb: 48 });
   });
 
   it('mixes with callables of this thread', async () => {
@@ -81,12 +118,74 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     expect((await ask(server.http, 'answer')).status).toBe(200);
   });
 
-  it('keeps the model ready while another instance lives, and not when the last one is gone', async () => {
-    await using server = await startServer((triton) => bindThreads(triton, { count: 2 }), { serverThread });
-    const ready = async () => (await fetch(`${server.http}/v2/models/Threads/ready`)).status;
-    expect((await ask(server.http, 'exit')).status).toBe(503);
-    expect(await ready()).toBe(200);
+  it('keeps the model ready while another instance lives', async () => {
+    const held = new Int32Array(new SharedArrayBuffer(8));
+    await using server = await startServer((triton) => bindThreads(triton, { args: [held, 'other'] }), {
+      serverThread,
+    });
+    let died: number;
+    do ({ status: died } = await ask(server.http, 'exit'));
+    while (Atomics.load(held, 0) === 1 && died !== 503);
+    expect(await readiness(server.http)).toEqual([200, 200]);
     expect((await ask(server.http, 'answer')).status).toBe(200);
+    Atomics.store(held, 1, 1);
+  });
+
+  it('tells the truth while the last instance is gone, and other models go on', async () => {
+    const held = new Int32Array(new SharedArrayBuffer(8));
+    await using server = await startServer(
+      (triton) => {
+        bindThreads(triton, { args: [held] });
+        triton.bind({ ...model, modelName: 'Other', inferFunc: instanceGroup(MODULE) });
+      },
+      { serverThread },
+    );
+    const instances = async () =>
+      (await (await fetch(server.metrics)).text()).match(/^tstriton_instances.*Threads.*$/m)?.[0];
+    expect(await instances()).toBe('tstriton_instances{model="Threads",version="1"} 1');
+    expect((await ask(server.http, 'exit')).status).toBe(503);
+    expect(await readiness(server.http)).toEqual([400, 400]);
+    expect(await instances()).toBe('tstriton_instances{model="Threads",version="1"} 0');
+    await expect.poll(() => server.triton.isReady).toBe(false);
+    expect(await ask(server.http, 'answer')).toMatchObject({
+      status: 503,
+      error: "model 'Threads' is not ready: all instances have ended",
+    });
+    expect((await ask(server.http, 'answer', 'Other')).status).toBe(200);
+    Atomics.store(held, 1, 1);
+    await expect.poll(() => readiness(server.http)).toEqual([200, 200]);
+    expect(server.triton.isReady).toBe(true);
+    expect(await instances()).toBe('tstriton_instances{model="Threads",version="1"} 1');
+  });
+
+  it('may not call a model that calls it', async () => {
+    await using server = await startServer(
+      (triton) => {
+        bindThreads(triton);
+        triton.bind({
+          ...model,
+          modelName: 'Caller',
+          inferFunc: async (requests, { models }) => {
+            await models['Threads']!.infer({ x: requests[0]!.inputs.x });
+            return requests.map(() => ({ y: [['0']], thread: [[0]] }));
+          },
+        });
+      },
+      { serverThread },
+    );
+    const answers = [await ask(server.http, 'callBack'), await ask(server.http, 'callBack', 'Caller')];
+    expect(answers).toMatchObject([
+      { status: 400, error: 'models call each other in a circle: Threads → Caller → Threads' },
+      { status: 400, error: 'models call each other in a circle: Caller → Threads → Caller' },
+    ]);
+  });
+
+  it('whose teardown throws is stopped all the same', async () => {
+    await using server = await startServer((triton) => bindThreads(triton, { args: ['fail in teardown'] }), {
+      serverThread,
+    });
+    await server.triton.unbind('Threads');
+    expect((await ask(server.http, 'answer')).status).toBe(404);
   });
 
   it('tells a callable in a thread that its client is gone', async () => {
@@ -112,21 +211,50 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     expect(performance.now() - from).toBeLessThan(2000);
   });
 
-  it.each([
+  it('runs a module in TypeScript, with jiti where Node does not read it', async () => {
+    await using server = await startServer(
+      (triton) => void triton.bind({ ...model, inferFunc: instanceGroup(TYPED_MODULE, { args: ['typed'] }) }),
+      { serverThread },
+    );
+    expect(await ask(server.http, 'answer')).toMatchObject({ status: 200, said: { args: 'typed' } });
+    expect(await ask(server.http, 'throw')).toMatchObject({ status: 400, error: 'thrown in TypeScript' });
+  });
+
+  it.each<[string, URL, Parameters<typeof instanceGroup>[1], string]>([
     ['a setup that fails', MODULE, { args: ['fail'] }, 'no weights here'],
     ['a module that is not there', new URL('../fixtures/none.js', import.meta.url), {}, 'cannot load the module'],
     [
       'a module without a callable',
       new URL('../support/start-server.ts', import.meta.url),
       {},
-      /cannot load|does not load|default export/,
+      'the default export of',
+    ],
+    [
+      'a callable whose decorators do not fit the model',
+      new URL('../fixtures/sampled-instance.js', import.meta.url),
+      {},
+      "inferFunc of model 'Broken' is decorated with sample, but batches have up to 4 rows; use batch, or set batching: false or maxBatchSize: 1",
     ],
   ])('is a failed load with its reason: %s', async (_what, url, options, reason) => {
     await using server = await startServer((triton) => bindThreads(triton), { serverThread });
-    server.triton.bind({ ...model, modelName: 'Broken', inferFunc: instanceGroup(url, options) });
+    server.triton.bind({
+      ...model,
+      modelName: 'Broken',
+      config: { maxBatchSize: 4 },
+      inferFunc: instanceGroup(url, options),
+    });
     await expect(server.triton.ready('Broken')).rejects.toThrow(reason);
     expect((await ask(server.http, 'answer')).status).toBe(200);
   });
+});
+
+it.skipIf(LOADS_TYPESCRIPT)('a module in TypeScript without jiti is a failed load that names it', async () => {
+  await using server = await startServer(() => undefined);
+  const inferFunc = instanceGroup(TYPED_MODULE, { execArgv: ['--import', WITHOUT_JITI] });
+  server.triton.bind({ ...model, inferFunc });
+  await expect(server.triton.ready()).rejects.toThrow(
+    'this version of Node does not load typed-instance.ts; install jiti, or compile the module to JavaScript',
+  );
 });
 
 describe('a bound model', () => {

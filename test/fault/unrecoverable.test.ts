@@ -1,7 +1,7 @@
 // An unrecoverable error answers its requests and ends the server, from wherever it is thrown.
 import { describe, expect, it } from 'vitest';
 
-import { batch, defineModel, Triton, TritonUnrecoverableError } from 'tstriton';
+import { batch, defineModel, groupByKeys, instanceGroup, stream, Triton, TritonUnrecoverableError } from 'tstriton';
 
 import { FREE_PORTS, inferJson } from '../support/start-server.js';
 
@@ -10,6 +10,7 @@ const model = defineModel({
   inputs: { x: { dtype: 'float32', shape: [1] } },
   outputs: { y: { dtype: 'float32', shape: [1] } },
 });
+const MODULE = new URL('../fixtures/instance.js', import.meta.url);
 const ONE = [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }];
 
 describe.each([{ serverThread: true }, { serverThread: false }])(
@@ -35,6 +36,19 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
         }),
       ],
       [
+        'groupByKeys',
+        groupByKeys(() => {
+          throw new TritonUnrecoverableError('the device was lost');
+        }),
+      ],
+      [
+        "one request's promise",
+        (requests: readonly unknown[]) =>
+          requests.map(async () => {
+            throw new TritonUnrecoverableError('the device was lost');
+          }),
+      ],
+      [
         'one request of a batch',
         (requests: readonly unknown[]) => requests.map(() => new TritonUnrecoverableError('the device was lost')),
       ],
@@ -56,6 +70,95 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
       await triton.stop();
       expect(performance.now() - from).toBeLessThan(1000);
       expect(triton.httpPort).toBeUndefined();
+    });
+
+    it.each([
+      [
+        'a generator',
+        async function* () {
+          throw new TritonUnrecoverableError('the device was lost');
+        },
+      ],
+      [
+        'stream',
+        stream(async function* () {
+          throw new TritonUnrecoverableError('the device was lost');
+        }),
+      ],
+      [
+        'one request of a step',
+        function* (requests: readonly unknown[]) {
+          yield requests.map(() => new TritonUnrecoverableError('the device was lost'));
+        },
+      ],
+    ])('from %s answers, then ends serve()', async (_where, inferFunc) => {
+      const triton = new Triton({ ...FREE_PORTS, serverThread });
+      triton.bind({ ...model, config: { decoupled: true }, inferFunc: inferFunc as never });
+      const served = triton.serve();
+      await triton.ready();
+      const asked = fetch(`http://127.0.0.1:${triton.httpPort}/v2/models/Fatal/generate_stream`, {
+        method: 'POST',
+        body: JSON.stringify({ x: 1 }),
+      });
+      await expect(served).rejects.toBeInstanceOf(TritonUnrecoverableError);
+      expect(await (await asked).text()).toBe('data: {"error":"the device was lost"}\n\n');
+    });
+
+    it.each([
+      ['while a request runs', 8, 500, { cause: new Error('reset') }],
+      ['outside of any request', 7, 503, {}],
+    ])('from a thread, %s, ends serve() with itself', async (_when, what, status, cause) => {
+      const triton = new Triton({ ...FREE_PORTS, serverThread });
+      triton.bind({
+        modelName: 'Threads',
+        inputs: { x: { dtype: 'int32', shape: [1] } },
+        outputs: { y: { dtype: 'string', shape: [1] }, thread: { dtype: 'int32', shape: [1] } },
+        inferFunc: instanceGroup(MODULE),
+      });
+      const served = triton.serve();
+      await triton.ready();
+      const from = performance.now();
+      const x = { name: 'x', datatype: 'INT32', shape: [1, 1], data: [what] };
+      const [answer, ended] = await Promise.allSettled([
+        inferJson(`http://127.0.0.1:${triton.httpPort}`, 'Threads', [x]),
+        served,
+      ]);
+      expect(performance.now() - from).toBeLessThan(1000);
+      expect(answer).toMatchObject({ value: { status } });
+      expect(ended).toMatchObject({
+        reason: { name: 'TritonUnrecoverableError', message: 'the device was lost', ...cause },
+      });
+    });
+
+    const warmed = {
+      modelWarmup: [{ name: 'w', inputs: { x: { dtype: 'float32', shape: [1], zeroData: true } } }],
+    } as const;
+    const lost = () => {
+      throw new TritonUnrecoverableError('the device was lost');
+    };
+
+    it.each([
+      ['setup', { setup: lost, inferFunc: (requests: readonly unknown[]) => requests }],
+      ["a thread's setup", { inferFunc: instanceGroup(MODULE, { args: ['lose the device'] }) }],
+      ['warm-up', { config: warmed, inferFunc: lost }],
+    ])('from %s ends serve(), also when other failures to load are put up with', async (_where, failing) => {
+      const triton = new Triton({ ...FREE_PORTS, serverThread, exitOnError: false });
+      triton.bind({ ...model, ...(failing as { inferFunc: never }) });
+      let told: unknown;
+      triton.onUnrecoverable = (error) => (told = error);
+      await expect(triton.serve()).rejects.toMatchObject({
+        name: 'TritonUnrecoverableError',
+        message: 'the device was lost',
+      });
+      expect(told).toBeInstanceOf(TritonUnrecoverableError);
+    });
+
+    it('from the setup of a model that is bound later ends serve()', async () => {
+      const triton = new Triton({ ...FREE_PORTS, serverThread });
+      const served = triton.serve();
+      await triton.ready();
+      triton.bind({ ...model, setup: lost, inferFunc: (requests) => requests });
+      await expect(served).rejects.toBeInstanceOf(TritonUnrecoverableError);
     });
   },
 );

@@ -40,7 +40,6 @@ describe('the delay of a batch', () => {
   });
 });
 
-// The same with limits that make full batches impossible (ray #43288).
 describe('settings that work against each other', () => {
   it('are told when the model is loaded', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tstriton-'));

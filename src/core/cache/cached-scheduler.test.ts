@@ -414,6 +414,18 @@ describe('a request that waits for another that asks the same', () => {
     expect(cached.answers.at(-1)).toBe('c ok 1');
   });
 
+  it('shares the failure of an execution that it took over', () => {
+    const cached = new CachedModel();
+    const gone = cached.send('a', 1);
+    pass();
+    cached.send('b', 1);
+    cached.send('c', 1);
+    gone.cancel();
+    cached.instance.finish(FAILURE);
+    expect(cached.instance.batches).toEqual(['a']);
+    expect(cached.answers).toEqual(['a CANCELLED', 'b INTERNAL asked to fail', 'c INTERNAL asked to fail']);
+  });
+
   it('cancels the execution when its client is the last to go', () => {
     const cached = new CachedModel();
     const first = cached.send('a', 1);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import type { Answer } from '../pending-request.js';
 import { ResponseCache } from './response-cache.js';
@@ -67,6 +67,16 @@ describe('ResponseCache', () => {
     cache.insert('all', ofSize(200), OWNER);
     cache.forget(OWNER);
     expect(cache.usage.evictions).toBe(3);
+  });
+
+  it('counts how long it took', () => {
+    const cache = new ResponseCache(10_000);
+    let now = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => (now += 2));
+    cache.insert('a', ofSize(100), OWNER);
+    cache.insert('b', ofSize(100_000), OWNER);
+    for (const key of ['a', 'b', 'c']) cache.get(key);
+    expect(cache.usage).toMatchObject({ insertionMs: 2, lookupMs: 6 });
   });
 
   it('leaves everything as it is when an answer is larger than the whole cache', () => {

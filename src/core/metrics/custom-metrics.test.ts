@@ -47,6 +47,13 @@ describe('the metrics of a model', () => {
     expect(seen(metrics)).toEqual([['level', [[], 5, undefined]]]);
   });
 
+  it('have 0 when a gauge was set to that', () => {
+    const metrics = new CustomMetrics();
+    apply(metrics, level, [{ labels: [], set: 7, added: 0 }]);
+    apply(metrics, level, [{ labels: [], set: 0, added: 0 }]);
+    expect(seen(metrics)).toEqual([['level', [[], 0, undefined]]]);
+  });
+
   it('keep to the first declaration of a name and tell of the others', () => {
     const metrics = new CustomMetrics();
     apply(metrics, level, [{ labels: [], added: 1 }]);

@@ -30,6 +30,17 @@ describe('a summary', () => {
     expect([summary.count, summary.sum]).toEqual([1, 7]);
   });
 
+  it('keeps a value for 48 seconds at least, and longer when it came just after a turn', () => {
+    const early = new Summary(TARGETS, 0);
+    early.observe(7, 12_001);
+    expect(early.quantiles(71_999)).toEqual([7, 7]);
+    expect(early.quantiles(72_001)).toEqual([NaN, NaN]);
+    const late = new Summary(TARGETS, 0);
+    late.observe(7, 11_999);
+    expect(late.quantiles(59_999)).toEqual([7, 7]);
+    expect(late.quantiles(60_001)).toEqual([NaN, NaN]);
+  });
+
   it('keeps what came since when older values go', () => {
     const summary = new Summary(TARGETS, 0);
     for (let second = 0; second < 90; second++) summary.observe(second < 45 ? 1 : 100, second * 1000);

@@ -93,6 +93,8 @@ describe('BatchQueue', () => {
         let now = 0;
         /** The batch that was said to come next for certain. */
         let promised: readonly Request[] | undefined;
+        /** For which there was no room in it. */
+        let behind: Request | undefined;
         const levelOf = ({ priority }: Request) =>
           batcher.priorityLevels === 0 ? 0 : priority < 1 || priority > batcher.priorityLevels ? 2 : priority;
         const policyOf = (request: Request) =>
@@ -169,12 +171,58 @@ describe('BatchQueue', () => {
           waiting = waiting.filter((request) => request.left === undefined);
           expect(queue.size).toBe(waiting.length);
           if (promised?.some((request) => request.left !== undefined) === true) promised = undefined;
-          promised ??= queue.nextForCertain()?.batch;
+          if (behind !== undefined && (behind.left !== undefined || delayed.has(behind))) promised = undefined;
+          if (promised === undefined) {
+            promised = queue.nextForCertain()?.batch;
+            behind = waiting.filter((request) => !delayed.has(request))[promised?.length ?? 0];
+          }
         });
 
         for (const request of queue.drain()) request.leave('drained');
         expect(waiting.filter((request) => request.left === undefined)).toEqual([]);
         expect([queue.size, queue.nextExpiry(), queue.next(now).kind]).toEqual([0, Infinity, 'idle']);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('decides the same whatever it was asked before', () => {
+    fc.assert(
+      fc.property(settings, fc.array(step, { maxLength: 80 }), ({ maxBatchSize, shapesMix, batcher: given }, steps) => {
+        // Without limits, so that a request may be in and out again.
+        const batcher = completeBatcher(
+          { ...given, defaultQueuePolicy: { ...given.defaultQueuePolicy, maxQueueSize: 0 }, priorityQueuePolicy: {} },
+          maxBatchSize,
+          "model 'm'",
+        );
+        const compare = (first: Request, next: Request) =>
+          first.shape === next.shape ? 'same' : shapesMix ? 'other inputs' : 'other shape';
+        const [queue, fresh] = [0, 1].map(() => new BatchQueue<Request>({ maxBatchSize, batcher, compare }));
+        const pairs: (readonly [Request, Request])[] = [];
+        let now = 0;
+        steps.forEach(([kind, value], sequence) => {
+          if (kind === 'arrive') {
+            const pair = [new Request(sequence, value), new Request(sequence, value)] as const;
+            pairs.push(pair);
+            queue!.enqueue(pair[0], now);
+            fresh!.enqueue(pair[1], now);
+          } else if (kind === 'pass') {
+            now += value;
+          } else if (kind === 'cancel') {
+            const pair = pairs[value % Math.max(1, pairs.length)];
+            if (pair !== undefined) expect(queue!.remove(pair[0])).toBe(fresh!.remove(pair[1]));
+          }
+          const ids = (requests: readonly Request[]) => requests.map(({ id }) => id);
+          expect(ids(queue!.expire(now))).toEqual(ids(fresh!.expire(now)));
+          // A request that leaves makes a queue look at everything again.
+          const passing = new Request(-1, { rows: 1, priority: 0, timeout: 0, shape: 0 });
+          fresh!.enqueue(passing, now);
+          fresh!.remove(passing);
+          const [decision, expected] = [queue!.next(now), fresh!.next(now)];
+          expect(decision.kind === 'run' ? [ids(decision.batch), decision.reason] : decision).toEqual(
+            expected.kind === 'run' ? [ids(expected.batch), expected.reason] : expected,
+          );
+        });
       }),
       { numRuns: 500 },
     );

@@ -232,6 +232,51 @@ describe('BatchQueue with a delay', () => {
   });
 });
 
+describe('BatchQueue that is asked again and again while it waits', () => {
+  it('looks at each request once', () => {
+    let compared = 0;
+    const batcher = completeBatcher({ maxQueueDelayMicroseconds: 1e6 }, 10_000, "model 'm'");
+    const queue = new BatchQueue<Request>({
+      maxBatchSize: 10_000,
+      batcher,
+      compare: () => {
+        compared++;
+        return 'same';
+      },
+    });
+    for (let i = 0; i < 9999; i++) {
+      queue.enqueue(request(''), 0);
+      expect(queue.next(0).kind).toBe('wait');
+    }
+    expect(compared).toBe(9998);
+    queue.enqueue(request(''), 0);
+    expect(queue.next(0)).toMatchObject({ kind: 'run', rows: 10_000, reason: 'full' });
+  });
+
+  it.each<[string, (queue: BatchQueue<Request>, waiting: Request[]) => void, string]>([
+    ['more urgent ones come', (queue) => queue.enqueue(request('u', { priority: 1, rows: 6 }), 0), 'u full'],
+    ['less urgent ones come', (queue) => queue.enqueue(request('l', { priority: 3, rows: 6 }), 0), 'ab full'],
+    ['one of them goes', (queue, [a]) => void queue.remove(a!), 'wait until 1000'],
+    ['one of them expires', (queue) => void queue.expire(100), 'wait until 1000'],
+    ['one with other inputs comes', (queue) => queue.enqueue(request('o', { kind: 'with' }), 0), 'wait until 100'],
+    ['one of another shape comes', (queue) => queue.enqueue(request('o', { kind: 'wide' }), 0), 'ab shape'],
+  ])('decides anew when %s', (_, change, expected) => {
+    const queue = queueOf({
+      maxQueueDelayMicroseconds: 1e6,
+      priorityLevels: 3,
+      defaultPriorityLevel: 2,
+      defaultQueuePolicy: { timeoutAction: 'DELAY', defaultTimeoutMicroseconds: 1e9, allowTimeoutOverride: true },
+    });
+    const waiting = [request('a', { rows: 5, timeout: 100 }), request('b')];
+    for (const each of waiting) {
+      queue.enqueue(each, 0);
+      expect(queue.next(0).kind).toBe('wait');
+    }
+    change(queue, waiting);
+    expect(told(queue.next(100))).toBe(expected);
+  });
+});
+
 describe('BatchQueue with shapes that do not mix', () => {
   it.each([
     ['alternating', ['x', 'y', 'x', 'y'], ['a', 'b', 'c', 'd']],

@@ -82,11 +82,18 @@ interface Scan {
   readonly closed: 'full' | 'shape' | undefined;
   /** When the first of them came. */
   readonly oldest: number;
-  /** Whether one of them has expired, so that later ones go before it. */
+  /** Whether one of them, or the one that ends them, has expired, so that later ones go before it. */
   readonly delayed: boolean;
 }
 
+/** A scan that may go on behind its last request, because all that came since is behind it too. */
+interface OpenScan<R> extends Scan {
+  readonly first: R;
+  readonly last: QueueEntry;
+}
+
 const IDLE = { kind: 'idle' } as const;
+const NOTHING: Scan = { count: 0, rows: 0, best: 0, closed: undefined, oldest: Infinity, delayed: false };
 
 export class BatchQueue<R extends QueuedRequest> {
   readonly #maxRows: number;
@@ -102,6 +109,8 @@ export class BatchQueue<R extends QueuedRequest> {
   /** Rows of all that wait. */
   #rows = 0;
   #sequence = 0;
+  /** So that what waits for a fuller batch is not looked at again with each arrival. */
+  #open: OpenScan<R> | undefined;
 
   constructor({ maxBatchSize, batcher, compare }: BatchQueueOptions<R>) {
     this.#maxRows = Math.max(1, maxBatchSize);
@@ -138,6 +147,7 @@ export class BatchQueue<R extends QueuedRequest> {
     };
     request.entry = entry;
     entry.list.push(entry);
+    if (this.#open !== undefined && !isBehind(entry, this.#open.last)) this.#open = undefined;
     level.size++;
     this.#size++;
     this.#rows += request.rows;
@@ -167,6 +177,7 @@ export class BatchQueue<R extends QueuedRequest> {
         entry.list.remove(entry);
         entry.list = entry.level.lists[1];
         entry.list.push(entry);
+        this.#open = undefined;
       }
     }
     return refused;
@@ -193,7 +204,7 @@ export class BatchQueue<R extends QueuedRequest> {
 
   /**
    * The batch that `next` will give, when neither time nor later arrivals can change it: only the end of one of its
-   * requests. It stays in the queue; see {@link take}.
+   * requests, or of the one behind it for which there is no room. It stays in the queue; see {@link take}.
    */
   nextForCertain(): Release<R> | undefined {
     if (this.#batcher === undefined) return this.#size === 0 ? undefined : this.#peek(1, 'single');
@@ -222,44 +233,53 @@ export class BatchQueue<R extends QueuedRequest> {
   }
 
   #scan(): Scan {
-    let first: R | undefined;
-    let count = 0;
-    let rows = 0;
-    let oldest = Infinity;
-    let best = 0;
+    let { first, last, count, rows, best, oldest, delayed }: Partial<OpenScan<R>> & Scan = this.#open ?? NOTHING;
     let closed: Scan['closed'];
-    let delayed = false;
 
-    scan: for (const { lists } of this.#levels) {
-      for (const list of lists) {
-        for (let entry = list.first; entry !== undefined; entry = entry.next) {
-          const request = entry.request as R;
-          const grown = rows + request.rows;
-          if (first === undefined) {
-            first = request;
-          } else {
-            if (best === 0 && grown > this.#largestPreferred) best = count;
-            if (grown > this.#maxRows) closed = 'full';
-            else {
-              const compatibility = this.#compare(first, request);
-              if (compatibility === 'other inputs') break scan;
-              if (compatibility === 'other shape') closed = 'shape';
-            }
-            if (closed !== undefined) break scan;
-          }
-          count++;
-          rows = grown;
-          if (list === lists[1]) delayed = true;
-          if (entry.enqueuedAt < oldest) oldest = entry.enqueuedAt;
-          if (this.#preferred.has(rows)) best = count;
-          if (rows >= this.#maxRows) {
-            closed = 'full';
-            break scan;
-          }
+    for (let entry = this.#behind(last); entry !== undefined; entry = this.#behind(entry)) {
+      const request = entry.request as R;
+      const grown = rows + request.rows;
+      if (entry.list === entry.level.lists[1]) delayed = true;
+      if (first === undefined) {
+        first = request;
+      } else {
+        if (best === 0 && grown > this.#largestPreferred) best = count;
+        if (grown > this.#maxRows) closed = 'full';
+        else {
+          const compatibility = this.#compare(first, request);
+          if (compatibility === 'other inputs') break;
+          if (compatibility === 'other shape') closed = 'shape';
         }
+        if (closed !== undefined) break;
+      }
+      last = entry;
+      count++;
+      rows = grown;
+      if (entry.enqueuedAt < oldest) oldest = entry.enqueuedAt;
+      if (this.#preferred.has(rows)) best = count;
+      if (rows >= this.#maxRows) {
+        closed = 'full';
+        break;
       }
     }
-    return { count, rows, best, closed, oldest, delayed };
+    const scan = { count, rows, best, closed, oldest, delayed };
+    this.#open =
+      closed === undefined && first !== undefined && last !== undefined ? { ...scan, first, last } : undefined;
+    return scan;
+  }
+
+  /** The request behind another one, or the first of all. */
+  #behind(entry: QueueEntry | undefined): QueueEntry | undefined {
+    if (entry?.next !== undefined) return entry.next;
+    for (const { priority, lists } of this.#levels) {
+      if (entry === undefined || priority > entry.level.priority) {
+        const found = lists[0].first ?? lists[1].first;
+        if (found !== undefined) return found;
+      } else if (entry.list === lists[0] && lists[1].first !== undefined) {
+        return lists[1].first;
+      }
+    }
+    return undefined;
   }
 
   #take(count: number, reason: ReleaseReason): Release<R> {
@@ -290,6 +310,7 @@ export class BatchQueue<R extends QueuedRequest> {
   }
 
   #leave(entry: QueueEntry): void {
+    this.#open = undefined;
     entry.list.remove(entry);
     this.#deadlines.remove(entry);
     entry.request.entry = undefined;
@@ -311,6 +332,11 @@ export class BatchQueue<R extends QueuedRequest> {
     this.#levels.splice(index, 0, level);
     return level;
   }
+}
+
+/** Whether an entry that has just come stands behind another one. */
+function isBehind({ level }: QueueEntry, { level: other, list }: QueueEntry): boolean {
+  return level.priority > other.priority || (level === other && list === other.lists[0]);
 }
 
 // Milliseconds; 0 for none. A request's own timeout can only shorten the default.

@@ -12,6 +12,7 @@ import { completeModelConfig } from '../../model/complete-model.js';
 import { GRPCInferenceService } from '../../protocol/grpc/generated/grpc_service_pb.js';
 import { MESSAGE_PREFIX_BYTES } from '../../protocol/grpc/message-frame.js';
 import { controlMethods } from './control-methods.js';
+import type { UnaryMethod } from './unary-call.js';
 
 const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
 const NO_HEADERS = { header: () => undefined, rawHeaders: [] };
@@ -36,7 +37,7 @@ async function start(options: Partial<InferenceServerOptions> = {}) {
   }
   await server.models.loadVersion('m', 1);
   server.started();
-  const methods = controlMethods(server);
+  const methods: Readonly<Record<string, UnaryMethod>> = controlMethods(server);
   const send = async (name: Control, message: Uint8Array) => {
     const { name: served, output } = GRPCInferenceService.method[name];
     return new Promise<Record<string, unknown>>((resolve, reject) => {

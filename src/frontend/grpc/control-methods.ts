@@ -45,7 +45,7 @@ import type { ControlledCore } from './served-core.js';
 import type { UnaryMethod } from './unary-call.js';
 
 /** The methods by name. */
-export function controlMethods(server: ControlledCore): Readonly<Record<string, UnaryMethod>> {
+export function controlMethods(server: ControlledCore) {
   const { sharedMemory, models, logSettings } = server;
   return {
     RepositoryIndex: method(

@@ -68,6 +68,7 @@ function fakeCore(changes: Partial<ServedCore> = {}): ServedCore & ControlledCor
     modelMetadata: (name) => ({ config: find(name), versions: ['1', '3'] }),
     statistics: () => [],
     ...controlledCore(),
+    traces: false,
     onStateChange: () => () => undefined,
     infer(request, sink) {
       void sink.respond(identity(request), true);

@@ -1,15 +1,10 @@
 // Watch of grpc.health.v1: the state when the stream opens, and each time that it changes. Which service is asked about
 // does not matter, as for Check.
 
-import { create, toBinary } from '@bufbuild/protobuf';
-
 import { TritonError } from '../../errors.js';
 import { decodeModelReference } from '../../protocol/grpc/decode-model-reference.js';
-import {
-  HealthCheckResponse_ServingStatus,
-  HealthCheckResponseSchema,
-} from '../../protocol/grpc/generated/health_pb.js';
-import { frameMessage } from '../../protocol/grpc/message-frame.js';
+import { encodeState } from '../../protocol/grpc/encode-state.js';
+import { servingStatus } from './health-methods.js';
 import type { ServedCore } from './served-core.js';
 import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js';
 
@@ -57,9 +52,7 @@ class HealthWatch implements StreamHandler {
   #tell(ready = this.#server.isReady()): void {
     if (this.#waiting || ready === this.#told) return;
     this.#told = ready;
-    const { SERVING, NOT_SERVING } = HealthCheckResponse_ServingStatus;
-    const response = create(HealthCheckResponseSchema, { status: ready ? SERVING : NOT_SERVING });
-    const room = this.#stream.send([frameMessage(toBinary(HealthCheckResponseSchema, response))]);
+    const room = this.#stream.send([encodeState(servingStatus(ready))]);
     if (room === undefined) return;
     this.#waiting = true;
     void room.then(() => {

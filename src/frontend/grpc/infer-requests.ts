@@ -4,14 +4,16 @@
 import { RequestSharedMemory } from '../../core/shared-memory/request-shared-memory.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferRequest, ModelInferResponse } from '../../model/exchange.js';
+import { readTraceContext } from '../../model/trace-context.js';
 import { classifyOutputs } from '../../protocol/classification.js';
+import { applicationMetadata } from '../../protocol/grpc/application-metadata.js';
 import { decodeModelInferRequest, type AdmitModel } from '../../protocol/grpc/decode-model-infer-request.js';
 import type { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { ServedCore } from './served-core.js';
 import type { CallContext } from './unary-call.js';
 
 export interface InferMethodOptions {
-  readonly server: Pick<ServedCore, 'modelConfig' | 'infer' | 'sharedMemory'>;
+  readonly server: Pick<ServedCore, 'modelConfig' | 'infer' | 'sharedMemory' | 'traces'>;
   /** Which metadata become parameters; undefined for none. */
   readonly forwarding: HeaderForwarding | undefined;
 }
@@ -46,11 +48,14 @@ export function readInferRequest(
       },
       sharedMemory,
     });
-    const { request, classes, emptyFinalResponse } = decoded;
-    const parameters = forwarding?.forward(call.rawHeaders, request.parameters);
+    const { classes, emptyFinalResponse } = decoded;
+    let { request } = decoded;
+    const parameters = forwarding?.forward(applicationMetadata(call.rawHeaders), request.parameters);
+    if (forwarding !== undefined) request = { ...request, parameters };
+    if (server.traces) request = { ...request, traceContext: readTraceContext((name) => call.header(name)) };
     const found = config!;
     return {
-      request: forwarding === undefined ? request : { ...request, parameters },
+      request,
       config: found,
       emptyFinalResponse,
       answer(response) {

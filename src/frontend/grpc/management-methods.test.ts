@@ -20,8 +20,9 @@ import {
   HealthCheckResponse_ServingStatus,
   HealthCheckResponseSchema,
 } from '../../protocol/grpc/generated/health_pb.js';
+import { healthMethods } from './health-methods.js';
+import { managementMethods } from './management-methods.js';
 import type { ControlledCore, ServedCore } from './served-core.js';
-import { servedMethods } from './service.js';
 import type { CallContext, UnaryMethod } from './unary-call.js';
 
 const SERVICE = '/inference.GRPCInferenceService/';
@@ -57,6 +58,7 @@ function coreWith(changes: Partial<ServedCore> = {}): ServedCore & ControlledCor
     modelConfig: known,
     modelMetadata: (name, version) => ({ config: known(name), versions: version === '' ? ['1', '3'] : [version] }),
     statistics: () => [],
+    traces: false,
     ...controlledCore(),
     onStateChange: () => () => undefined,
     infer() {
@@ -69,8 +71,8 @@ function coreWith(changes: Partial<ServedCore> = {}): ServedCore & ControlledCor
 const NO_HEADERS: CallContext = { header: () => undefined, rawHeaders: [] };
 
 function unaryMethod(server: ServedCore & ControlledCore, path: string): UnaryMethod {
-  const method = servedMethods({ server, forwarding: undefined, compression: 'none' }).get(path)!;
-  return method as UnaryMethod;
+  const methods: Readonly<Record<string, UnaryMethod>> = { ...healthMethods(server), ...managementMethods(server) };
+  return methods[path.slice(path.lastIndexOf('/') + 1)]!;
 }
 
 /** Calls a method with `{ name, version }` and decodes its answer. */

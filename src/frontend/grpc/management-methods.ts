@@ -1,26 +1,18 @@
-// The methods that tell about the server and its models. All of them answer at once.
+// The methods that describe the server and its models. All of them answer at once. Health is in health-methods.ts.
 
 import { create, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 
 import type { StatisticDuration } from '../../core/duration.js';
 import type { ResponseStatistics } from '../../core/response-statistics.js';
 import type { ModelStatistics } from '../../core/statistics.js';
-import { TritonError } from '../../errors.js';
 import type { CompleteTensorSpec } from '../../model/complete-model-config.js';
 import { decodeModelReference, type ModelReference } from '../../protocol/grpc/decode-model-reference.js';
 import {
   ModelConfigResponseSchema,
   ModelMetadataResponseSchema,
-  ModelReadyResponseSchema,
   ModelStatisticsResponseSchema,
-  ServerLiveResponseSchema,
   ServerMetadataResponseSchema,
-  ServerReadyResponseSchema,
 } from '../../protocol/grpc/generated/grpc_service_pb.js';
-import {
-  HealthCheckResponse_ServingStatus,
-  HealthCheckResponseSchema,
-} from '../../protocol/grpc/generated/health_pb.js';
 import { frameMessage } from '../../protocol/grpc/message-frame.js';
 import { modelConfigMessage } from '../../protocol/grpc/model-config-message.js';
 import { BACKEND } from '../../protocol/model-config-json.js';
@@ -28,19 +20,8 @@ import type { ServedCore } from './served-core.js';
 import type { UnaryMethod } from './unary-call.js';
 
 /** The methods by name. Their requests are empty or name a model and a version. */
-export function managementMethods(server: ServedCore): Readonly<Record<string, UnaryMethod>> {
+export function managementMethods(server: ServedCore) {
   return {
-    ServerLive: method(ServerLiveResponseSchema, () => {
-      refuseWhenExiting(server);
-      return { live: true };
-    }),
-    ServerReady: method(ServerReadyResponseSchema, () => {
-      refuseWhenExiting(server);
-      return { ready: server.isReady() };
-    }),
-    ModelReady: method(ModelReadyResponseSchema, ({ name, version }) => ({
-      ready: server.isModelReady(name, version),
-    })),
     ServerMetadata: method(ServerMetadataResponseSchema, () => ({
       name: server.name,
       version: server.version,
@@ -67,17 +48,7 @@ export function managementMethods(server: ServedCore): Readonly<Record<string, U
     ModelStatistics: method(ModelStatisticsResponseSchema, ({ name, version }) => ({
       modelStats: server.statistics(name, version).map(statisticsMessage),
     })),
-    // Of grpc.health.v1. The service asked about does not matter: the server is ready as a whole or not.
-    Check: method(HealthCheckResponseSchema, () => ({
-      status: server.isReady()
-        ? HealthCheckResponse_ServingStatus.SERVING
-        : HealthCheckResponse_ServingStatus.NOT_SERVING,
-    })),
   };
-}
-
-function refuseWhenExiting(server: ServedCore): void {
-  if (server.exiting) throw new TritonError('UNAVAILABLE', 'Server exiting');
 }
 
 function method<Schema extends DescMessage>(

@@ -39,6 +39,7 @@ function startStream(options: StreamClientOptions = {}, infer?: (taken: Taken) =
       return { cancel: () => void (one.cancelled = true) };
     },
     sharedMemory: new SharedMemoryRegistry({ allowed: false }),
+    traces: false,
   };
   const client = new StreamClient(modelStreamInferMethod({ server, forwarding: undefined }, 'none'), options);
   return { client, taken, received: () => client.received(ModelStreamInferResponseSchema) };

@@ -17,6 +17,7 @@ export type ServedCore = Pick<
   | 'infer'
   | 'onStateChange'
   | 'sharedMemory'
+  | 'traces'
 >;
 
 /** The part of the engine that control methods read and change. */

@@ -1,24 +1,13 @@
 // The methods that are served, by path.
 
-import type { DescService } from '@bufbuild/protobuf';
-
-import { TritonError } from '../../errors.js';
-import { file_grpc_service, GRPCInferenceService } from '../../protocol/grpc/generated/grpc_service_pb.js';
-import { file_health, Health } from '../../protocol/grpc/generated/health_pb.js';
-import { file_reflection_v1, ServerReflection } from '../../protocol/grpc/generated/reflection_v1_pb.js';
-import {
-  file_reflection_v1alpha,
-  ServerReflection as ServerReflectionAlpha,
-} from '../../protocol/grpc/generated/reflection_v1alpha_pb.js';
 import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
-import { Reflection } from '../../protocol/grpc/reflection.js';
-import { controlMethods } from './control-methods.js';
+import type { DescribedMethods } from './described-methods.js';
+import { healthMethods } from './health-methods.js';
 import { healthWatchMethod } from './health-watch-method.js';
 import type { InferMethodOptions } from './infer-requests.js';
-import { managementMethods } from './management-methods.js';
+import { LateMethods } from './late-methods.js';
 import { modelInferMethod } from './model-infer-method.js';
 import { modelStreamInferMethod } from './model-stream-infer-method.js';
-import { reflectionMethod } from './reflection-method.js';
 import type { ControlledCore, ServedCore } from './served-core.js';
 import type { StreamMethod } from './stream-call.js';
 import type { UnaryMethod } from './unary-call.js';
@@ -31,38 +20,47 @@ export interface ServiceOptions extends InferMethodOptions {
 
 export type ServedMethod = UnaryMethod | StreamMethod;
 
-const SERVICES: readonly DescService[] = [GRPCInferenceService, Health, ServerReflection, ServerReflectionAlpha];
-const FILES = [file_grpc_service, file_health, file_reflection_v1, file_reflection_v1alpha];
-
-/** Every method of the services by its path. Methods that exist in the protocol but not here say so. */
+/** Every method of the services by its path. */
 export function servedMethods(options: ServiceOptions): ReadonlyMap<string, ServedMethod> {
   const { server, compression } = options;
-  const served: Readonly<Record<string, ServedMethod>> = {
-    ...managementMethods(server),
-    ...controlMethods(server),
-    ModelInfer: modelInferMethod(options, compression),
-    ModelStreamInfer: modelStreamInferMethod(options, compression),
-    Watch: healthWatchMethod(server),
-    ServerReflectionInfo: reflectionMethod(new Reflection(FILES)),
+  const { Check, ...health } = healthMethods(server);
+  const late = new LateMethods<DescribedMethods>(async () =>
+    (await import('./described-methods.js')).describedMethods(server),
+  );
+  const reflection = { ServerReflectionInfo: late.stream((methods) => methods.ServerReflectionInfo) };
+  const services: Readonly<Record<string, Readonly<Record<string, ServedMethod>>>> = {
+    'inference.GRPCInferenceService': {
+      ...health,
+      ModelInfer: modelInferMethod(options, compression),
+      ModelStreamInfer: modelStreamInferMethod(options, compression),
+      ServerMetadata: late.unary((methods) => methods.ServerMetadata),
+      ModelMetadata: late.unary((methods) => methods.ModelMetadata),
+      ModelConfig: late.unary((methods) => methods.ModelConfig),
+      ModelStatistics: late.unary((methods) => methods.ModelStatistics),
+      RepositoryIndex: late.unary((methods) => methods.RepositoryIndex),
+      RepositoryModelLoad: late.unary((methods) => methods.RepositoryModelLoad, true),
+      RepositoryModelUnload: late.unary((methods) => methods.RepositoryModelUnload),
+      SystemSharedMemoryStatus: late.unary((methods) => methods.SystemSharedMemoryStatus),
+      SystemSharedMemoryRegister: late.unary((methods) => methods.SystemSharedMemoryRegister),
+      SystemSharedMemoryUnregister: late.unary((methods) => methods.SystemSharedMemoryUnregister),
+      CudaSharedMemoryStatus: late.unary((methods) => methods.CudaSharedMemoryStatus),
+      CudaSharedMemoryRegister: late.unary((methods) => methods.CudaSharedMemoryRegister),
+      CudaSharedMemoryUnregister: late.unary((methods) => methods.CudaSharedMemoryUnregister),
+      TraceSetting: late.unary((methods) => methods.TraceSetting),
+      LogSettings: late.unary((methods) => methods.LogSettings),
+    },
+    'grpc.health.v1.Health': { Check, Watch: healthWatchMethod(server) },
+    'grpc.reflection.v1.ServerReflection': reflection,
+    'grpc.reflection.v1alpha.ServerReflection': reflection,
   };
-  const methods = new Map<string, ServedMethod>();
-  for (const service of SERVICES) {
-    for (const { name } of service.methods)
-      methods.set(`/${service.typeName}/${name}`, served[name] ?? notSupported(name));
-  }
-  return methods;
+  return new Map(
+    Object.entries(services).flatMap(([service, methods]) =>
+      Object.entries(methods).map(([name, method]) => [`/${service}/${name}`, method] as const),
+    ),
+  );
 }
 
 /** Whether a method is one of streams. */
 export function isStreaming(method: ServedMethod): method is StreamMethod {
   return 'open' in method;
-}
-
-function notSupported(name: string): UnaryMethod {
-  return {
-    waits: false,
-    serve() {
-      throw new TritonError('UNSUPPORTED', `${name} is not supported by this version of TSTriton`);
-    },
-  };
 }

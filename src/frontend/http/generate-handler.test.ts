@@ -197,6 +197,29 @@ describe('generate_stream', () => {
     expect(cancelled).toBe(true);
   });
 
+  it('waits for a slow reader once, however many answers are under way', async () => {
+    const large: InferTensor = { name: 'y', datatype: 'UINT8', shape: [1, 200_000], bytes: new Uint8Array(200_000) };
+    let told!: (rooms: readonly unknown[]) => void;
+    const sent = new Promise<readonly unknown[]>((resolve) => (told = resolve));
+    const server = await serve(
+      later(async (asked) => {
+        const rooms: unknown[] = [];
+        while (rooms.length < 20) {
+          const room = asked.sink.respond(responseTo(asked, [large]), false);
+          if (room !== undefined) rooms.push(room);
+        }
+        told(rooms);
+        await rooms[0];
+        asked.sink.complete();
+      }),
+    );
+    const answer = await server.open(STREAM, '{"x":1}');
+    answer.pause();
+    expect(new Set(await sent).size).toBe(1);
+    answer.resume();
+    await new Promise((resolve) => answer.once('end', resolve));
+  });
+
   it('waits for a slow reader, and stops waiting when it hangs up', async () => {
     const large: InferTensor = { name: 'y', datatype: 'UINT8', shape: [1, 200_000], bytes: new Uint8Array(200_000) };
     let sent = 0;

@@ -13,6 +13,7 @@ import {
   encodeGenerateResponse,
 } from '../../protocol/http/encode-generate-response.js';
 import { HTTP_STATUS } from '../../protocol/http/http-status.js';
+import { traceContextOf } from './header-texts.js';
 import type { HttpExchange } from './http-exchange.js';
 import { declaredLength, receiveBody } from './receive-body.js';
 import type { Route } from './routes.js';
@@ -36,7 +37,8 @@ export function handleGenerate(exchange: HttpExchange, route: Route, options: Ge
   receiveBody(exchange, maxInputSize, {
     received: (body) => {
       try {
-        const request = decodeGenerateRequest({ config, modelVersion: route.version, body, maxInputSize });
+        let request = decodeGenerateRequest({ config, modelVersion: route.version, body, maxInputSize });
+        if (server.traces) request = { ...request, traceContext: traceContextOf(exchange.request.headers) };
         const sink = route.endpoint === 'generate' ? new GenerateSink(exchange) : new GenerateStreamSink(exchange);
         sink.started(server.infer(request, sink));
       } catch (error) {

@@ -19,6 +19,8 @@ export class HttpExchange {
   expectsContinue = false;
   /** Headers that the answer has whatever it is, a flat list of names and values. */
   commonHeaders: readonly string[] = [];
+  /** While the reader is slow. */
+  #room: Promise<void> | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, connection: HttpConnection) {
     this.request = request;
@@ -83,15 +85,17 @@ export class HttpExchange {
   send(part: Uint8Array): void | Promise<void> {
     const { response, connection } = this;
     if (response.destroyed || response.write(part)) return undefined;
-    return new Promise((resolve) => {
+    // One wait for all that is sent meanwhile: a fast callable has hundreds of answers under way.
+    return (this.#room ??= new Promise((resolve) => {
       const resume = () => {
         response.off('drain', resume);
         connection.socket.off('close', resume);
+        this.#room = undefined;
         resolve();
       };
       response.on('drain', resume);
       connection.socket.on('close', resume);
-    });
+    }));
   }
 
   end(part?: Uint8Array): void {

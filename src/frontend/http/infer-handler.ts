@@ -25,7 +25,7 @@ import {
 import { encodeInferResponse, type EncodedInferResponse } from '../../protocol/http/encode-infer-response.js';
 import { parseHeaderLength } from '../../protocol/http/header-length.js';
 import type { BinaryFraming } from './binary-framing.js';
-import { headerTexts } from './header-texts.js';
+import { headerTexts, traceContextOf } from './header-texts.js';
 import type { HttpExchange } from './http-exchange.js';
 import type { PendingWork } from './pending-work.js';
 import { declaredLength, MAX_BODY_BYTES, receiveBody } from './receive-body.js';
@@ -100,7 +100,8 @@ function run(exchange: HttpExchange, options: InferHandlerOptions, received: Rec
     const modelVersion = route.version;
     const decoded = decodeInferRequest({ config, modelVersion, body, headerLength, maxInputSize, sharedMemory });
     const parameters = forwarding?.forward(headerTexts(exchange.request.rawHeaders), decoded.request.parameters);
-    const request = forwarding === undefined ? decoded.request : { ...decoded.request, parameters };
+    let request = forwarding === undefined ? decoded.request : { ...decoded.request, parameters };
+    if (server.traces) request = { ...request, traceContext: traceContextOf(exchange.request.headers) };
     const sink = new HttpResponseSink(exchange, { config, decoded, sharedMemory, pending, framing });
     sink.started(server.infer(request, sink));
   } catch (error) {

@@ -5,16 +5,16 @@
 import { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
 import type { SharedMemoryAccess } from '../../model/shared-memory.js';
-import { DATATYPE_BYTE_SIZE, isDatatype, type Datatype } from '../../tensor/dtype.js';
+import { DATATYPE_BYTE_SIZE, isDatatype } from '../../tensor/dtype.js';
 import { readParameter, type ParameterMap } from './infer-parameters.js';
+import { NO_EXTRAS, readTensorMessage, type TensorExtras } from './read-tensor-message.js';
 import {
   readOutputForm,
   readRequestParameters,
   readSharedMemory,
   type RequestParameters,
 } from './request-parameters.js';
-import { TensorContents } from './tensor-contents.js';
-import { LENGTH_DELIMITED, VARINT, WireReader } from './wire-reader.js';
+import { LENGTH_DELIMITED, WireReader } from './wire-reader.js';
 
 /**
  * Called with the model's name and version and the request's id when the message is well-formed; throws when there is
@@ -36,11 +36,13 @@ export interface DecodedInferRequest {
   readonly emptyFinalResponse: boolean;
 }
 
-// A byte or two of a message can ask for an object of a hundred. This many tensors, dimensions, parameters and raw
-// entries together are beyond any model and still cost little memory.
+// This many tensors, dimensions, parameters and raw entries together are beyond any model and still cost little memory.
 const MAX_PARTS = 100_000;
 
 const NOTHING = Buffer.alloc(0);
+// What Triton calls a datatype that it does not know. It is no Datatype, and equals none that a model declares: the core
+// refuses it under this name, in its own order of checks.
+const UNKNOWN = '<invalid>';
 const NO_PARAMETERS: RequestParameters = {
   parameters: undefined,
   priority: 0,
@@ -58,21 +60,13 @@ const MAX_INT64 = 9223372036854775807n;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** One input with what only some requests have. */
-interface InputExtras {
-  contents: TensorContents | undefined;
-  parameters: ParameterMap | undefined;
-  /** The shape when a dimension of it is beyond what a number can hold exactly. */
-  hugeShape: readonly (number | bigint)[] | undefined;
-}
-
 /** Parameters of a requested output, which few have. */
 interface OutputParameters {
   readonly index: number;
   readonly parameters: ParameterMap;
 }
 
-const reader = new WireReader('request');
+const reader = new WireReader('request', { maxParts: MAX_PARTS });
 
 /**
  * Decodes a request. Throws INTERNAL when the bytes are no such message, what `admit` and `sharedMemory` throw, and
@@ -95,12 +89,11 @@ class RequestMessage {
   #parameters: ParameterMap | undefined;
   readonly #inputs: Mutable<InferTensor>[] = [];
   /** By index of the input; undefined when no input has any. */
-  #extras: (InputExtras | undefined)[] | undefined;
+  #extras: (TensorExtras | undefined)[] | undefined;
   readonly #outputs: string[] = [];
   #outputParameters: OutputParameters[] | undefined;
   /** Pairs of start and end. */
   readonly #raw: number[] = [];
-  #parts = 0;
 
   decode({ admit, sharedMemory = NO_SHARED_MEMORY }: DecodeOptions): DecodedInferRequest {
     this.#read();
@@ -156,19 +149,19 @@ class RequestMessage {
           this.#id = reader.string();
           break;
         case (4 << 3) | LENGTH_DELIMITED:
-          this.#countParts(1);
+          reader.countParts(1);
           readParameter(reader, (this.#parameters ??= new Map()));
           break;
         case (5 << 3) | LENGTH_DELIMITED:
-          this.#countParts(1);
+          reader.countParts(1);
           this.#readInput();
           break;
         case (6 << 3) | LENGTH_DELIMITED:
-          this.#countParts(1);
+          reader.countParts(1);
           this.#readOutput();
           break;
         case (7 << 3) | LENGTH_DELIMITED: {
-          this.#countParts(1);
+          reader.countParts(1);
           const length = reader.length();
           const start = reader.position;
           this.#raw.push(start, start + length);
@@ -181,77 +174,12 @@ class RequestMessage {
     }
   }
 
-  #countParts(count: number): void {
-    this.#parts += count;
-    if (this.#parts > MAX_PARTS) {
-      throw new TritonError(
-        'INVALID_ARG',
-        `expected a request of at most ${MAX_PARTS} tensors, dimensions and parameters, got more`,
-      );
-    }
-  }
-
   #readInput(): void {
-    const outer = reader.enter();
-    let name = '';
-    let datatype = '';
-    const shape: number[] = [];
-    let hugeShape: (number | bigint)[] | undefined;
-    let extras: InputExtras | undefined;
-    while (reader.position < reader.limit) {
-      const tag = reader.tag();
-      switch (tag) {
-        case (1 << 3) | LENGTH_DELIMITED:
-          name = reader.name();
-          break;
-        case (2 << 3) | LENGTH_DELIMITED:
-          datatype = reader.name();
-          break;
-        case (3 << 3) | LENGTH_DELIMITED: {
-          const packed = reader.enter();
-          this.#countParts(reader.limit - reader.position);
-          while (reader.position < reader.limit) hugeShape = this.#readDim(shape, hugeShape);
-          reader.leave(packed);
-          break;
-        }
-        case (3 << 3) | VARINT:
-          this.#countParts(1);
-          hugeShape = this.#readDim(shape, hugeShape);
-          break;
-        case (4 << 3) | LENGTH_DELIMITED:
-          this.#countParts(1);
-          extras ??= noExtras();
-          readParameter(reader, (extras.parameters ??= new Map()));
-          break;
-        case (5 << 3) | LENGTH_DELIMITED: {
-          extras ??= noExtras();
-          const inner = reader.enter();
-          (extras.contents ??= new TensorContents()).read(reader);
-          reader.leave(inner);
-          break;
-        }
-        default:
-          reader.skip(tag);
-      }
-    }
-    reader.leave(outer);
-    if (hugeShape !== undefined) (extras ??= noExtras()).hugeShape = hugeShape;
+    const input = { name: '', datatype: '', shape: [] as number[], bytes: NOTHING as Uint8Array };
+    const extras = readTensorMessage(reader, input);
+    if (!isDatatype(input.datatype)) input.datatype = UNKNOWN;
     if (extras !== undefined) (this.#extras ??= [])[this.#inputs.length] = extras;
-    this.#inputs.push({ name, datatype: knownDatatype(datatype), shape, bytes: NOTHING });
-  }
-
-  // Beyond 2^53 dimensions are kept exactly as well, for the texts that refuse them.
-  #readDim(shape: number[], exact: (number | bigint)[] | undefined): (number | bigint)[] | undefined {
-    const dim = reader.int64AsNumber();
-    shape.push(dim);
-    if (Number.isSafeInteger(dim)) {
-      exact?.push(dim);
-      return exact;
-    }
-    const huge = reader.lastInt64();
-    if (exact === undefined) return [...shape.slice(0, -1), huge];
-    exact.push(huge);
-    return exact;
+    this.#inputs.push(input as Mutable<InferTensor>);
   }
 
   #readOutput(): void {
@@ -262,7 +190,7 @@ class RequestMessage {
       const tag = reader.tag();
       if (tag === ((1 << 3) | LENGTH_DELIMITED)) name = reader.name();
       else if (tag === ((2 << 3) | LENGTH_DELIMITED)) {
-        this.#countParts(1);
+        reader.countParts(1);
         readParameter(reader, (parameters ??= new Map()));
       } else reader.skip(tag);
     }
@@ -314,12 +242,6 @@ class RequestMessage {
   }
 }
 
-function noExtras(): InputExtras {
-  return { contents: undefined, parameters: undefined, hugeShape: undefined };
-}
-
-const NO_EXTRAS: Readonly<InputExtras> = noExtras();
-
 /** Throws INVALID_ARG when the number of elements or the size does not fit int64; what else is wrong the core says. */
 function checkHugeShape({ name, datatype }: InferTensor, shape: readonly (number | bigint)[]): void {
   if (shape.some((dim) => dim < 0)) return;
@@ -337,10 +259,4 @@ function checkHugeShape({ name, datatype }: InferTensor, shape: readonly (number
       `byte size overflow for input '${name}': element count (${count}) * data type size (${size}) exceeds maximum allowed size (${MAX_INT64})`,
     );
   }
-}
-
-// Triton calls a datatype that it does not know `<invalid>`. It is no Datatype, and equals none that a model declares:
-// the core refuses it under this name, in its own order of checks.
-function knownDatatype(name: string): Datatype {
-  return isDatatype(name) ? name : ('<invalid>' as Datatype);
 }

@@ -6,15 +6,13 @@ import type { Parameters } from '../../model/parameters.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
 import { isDatatype } from '../../tensor/dtype.js';
 import { readParameter, setParameter, type ParameterMap } from './infer-parameters.js';
-import { TensorContents } from './tensor-contents.js';
-import { LENGTH_DELIMITED, VARINT, WireReader } from './wire-reader.js';
+import { readTensorMessage, type TensorMessage } from './read-tensor-message.js';
+import type { TensorContents } from './tensor-contents.js';
+import { LENGTH_DELIMITED, WireReader } from './wire-reader.js';
 
 /** An output before its data is found. */
-interface OutputMessage {
-  readonly name: string;
-  readonly datatype: string;
-  readonly shape: readonly number[];
-  readonly contents: TensorContents | undefined;
+interface OutputMessage extends TensorMessage {
+  contents: TensorContents | undefined;
 }
 
 const reader = new WireReader('response');
@@ -72,41 +70,9 @@ function readResponse(): ModelInferResponse {
 }
 
 function readOutput(): OutputMessage {
-  const outer = reader.enter();
-  let name = '';
-  let datatype = '';
-  const shape: number[] = [];
-  let contents: TensorContents | undefined;
-  while (reader.position < reader.limit) {
-    const tag = reader.tag();
-    switch (tag) {
-      case (1 << 3) | LENGTH_DELIMITED:
-        name = reader.name();
-        break;
-      case (2 << 3) | LENGTH_DELIMITED:
-        datatype = reader.name();
-        break;
-      case (3 << 3) | LENGTH_DELIMITED: {
-        const packed = reader.enter();
-        while (reader.position < reader.limit) shape.push(reader.int64AsNumber());
-        reader.leave(packed);
-        break;
-      }
-      case (3 << 3) | VARINT:
-        shape.push(reader.int64AsNumber());
-        break;
-      case (5 << 3) | LENGTH_DELIMITED: {
-        const inner = reader.enter();
-        (contents ??= new TensorContents()).read(reader);
-        reader.leave(inner);
-        break;
-      }
-      default:
-        reader.skip(tag);
-    }
-  }
-  reader.leave(outer);
-  return { name, datatype, shape, contents };
+  const output: OutputMessage = { name: '', datatype: '', shape: [], contents: undefined };
+  output.contents = readTensorMessage(reader, output)?.contents;
+  return output;
 }
 
 function toTensor({ name, datatype, shape, contents }: OutputMessage, raw: Uint8Array | undefined): InferTensor {

@@ -40,6 +40,7 @@ function number(
 }
 
 export function traceSettingsMessage({
+  mode,
   level,
   rate,
   count,
@@ -49,9 +50,9 @@ export function traceSettingsMessage({
     trace_level: [...level],
     trace_rate: [String(rate)],
     trace_count: [String(count)],
-    log_frequency: [String(logFrequency)],
-    trace_file: [''],
-    trace_mode: ['triton'],
+    // There are no files in the other mode.
+    ...(mode === 'triton' ? { log_frequency: [String(logFrequency)], trace_file: [''] } : {}),
+    trace_mode: [mode],
   };
   const settings = Object.entries(values).map(
     ([name, value]) => [name, create(TraceSettingResponse_SettingValueSchema, { value })] as const,

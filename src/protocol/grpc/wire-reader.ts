@@ -34,16 +34,20 @@ export class WireReader {
   low = 0;
   high = 0;
   readonly #what: string;
+  readonly #maxParts: number;
+  #parts = 0;
 
-  /** `what` is named in the error: 'request' or 'response'. */
-  constructor(what: string) {
+  /** `what` is named in the error: 'request' or 'response'. Default of `maxParts`: any number, see {@link countParts}. */
+  constructor(what: string, { maxParts = Infinity } = {}) {
     this.#what = what;
+    this.#maxParts = maxParts;
   }
 
   start(bytes: Uint8Array): void {
     this.bytes = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.position = 0;
     this.limit = bytes.byteLength;
+    this.#parts = 0;
   }
 
   /** Lets go of the message, so that it can be collected. */
@@ -51,6 +55,20 @@ export class WireReader {
     this.bytes = NOTHING;
     this.position = 0;
     this.limit = 0;
+  }
+
+  /**
+   * Counts what becomes an object or an entry of a list: a byte or two of a message can ask for an object of a hundred.
+   * Throws INVALID_ARG when there are more than `maxParts`.
+   */
+  countParts(count: number): void {
+    this.#parts += count;
+    if (this.#parts > this.#maxParts) {
+      throw new TritonError(
+        'INVALID_ARG',
+        `expected a ${this.#what} of at most ${this.#maxParts} tensors, dimensions and parameters, got more`,
+      );
+    }
   }
 
   malformed(): never {

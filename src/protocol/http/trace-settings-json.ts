@@ -30,6 +30,7 @@ function setting<Name extends keyof TraceUpdate>(
 
 /** What JSON.stringify takes. */
 export function traceSettingsJson({
+  mode,
   level,
   rate,
   count,
@@ -39,8 +40,8 @@ export function traceSettingsJson({
     trace_level: level,
     trace_rate: String(rate),
     trace_count: String(count),
-    log_frequency: String(logFrequency),
-    trace_file: '',
-    trace_mode: 'triton',
+    // There are no files in the other mode.
+    ...(mode === 'triton' ? { log_frequency: String(logFrequency), trace_file: '' } : {}),
+    trace_mode: mode,
   };
 }

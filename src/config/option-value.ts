@@ -35,6 +35,15 @@ export function parseOption(kind: OptionKind, text: string, variable: string): u
   return expectInteger(Number(text.trim()), kind[0], kind[1], variable);
 }
 
+export function isList(kind: OptionKind): boolean {
+  return typeof kind === 'object' && 'separator' in kind;
+}
+
+/** One of a list that has a variable for each: whatever is in it, separators too. Throws INVALID_ARG. */
+export function parseListEntry(text: string, variable: string): string {
+  return expectString(text.trim(), variable);
+}
+
 function expectString(value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '') return value;
   const got = value === '' ? "''" : typeof value;
@@ -75,4 +84,9 @@ function parseBoolean(text: string, variable: string): boolean {
     'INVALID_ARG',
     `${variable} must be true or false (or on, off, yes, no, 1, 0), got ${JSON.stringify(text)}`,
   );
+}
+
+/** An option of which there may be one or several. */
+export function listOf(value: string | readonly string[] | undefined): readonly string[] {
+  return value === undefined ? [] : typeof value === 'string' ? [value] : value;
 }

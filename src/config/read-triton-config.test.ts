@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { readTritonConfig, type TritonConfig } from './triton-config.js';
+import { readTritonConfig } from './read-triton-config.js';
+import type { TritonConfig } from './triton-config.js';
 
 const DEFAULTS = {
   id: 'triton',
@@ -54,6 +55,7 @@ const DEFAULTS = {
   exitTimeoutSecs: 30,
   exitOnError: true,
   serverThread: true,
+  traceConfig: undefined,
 };
 
 /** Options that mean the same whether they come as a value or as text, each other than its default. */
@@ -105,6 +107,7 @@ const SIMPLE = {
   exitTimeoutSecs: 0,
   exitOnError: false,
   serverThread: false,
+  traceConfig: ['mode=opentelemetry', 'level=TIMESTAMPS', 'rate=7'],
 } as const;
 
 /** Everything but the defaults, each option with a value of its kind. */
@@ -125,6 +128,7 @@ const UNDERSTOOD = {
   ...SIMPLE,
   corsAllowOrigin: ['https://a.example', 'https://b.example'],
   metricsConfig: { counterLatencies: true, histogramLatencies: true, summaries: undefined },
+  traceConfig: { level: ['TIMESTAMPS'], rate: 7, count: -1 },
   loadModel: ['a', 'b'],
   responseCacheByteSize: 1024,
 };
@@ -239,7 +243,7 @@ describe('the options of the constructor', () => {
     );
   });
 
-  it.each(['modelRepository', 'traceConfig', 'maxInflightBytes', 'sagemakerThreadCount'])(
+  it.each(['modelRepository', 'maxInflightBytes', 'sagemakerThreadCount'])(
     'refuse %s, which is to come or of Triton only, by name',
     (option) => {
       expect(() => readTritonConfig({ [option]: 1 } as TritonConfig, {})).toThrow(
@@ -260,6 +264,7 @@ describe('the environment', () => {
         corsAllowOrigin: 'https://a.example, https://b.example',
         loadModel: 'a,b',
         httpRestrictedApi: 'trace,logging:key=value;metadata:other=1',
+        traceConfig: 'mode=opentelemetry;level=TIMESTAMPS;rate=7',
       })
         .filter(([option]) => option !== 'cacheConfig')
         .map(([option, value]) => [
@@ -270,6 +275,54 @@ describe('the environment', () => {
     expect(environment['TSTRITON_CONFIG_HTTP_MAX_INPUT_SIZE']).toBe('1');
     const { cacheConfig: _same, ...once } = EVERYTHING;
     expect(readTritonConfig({}, { ...environment, ...ROUTES })).toEqual(readTritonConfig(once, ROUTES));
+  });
+
+  it('takes lists from numbered variables in the order of their numbers, separators and all', () => {
+    const environment = {
+      PYTRITON_TRITON_CONFIG_METRICS_CONFIG_10: 'summary_quantiles=0.5:0.05,0.9:0.01',
+      PYTRITON_TRITON_CONFIG_METRICS_CONFIG_2: ' summary_latencies=true ',
+      PYTRITON_TRITON_CONFIG_CACHE_CONFIG_0: 'local,size=2048',
+      TSTRITON_CONFIG_TRACE_CONFIG_0: 'mode=opentelemetry',
+      TSTRITON_CONFIG_TRACE_CONFIG_1: 'rate=9',
+      TSTRITON_CONFIG_HTTP_RESTRICTED_API_1: 'trace:second=2',
+      TSTRITON_CONFIG_HTTP_RESTRICTED_API_0: 'logging:first=a;b',
+      TSTRITON_CONFIG_RESTRICTED_ENDPOINTS: '',
+    };
+    const { config, restrictions, warnings } = readTritonConfig({}, environment);
+    expect(config).toMatchObject({
+      metricsConfig: { summaries: [{ quantile: 0.5 }, { quantile: 0.9 }] },
+      responseCacheByteSize: 2048,
+      traceConfig: { level: ['OFF'], rate: 9, count: -1 },
+    });
+    expect(restrictions.http).toEqual([
+      { categories: ['logging'], key: 'first', value: 'a;b' },
+      { categories: ['trace'], key: 'second', value: '2' },
+    ]);
+    expect(warnings).toEqual([]);
+  });
+
+  it('takes a list of the later prefix for the whole of it, in either form', () => {
+    const options = { TSTRITON_CONFIG_MODEL_CONTROL_MODE: 'explicit', PYTRITON_TRITON_CONFIG_LOAD_MODEL_0: 'a' };
+    expect(fromEnvironment({ ...options, TSTRITON_CONFIG_LOAD_MODEL_7: 'b' }).loadModel).toEqual(['b']);
+    expect(fromEnvironment({ ...options, TSTRITON_CONFIG_LOAD_MODEL: 'c,d' }).loadModel).toEqual(['c', 'd']);
+    expect(fromEnvironment(options).loadModel).toEqual(['a']);
+  });
+
+  it('refuses a list in both forms, whichever comes first', () => {
+    const environment = { TSTRITON_CONFIG_LOAD_MODEL: 'a', TSTRITON_CONFIG_LOAD_MODEL_0: 'b' };
+    const problem = invalid(
+      'TSTRITON_CONFIG_LOAD_MODEL and TSTRITON_CONFIG_LOAD_MODEL_0 are both set, expected one variable or numbered ones',
+    );
+    expect(() => fromEnvironment(environment)).toThrow(problem);
+    expect(() => fromEnvironment(Object.fromEntries(Object.entries(environment).reverse()))).toThrow(problem);
+  });
+
+  it('warns of numbers where there is no list, and of such that are no index', () => {
+    const { warnings } = readTritonConfig({}, { TSTRITON_CONFIG_HTTP_PORT_0: '1', TSTRITON_CONFIG_LOAD_MODEL_00: 'a' });
+    expect(warnings).toEqual([
+      'unknown environment variable TSTRITON_CONFIG_HTTP_PORT_0, did you mean TSTRITON_CONFIG_HTTP_PORT?',
+      'unknown environment variable TSTRITON_CONFIG_LOAD_MODEL_00, did you mean TSTRITON_CONFIG_LOAD_MODEL?',
+    ]);
   });
 
   it('opens all endpoints with an empty list', () => {
@@ -337,6 +390,7 @@ describe('the environment', () => {
     ['TSTRITON_CONFIG_EXIT_TIMEOUT_SECS', '-5', 'must be an integer from 0 to 2147483, got -5'],
     ['TSTRITON_CONFIG_ALLOW_HTTP', 'maybe', 'must be true or false (or on, off, yes, no, 1, 0), got "maybe"'],
     ['TSTRITON_CONFIG_ALLOW_HTTP', 'toString', 'must be true or false (or on, off, yes, no, 1, 0), got "toString"'],
+    ['TSTRITON_CONFIG_LOAD_MODEL_0', ' ', "must be a non-empty string, got ''"],
     ['TSTRITON_CONFIG_LOG_FILE', '', "must be a non-empty string, got ''"],
   ])('names %s when its value is %j', (variable, text, problem) => {
     expect(() => fromEnvironment({ [variable]: text })).toThrow(invalid(`${variable} ${problem}`));
@@ -355,19 +409,17 @@ describe('the environment', () => {
     ]);
   });
 
-  it.each([
-    'PYTRITON_TRITON_CONFIG_CACHE_DIRECTORY',
-    'TSTRITON_CONFIG_TRACE_CONFIG',
-    'TSTRITON_CONFIG_TRACE_CONFIG1',
-    'PYTRITON_TRITON_CONFIG_GRPC_INFER_ALLOCATION_POOL_SIZE',
-  ])('refuses %s, which is to come or of Triton only, by name', (variable) => {
-    expect(() => fromEnvironment({ [variable]: '1' })).toThrow(
-      expect.objectContaining({
-        code: 'UNSUPPORTED',
-        message: `${variable} is not supported by this version of TSTriton`,
-      }),
-    );
-  });
+  it.each(['PYTRITON_TRITON_CONFIG_CACHE_DIRECTORY', 'PYTRITON_TRITON_CONFIG_GRPC_INFER_ALLOCATION_POOL_SIZE'])(
+    'refuses %s, which is to come or of Triton only, by name',
+    (variable) => {
+      expect(() => fromEnvironment({ [variable]: '1' })).toThrow(
+        expect.objectContaining({
+          code: 'UNSUPPORTED',
+          message: `${variable} is not supported by this version of TSTriton`,
+        }),
+      );
+    },
+  );
 
   it('leaves variables of other programs alone', () => {
     const environment = { PATH: '/bin', HTTP_PORT: 'x', XTSTRITON_CONFIG_HTTP_PORT: 'x', TSTRITON_CONFIG: 'x' };

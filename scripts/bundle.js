@@ -1,0 +1,48 @@
+// Makes one file of a compiled module and everything that it imports. What it imports late becomes a file beside it;
+// packages and Node's own modules stay imports.
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+
+import { rolldown } from 'rolldown';
+
+// Hands the compiler's source maps on, so that a stack trace leads to the TypeScript.
+const sourceMaps = {
+  name: 'source maps of the compiler',
+  /** @param {string} id */
+  load(id) {
+    if (!existsSync(`${id}.map`)) return null;
+    return {
+      code: readFileSync(id, 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, ''),
+      map: readFileSync(`${id}.map`, 'utf8'),
+    };
+  },
+};
+
+/**
+ * Replaces the module by its bundle.
+ * @param {string} module
+ */
+export async function bundle(module) {
+  const name = basename(module, '.js');
+  const build = await rolldown({
+    input: { [name]: module },
+    platform: 'node',
+    external: (id) => !id.startsWith('.') && !id.startsWith('/'),
+    plugins: [sourceMaps],
+    onLog(level, log) {
+      if (level === 'warn') throw new Error(`bundling ${module}: ${log.message}`);
+    },
+  });
+  try {
+    await build.write({
+      dir: dirname(module),
+      format: 'esm',
+      sourcemap: true,
+      // Comments are a third of the text, and a start reads all of it.
+      comments: false,
+      chunkFileNames: `${name}-[name].js`,
+    });
+  } finally {
+    await build.close();
+  }
+}

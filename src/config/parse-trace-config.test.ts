@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+
+import { parseTraceConfig } from './parse-trace-config.js';
+
+const MODE = 'mode=opentelemetry';
+
+describe('traceConfig', () => {
+  it('is off when nothing is given', () => {
+    expect(parseTraceConfig([])).toBeUndefined();
+  });
+
+  it.each([
+    ['the defaults of Triton', [MODE], { level: ['OFF'], rate: 1000, count: -1 }],
+    ['every setting', [MODE, 'level=TIMESTAMPS', 'rate=1', 'count=20'], { level: ['TIMESTAMPS'], rate: 1, count: 20 }],
+    ['settings in any order, with space around', [' rate = 5 ', ` ${MODE}`], { level: ['OFF'], rate: 5, count: -1 }],
+    ['a level more than once', [MODE, 'level=TIMESTAMPS', 'level=timestamps'], { level: ['TIMESTAMPS'] }],
+    ['no requests but those of callers that trace', [MODE, 'rate=0', 'count=0'], { rate: 0, count: 0 }],
+  ])('takes %s', (_what, given, expected) => {
+    expect(parseTraceConfig(given)).toMatchObject(expected);
+  });
+
+  it.each([
+    ['no mode', ['rate=1'], "traceConfig needs 'mode=opentelemetry', got no mode: no trace files are written"],
+    ['trace files', ['mode=triton'], "traceConfig needs 'mode=opentelemetry', got 'mode=triton'"],
+    ['a trace file', [MODE, 'triton,file=/tmp/x'], "traceConfig 'triton,file=/tmp/x' is not supported: no trace files"],
+    ['an exporter', [MODE, 'opentelemetry,url=localhost:4318/v1/traces'], 'the exporter, its URL, its batches and the'],
+    ['a resource', [MODE, 'opentelemetry,resource=service.name=me'], 'belong to the provider that you register'],
+    ['tensors', [MODE, 'level=TENSORS'], "traceConfig 'level=TENSORS' is not supported: spans hold no tensors"],
+  ])('refuses %s as UNSUPPORTED, and says why', (_what, given, message) => {
+    expect(() => parseTraceConfig(given)).toThrow(
+      expect.objectContaining({ code: 'UNSUPPORTED', message: expect.stringContaining(message) }),
+    );
+  });
+
+  it.each([
+    ['no setting', ['opentelemetry'], "traceConfig must be like 'mode=opentelemetry', got 'opentelemetry'"],
+    ['an unknown setting', [MODE, 'rates=1'], "unknown setting in 'rates=1', known are mode, level, rate, count"],
+    ['an unknown section', [MODE, 'zipkin,url=x'], "unknown setting in 'zipkin,url=x'"],
+    ['an unknown level', [MODE, 'level=MAX'], "'level' must be OFF or TIMESTAMPS, got 'MAX'"],
+    ['OFF and another level', [MODE, 'level=OFF', 'level=TIMESTAMPS'], "expect only one trace level 'OFF'"],
+    ['a setting twice', [MODE, 'rate=1', 'rate=2'], "traceConfig has 'rate' twice, expected it once"],
+    ['a rate below 0', [MODE, 'rate=-1'], "'rate' must be an integer from 0 to 4294967295, got '-1'"],
+    ['a rate that is no integer', [MODE, 'rate=1.5'], "got '1.5'"],
+    ['no rate', [MODE, 'rate='], "got ''"],
+    ['a count below -1', [MODE, 'count=-2'], "'count' must be an integer from -1 to 2147483647, got '-2'"],
+  ])('refuses %s', (_what, given, message) => {
+    expect(() => parseTraceConfig(given)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARG', message: expect.stringContaining(message) }),
+    );
+  });
+});

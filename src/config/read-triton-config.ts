@@ -1,0 +1,79 @@
+// The server's configuration: from the constructor, then the environment, then the defaults. What is not understood is
+// refused (constructor) or warned about (environment), never ignored.
+
+import { TritonError } from '../errors.js';
+import { completeTritonConfig, type CompleteTritonConfig } from './complete-triton-config.js';
+import {
+  sagemakerSettings,
+  vertexAiRoutes,
+  type SagemakerSettings,
+  type VertexAiRoutes,
+} from './hosting-environment.js';
+import { isOption, nearestOption, OPTION_KINDS, PORT, refuseUnsupported } from './option-kinds.js';
+import { checkOption, listOf, parseOption } from './option-value.js';
+import { parseRestrictions, type Restrictions } from './parse-restrictions.js';
+import { readEnvironment, type Environment } from './read-environment.js';
+import type { TritonConfig } from './triton-config.js';
+
+export interface ReadTritonConfig {
+  readonly config: CompleteTritonConfig;
+  readonly restrictions: Restrictions;
+  /** What Vertex AI and SageMaker said in the environment; undefined where they are not served. */
+  readonly vertexAi: VertexAiRoutes | undefined;
+  readonly sagemaker: SagemakerSettings | undefined;
+  /** For the log: variables that nobody understands. */
+  readonly warnings: readonly string[];
+}
+
+/** Throws INVALID_ARG or UNSUPPORTED naming the option or variable, what was got and what was expected. */
+export function readTritonConfig(given: TritonConfig, environment: Environment): ReadTritonConfig {
+  checkGiven(given);
+  const { values, warnings } = readEnvironment(environment);
+  const merged: TritonConfig = { ...values, ...definedOf(given) };
+  const config = completeTritonConfig(merged, {
+    prediction: environment['AIP_MODE'] === 'PREDICTION',
+    port: vertexAiPortOf(environment),
+  });
+  const restrictions = parseRestrictions({
+    accessToken: merged.accessToken,
+    restrictedEndpoints: merged.restrictedEndpoints && listOf(merged.restrictedEndpoints),
+    httpRestrictedApi: listOf(merged.httpRestrictedApi),
+    grpcRestrictedProtocol: listOf(merged.grpcRestrictedProtocol),
+  });
+  return {
+    config,
+    restrictions,
+    vertexAi: config.allowVertexAi ? vertexAiRoutes(environment) : undefined,
+    sagemaker: config.allowSagemaker ? sagemakerSettings(environment) : undefined,
+    warnings,
+  };
+}
+
+function vertexAiPortOf(environment: Environment): number {
+  const text = environment['AIP_HTTP_PORT'];
+  return text === undefined || text === '' ? 8080 : (parseOption(PORT, text, 'AIP_HTTP_PORT') as number);
+}
+
+function definedOf(given: TritonConfig): TritonConfig {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+function checkGiven(given: TritonConfig): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `TritonConfig must be an object, got ${Array.isArray(given) ? 'a list' : String(given)}`,
+    );
+  }
+  for (const [name, value] of Object.entries(given)) {
+    refuseUnsupported(name, name);
+    if (!isOption(name)) {
+      const hint = nearestOption(name);
+      throw new TritonError(
+        'INVALID_ARG',
+        `TritonConfig has an unknown option '${name}'${hint === undefined ? '' : `; did you mean '${hint}'?`}`,
+      );
+    }
+    if (value !== undefined) checkOption(OPTION_KINDS[name], value, name);
+  }
+}

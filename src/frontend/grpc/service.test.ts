@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+
+import { GRPCInferenceService } from '../../protocol/grpc/generated/grpc_service_pb.js';
+import { Health } from '../../protocol/grpc/generated/health_pb.js';
+import { ServerReflection } from '../../protocol/grpc/generated/reflection_v1_pb.js';
+import { ServerReflection as ServerReflectionAlpha } from '../../protocol/grpc/generated/reflection_v1alpha_pb.js';
+import { controlledCore } from '../../../test/support/controlled-core.js';
+import { describedMethods } from './described-methods.js';
+import type { ControlledCore, ServedCore } from './served-core.js';
+import { isStreaming, servedMethods } from './service.js';
+
+const server = { ...controlledCore(), isReady: () => true } as unknown as ServedCore & ControlledCore;
+const served = servedMethods({ server, forwarding: undefined, compression: 'none' });
+const described = [GRPCInferenceService, Health, ServerReflection, ServerReflectionAlpha].flatMap((service) =>
+  service.methods.map((method) => ({ ...method, path: `/${service.typeName}/${method.name}` })),
+);
+
+describe('the service', () => {
+  it('serves every method of the protocol, and no other', () => {
+    expect([...served.keys()].sort()).toEqual(described.map(({ path }) => path).sort());
+  });
+
+  it.each(described)('serves $path with as many messages as the protocol says', ({ path, methodKind }) => {
+    expect(isStreaming(served.get(path)!)).toBe(methodKind !== 'unary');
+  });
+
+  it('says of a method that comes late whether it waits as the method itself does', () => {
+    for (const [name, method] of Object.entries(describedMethods(server))) {
+      if (isStreaming(method)) continue;
+      const late = served.get(`/inference.GRPCInferenceService/${name}`)!;
+      expect([name, 'waits' in late && late.waits]).toEqual([name, method.waits]);
+    }
+  });
+});

@@ -1,0 +1,39 @@
+// The metadata of a call that are the client's own, without what gRPC and HTTP/2 keep for themselves. The names are
+// those that a Triton server with `--grpc-header-forward-pattern '.*'` does not show to its models.
+
+/** `user-agent`, `accept-encoding` and `content-length` are not among them: Triton forwards those. */
+const TRANSPORT: ReadonlySet<string> = new Set([
+  'host',
+  'te',
+  'content-type',
+  'grpc-timeout',
+  'grpc-encoding',
+  'grpc-accept-encoding',
+  'grpc-internal-encoding-request',
+  'grpc-message',
+  'grpc-status',
+  'grpc-server-stats-bin',
+  'grpc-tags-bin',
+  'grpc-trace-bin',
+  'endpoint-load-metrics-bin',
+]);
+
+/** A flat list of names and values, as `headers` is. What is binary is decoded, as text. */
+export function applicationMetadata(headers: readonly string[]): readonly string[] {
+  const metadata: string[] = [];
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i]!;
+    if (name.startsWith(':') || TRANSPORT.has(name)) continue;
+    const value = headers[i + 1]!;
+    metadata.push(name, name.endsWith('-bin') ? decodeBinary(value) : value);
+  }
+  return metadata;
+}
+
+function decodeBinary(value: string): string {
+  // Values of one name may be joined by commas, each encoded by itself.
+  return value
+    .split(',')
+    .map((part) => Buffer.from(part.trim(), 'base64').toString())
+    .join(', ');
+}

@@ -1,0 +1,154 @@
+// The bound models by name and version, on the server while there is one. What is done to one of them is done in turn:
+// a model that is replaced while it loads, or unbound while it is replaced, ends as the last call wants it.
+
+import { TritonError, TritonUnrecoverableError } from '../errors.js';
+import type { ModelBinding } from './model-binding.js';
+import type { ServerHandle } from './server-handle.js';
+
+export class ModelBindings {
+  readonly #bindings = new Map<string, ModelBinding>();
+  /** Those that load to take the place of a bound one. */
+  readonly #replacing = new Set<ModelBinding>();
+  /** What happens to a name and version now; settles when it is done, and never rejects. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #onUnrecoverable: (error: TritonError) => void;
+  #server: ServerHandle | undefined;
+
+  /** `onUnrecoverable` is told when a model says that no further inference is possible. */
+  constructor(onUnrecoverable: (error: TritonError) => void) {
+    this.#onUnrecoverable = onUnrecoverable;
+  }
+
+  /** Whether every model is loaded and has an instance that lives. */
+  get areReady(): boolean {
+    return this.find().every(({ isReady }) => isReady);
+  }
+
+  /** All models, or those of one name, or the one of that version. */
+  find(name?: string, version?: number): readonly ModelBinding[] {
+    return [...this.#bindings.values()].filter(
+      ({ config }) =>
+        (name === undefined || config.name === name) && (version === undefined || config.version === version),
+    );
+  }
+
+  /** Loads it in the background where there is a server. Throws ALREADY_EXISTS. */
+  add(binding: ModelBinding): void {
+    const { name, version } = binding.config;
+    if (this.#bindings.has(binding.key)) {
+      throw new TritonError(
+        'ALREADY_EXISTS',
+        `Cannot add model with the same name twice: '${name}' version ${version} is bound; use rebind to replace it`,
+      );
+    }
+    this.#bindings.set(binding.key, binding);
+    if (this.#server !== undefined) void this.#load(binding, this.#server);
+  }
+
+  /** Resolves when the last request of the old one has ended; it stays when the new one does not load. Rejects with NOT_FOUND. */
+  async replace(binding: ModelBinding): Promise<void> {
+    const { key } = binding;
+    if (!this.#bindings.has(key)) throw notBound(binding, 'is not bound');
+    if (this.#server === undefined) this.#bindings.set(key, binding);
+    else await this.#inTurn(key, () => this.#replace(binding));
+  }
+
+  async #replace(binding: ModelBinding): Promise<void> {
+    const { key } = binding;
+    const old = this.#bindings.get(key);
+    if (old === undefined) throw notBound(binding, 'is not bound');
+    const server = this.#server;
+    if (server !== undefined) {
+      this.#replacing.add(binding);
+      try {
+        await this.#loadOn(server, binding);
+      } finally {
+        this.#replacing.delete(binding);
+      }
+      if (this.#server !== server) {
+        await binding.release();
+        throw stopped();
+      }
+      // Whoever unbound it meanwhile has the next turn, and unloads this one.
+      if (this.#bindings.get(key) !== old) throw notBound(binding, 'was unbound while it was replaced');
+    }
+    this.#bindings.set(key, binding);
+    await old.release();
+  }
+
+  /** Resolves when the last request of what is removed has ended. Rejects with NOT_FOUND. */
+  async remove(name: string, version: number | undefined): Promise<void> {
+    const removed = this.find(name, version);
+    if (removed.length === 0) throw new TritonError('NOT_FOUND', `model '${name}' is not bound`);
+    for (const { key } of removed) this.#bindings.delete(key);
+    await Promise.all(removed.map((binding) => this.#inTurn(binding.key, () => this.#unload(binding))));
+  }
+
+  async #unload(binding: ModelBinding): Promise<void> {
+    try {
+      await this.#server?.unload(binding.config);
+    } finally {
+      await binding.release();
+    }
+  }
+
+  /** Rejects with the first that did not load, unless those are put up with. What is bound from now on loads at once. */
+  async loadAll(server: ServerHandle, { exitOnError }: { readonly exitOnError: boolean }): Promise<void> {
+    this.#server = server;
+    const loads = this.find().map((binding) => this.#load(binding, server));
+    if (exitOnError) await Promise.all(loads);
+    else await Promise.allSettled(loads);
+  }
+
+  /** The server takes no more changes. */
+  detach(): void {
+    this.#server = undefined;
+  }
+
+  /** No server serves them any more; they stay bound. */
+  async releaseAll(): Promise<void> {
+    this.#server = undefined;
+    await Promise.all([...this.find(), ...this.#replacing].map((binding) => binding.release()));
+  }
+
+  #load(binding: ModelBinding, server: ServerHandle): Promise<void> {
+    const loading = this.#inTurn(binding.key, async () => {
+      if (this.#server !== server) throw stopped();
+      await this.#loadOn(server, binding);
+    });
+    // Whoever waits for it gets the reason; nobody has to.
+    loading.catch(() => undefined);
+    binding.loading = loading;
+    return loading;
+  }
+
+  async #loadOn(server: ServerHandle, binding: ModelBinding): Promise<void> {
+    binding.onUnrecoverable = this.#onUnrecoverable;
+    try {
+      await binding.load(server);
+    } catch (error) {
+      if (TritonUnrecoverableError.is(error)) this.#onUnrecoverable(error);
+      throw error;
+    }
+  }
+
+  #inTurn(key: string, action: () => Promise<void>): Promise<void> {
+    const before = this.#turns.get(key) ?? Promise.resolve();
+    const done = before.then(action);
+    const turn = done
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#turns.get(key) === turn) this.#turns.delete(key);
+      });
+    this.#turns.set(key, turn);
+    return done;
+  }
+}
+
+function notBound({ config: { name, version } }: ModelBinding, what: string): TritonError {
+  return new TritonError('NOT_FOUND', `model '${name}' version ${version} ${what}`);
+}
+
+function stopped(): TritonError {
+  return new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
+}

@@ -1,0 +1,164 @@
+// What is bound, replaced and unbound while a server runs, in whatever order and however much at once.
+import { describe, expect, it } from 'vitest';
+
+import { defineModel, Triton } from 'tstriton';
+
+import { FREE_PORTS, gate, inferJson, startServer } from '../support/start-server.js';
+
+const model = defineModel({
+  modelName: 'Changing',
+  inputs: { x: { dtype: 'float32', shape: [1] } },
+  outputs: { y: { dtype: 'float32', shape: [1] } },
+});
+const ONE = [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }];
+
+/** A model that answers with a number and notes its beginning and end. */
+function answering(number: number, events: string[] = []) {
+  return {
+    ...model,
+    setup: () => void events.push(`setup ${number}`),
+    teardown: () => void events.push(`teardown ${number}`),
+    inferFunc: (requests: readonly unknown[]) => requests.map(() => ({ y: [[number]] })),
+  };
+}
+
+function failing(reason: string) {
+  return {
+    ...answering(-1),
+    setup: () => {
+      throw new Error(reason);
+    },
+  };
+}
+
+async function answerOf(http: string): Promise<unknown> {
+  const { status, outputs } = await inferJson(http, 'Changing', ONE);
+  return status === 200 ? outputs[0]!.data[0] : status;
+}
+
+describe.each([{ serverThread: true }, { serverThread: false }])('a model with %o', ({ serverThread }) => {
+  it('that is bound while the server starts is set up once', async () => {
+    const events: string[] = [];
+    const triton = new Triton({ ...FREE_PORTS, serverThread });
+    const running = triton.run();
+    await new Promise((resolve) => setImmediate(resolve));
+    triton.bind(answering(1, events));
+    await running;
+    expect(await answerOf(`http://127.0.0.1:${triton.httpPort}`)).toBe(1);
+    await triton.stop();
+    expect(events).toEqual(['setup 1', 'teardown 1']);
+  });
+
+  it('that did not load is not ready, and is once it is replaced by one that does', async () => {
+    await using server = await startServer((triton) => triton.bind(failing('no weights')), {
+      serverThread,
+      exitOnError: false,
+    });
+    expect(server.triton.isReady).toBe(false);
+    await expect(server.triton.rebind(failing('still none'))).rejects.toThrow('still none');
+    await server.triton.rebind(answering(2));
+    expect(server.triton.isReady).toBe(true);
+    expect(await answerOf(server.http)).toBe(2);
+  });
+
+  it('that is replaced several times at once ends as the last one', async () => {
+    const events: string[] = [];
+    await using server = await startServer((triton) => triton.bind(answering(0, events)), { serverThread });
+    const outcomes = await Promise.allSettled([
+      server.triton.rebind(answering(1, events)),
+      server.triton.rebind(failing('not this one')),
+      server.triton.rebind(answering(2, events)),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await answerOf(server.http)).toBe(2);
+    expect(events).toEqual(['setup 0', 'setup 1', 'teardown 0', 'setup 2', 'teardown 1']);
+  });
+
+  it('is unbound while it is replaced, and its name is free', async () => {
+    const begun = gate();
+    const released = gate();
+    const events: string[] = [];
+    await using server = await startServer((triton) => triton.bind(answering(0, events)), { serverThread });
+    const replaced = server.triton.rebind({
+      ...answering(1, events),
+      setup: async () => {
+        begun.open();
+        await released.opened;
+      },
+    });
+    await begun.opened;
+    const unbound = server.triton.unbind('Changing');
+    server.triton.bind(answering(2, events));
+    released.open();
+    await expect(replaced).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await unbound;
+    await server.triton.ready('Changing');
+    expect(await answerOf(server.http)).toBe(2);
+    expect(events).toEqual(['setup 0', 'teardown 0', 'teardown 1', 'setup 2']);
+  });
+
+  it('stays as it is when the server stops while it is replaced', async () => {
+    const begun = gate();
+    const released = gate();
+    const events: string[] = [];
+    const triton = new Triton({ ...FREE_PORTS, serverThread, exitTimeoutSecs: 0 });
+    triton.bind(answering(0, events));
+    await triton.run();
+    const replaced = triton.rebind({
+      ...answering(1, events),
+      setup: async () => {
+        begun.open();
+        await released.opened;
+      },
+    });
+    await begun.opened;
+    const stopped = triton.stop();
+    released.open();
+    await expect(replaced).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await stopped;
+    expect(events.toSorted()).toEqual(['setup 0', 'teardown 0', 'teardown 1']);
+    await triton.run();
+    expect(await answerOf(`http://127.0.0.1:${triton.httpPort}`)).toBe(0);
+    await triton.stop();
+  });
+
+  it('answers under load all the while it is replaced', async () => {
+    await using server = await startServer((triton) => triton.bind(answering(0)), { serverThread });
+    const answers: unknown[] = [];
+    let done = false;
+    const clients = Array.from({ length: 4 }, async () => {
+      while (!done) answers.push(await answerOf(server.http));
+    });
+    for (let number = 1; number <= 5; number++) await server.triton.rebind(answering(number));
+    done = true;
+    await Promise.all(clients);
+    expect(answers.filter((answer) => typeof answer !== 'number' || answer > 5)).toEqual([]);
+    expect(await answerOf(server.http)).toBe(5);
+  });
+
+  it('takes no answers of its predecessor from the cache', async () => {
+    const cached = (number: number) => ({ ...answering(number), config: { responseCache: true } });
+    await using server = await startServer((triton) => triton.bind(cached(1)), {
+      serverThread,
+      responseCacheByteSize: 1_000_000,
+    });
+    expect([await answerOf(server.http), await answerOf(server.http)]).toEqual([1, 1]);
+    await server.triton.rebind(cached(2));
+    expect(await answerOf(server.http)).toBe(2);
+  });
+
+  it('is gone although its teardown fails', async () => {
+    await using server = await startServer(
+      (triton) =>
+        triton.bind({
+          ...answering(1),
+          teardown: () => {
+            throw new Error('nothing to tear down');
+          },
+        }),
+      { serverThread },
+    );
+    await server.triton.unbind('Changing');
+    expect(await answerOf(server.http)).toBe(404);
+  });
+});
