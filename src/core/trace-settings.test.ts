@@ -4,7 +4,11 @@ import { TraceSettingsStore } from './trace-settings.js';
 describe('trace settings', () => {
   it('start with the defaults of Triton', () => {
     expect(new TraceSettingsStore().get('')).toEqual({
-      ...{ mode: 'triton', level: ['OFF'], rate: 1000, count: -1, logFrequency: 0 },
+      mode: 'triton',
+      level: ['OFF'],
+      rate: 1000,
+      count: -1,
+      logFrequency: 0,
     });
   });
 

@@ -9,6 +9,7 @@ import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InstanceGroup } from '../model/instance-group.js';
 import type { ServerLogger } from '../logger.js';
+import { RestartPauses } from './restart-pauses.js';
 import { receiveFailure, type ThreadData, type ThreadReport, type ThreadStop } from './thread-messages.js';
 
 export interface SupervisorOptions {
@@ -26,11 +27,6 @@ export interface SupervisorOptions {
   readonly traces: boolean;
 }
 
-/** Pauses before restarts in milliseconds: the first is immediate. */
-const FIRST_PAUSE = 100;
-const LONGEST_PAUSE = 10_000;
-/** A thread that lived this long starts with a clean record. */
-const SOUND_LIFE = 10_000;
 /** How long `teardown` may take. */
 const TEARDOWN_MILLISECONDS = 5_000;
 
@@ -41,7 +37,7 @@ export class InstanceSupervisor {
   #timer: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
   #lives = false;
-  #failures = 0;
+  readonly #pauses = new RestartPauses();
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -137,13 +133,10 @@ export class InstanceSupervisor {
     if (this.#stopping !== undefined) return;
     const { config, instance, logger } = this.#options;
     logger.error(`instance ${instance} of model '${config.name}' ended: ${error.message}; starting it again`);
-    if (lived > SOUND_LIFE) this.#failures = 0;
-    this.#restart();
+    this.#restart(lived);
   }
 
-  #restart(): void {
-    const pause = this.#failures === 0 ? 0 : Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (this.#failures - 1));
-    this.#failures++;
+  #restart(lived: number): void {
     this.#timer = setTimeout(() => {
       this.#launch().then(this.#options.onPort, (error: unknown) => {
         if (this.#stopping !== undefined) return;
@@ -152,9 +145,9 @@ export class InstanceSupervisor {
         logger.error(
           `instance ${instance} of model '${config.name}' did not start again: ${TritonError.from(error).message}`,
         );
-        this.#restart();
+        this.#restart(0);
       });
-    }, pause);
+    }, this.#pauses.next(lived));
   }
 }
 

@@ -32,7 +32,11 @@ function begin(...traces: readonly (StartedTrace | undefined)[]) {
 
 const ended = (outcome: EndedTrace['outcome'], trace = TRACED): EndedTrace => ({
   ...trace,
-  ...{ modelName: 'm', modelVersion: 2, requestId: '', endedAt: EARLIER + 30, outcome },
+  modelName: 'm',
+  modelVersion: 2,
+  requestId: '',
+  endedAt: EARLIER + 30,
+  outcome,
 });
 
 describe('the spans of a batch', () => {
@@ -42,8 +46,10 @@ describe('the spans of a batch', () => {
     expect(spans.one('queue')).toMatchObject({ start: EARLIER, end: EARLIER + 400 });
     expect(spans.one('InferRequest')).toMatchObject({ start: EARLIER, traceState: 'a=1,b=2' });
     expect(spans.one('compute').attributes).toEqual({
-      ...{ 'triton.model_name': 'm', 'triton.model_version': 2 },
-      ...{ 'tstriton.batch.requests': 1, 'tstriton.batch.rows': 2 },
+      'triton.model_name': 'm',
+      'triton.model_version': 2,
+      'tstriton.batch.requests': 1,
+      'tstriton.batch.rows': 2,
     });
   });
 

@@ -1,6 +1,6 @@
 // How a span says that what it stands for has failed.
 
-import { TritonError, type ErrorCode } from '../errors.js';
+import type { ErrorCode, TritonError } from '../errors.js';
 import type { Span } from '../model/span.js';
 
 const ERROR = 2;

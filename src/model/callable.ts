@@ -15,6 +15,7 @@ import type { RequestStreams } from './request-streams.js';
 import type { SetupContext } from './setup-context.js';
 import type { Span } from './span.js';
 import type { Steps } from './steps.js';
+import type { TypedModel } from './typed-model.js';
 import type { Inputs, OutputList, OutputRecord, TensorSpecs } from './tensor-spec.js';
 
 /** One request, as a callable sees it. */
@@ -55,6 +56,13 @@ export interface InferenceContext<I extends TensorSpecs = TensorSpecs> {
    * const { embedding } = await context.models.Embed!.infer({ text });
    */
   readonly models: CallableModels;
+  /**
+   * Another model of this server by its declaration, with its types.
+   *
+   * @example
+   * const { embedding } = await context.modelOf(embed).infer({ text });
+   */
+  readonly modelOf: <CI extends TensorSpecs, CO extends TensorSpecs>(spec: ModelSpec<CI, CO>) => TypedModel<CI, CO>;
 }
 
 /** What a callable returns for one request: outputs by name, or in declaration order. */

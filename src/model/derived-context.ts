@@ -2,9 +2,10 @@
 // than they got. Everything but the requests and the signal, which cancels calls of other models too, is the whole
 // batch's.
 
-import type { InferenceContext, InferenceRequest } from './callable.js';
+import type { InferenceContext, InferenceRequest, ModelSpec } from './callable.js';
 import type { CallableModel, CallableModels } from './model-calls.js';
 import type { TensorSpecs } from './tensor-spec.js';
+import { typedModel } from './typed-model.js';
 import { joinSignals, withSignals } from './with-signals.js';
 
 /**
@@ -24,6 +25,7 @@ export function withRequests<Given extends TensorSpecs, I extends TensorSpecs>(
       if (member === 'requests') return requests;
       if (member === 'signal') return ownSignal();
       if (member === 'models') return cancelledBy(ownSignal, whole.models);
+      if (member === 'modelOf') return (spec: ModelSpec) => typedModel(cancelledBy(ownSignal, whole.models), spec);
       return Reflect.get(whole, member, whole);
     },
   });

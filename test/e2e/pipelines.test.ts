@@ -249,9 +249,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
           ...number,
           modelName: 'Tens',
           config: { decoupled: true },
-          inferFunc: stream(async function* ({ x }, { models }) {
-            for await (const { y } of models['Count']!.stream({ x })) {
-              yield { y: (y as Tensor<'float32'>).map((value) => value * 10) };
+          inferFunc: stream(async function* ({ x }, { modelOf }) {
+            for await (const { y } of modelOf({ ...number, modelName: 'Count' }).stream({ x })) {
+              yield { y: y.map((value) => value * 10) };
             }
           }),
         });

@@ -3,7 +3,6 @@
 import type { InferenceServer } from '../../core/inference-server.js';
 import type { Logger } from '../../model/logger.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
-import type { Frontend } from '../frontend.js';
 import type { Restriction } from '../restricted-features.js';
 import { CorsPolicy, isPreflight } from './cors.js';
 import { HttpEndpoints } from './http-endpoints.js';
@@ -28,14 +27,14 @@ export interface HttpFrontendOptions {
 
 const DEFAULT_MAX_INPUT_SIZE = 64 * 1024 * 1024;
 
-export class HttpFrontend implements Frontend {
+export class HttpFrontend extends HttpListener {
   readonly #endpoints: HttpEndpoints;
-  readonly #listener: HttpListener;
   readonly #cors: CorsPolicy | undefined;
 
   /** Throws INVALID_ARG for a pattern that is none. */
   constructor(options: HttpFrontendOptions) {
     const { server, address, port, logger, headerForwardPattern, corsAllowOrigin = [] } = options;
+    super({ name: 'HTTPService', address, port, logger });
     this.#endpoints = new HttpEndpoints({
       server,
       maxInputSize: options.maxInputSize ?? DEFAULT_MAX_INPUT_SIZE,
@@ -46,33 +45,14 @@ export class HttpFrontend implements Frontend {
           : new HeaderForwarding(headerForwardPattern, 'httpHeaderForwardPattern'),
     });
     if (corsAllowOrigin.length > 0) this.#cors = new CorsPolicy(corsAllowOrigin);
-    this.#listener = new HttpListener({
-      name: 'HTTPService',
-      address,
-      port,
-      logger,
-      onRequest: (exchange) => this.#answer(exchange),
-    });
   }
 
-  start(): Promise<number> {
-    return this.#listener.start();
-  }
-
-  get connections(): number {
-    return this.#listener.connections;
-  }
-
-  drain(): void {
-    this.#listener.drain();
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     await this.#endpoints.done();
-    await this.#listener.close();
+    await super.close();
   }
 
-  #answer(exchange: HttpExchange): void {
+  protected override answer(exchange: HttpExchange): void {
     const { method, url, headers } = exchange.request;
     const route = matchRoute(url!);
     const cors = this.#cors;

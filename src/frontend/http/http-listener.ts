@@ -1,5 +1,5 @@
 // A listening HTTP/1.1 server on node:http: the port, its connections, and how both end. What requests mean is the
-// business of `onRequest`.
+// business of those that extend it.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -18,7 +18,6 @@ export interface HttpListenerOptions {
   readonly address: string;
   readonly port: number;
   readonly logger: Logger;
-  readonly onRequest: (exchange: HttpExchange) => void;
 }
 
 // Clients pool connections and load balancers keep them for up to ten minutes: whoever closes first without the other
@@ -31,7 +30,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Of bodies that are read and of answers that wait for a slow reader, before the other side has to wait. */
 const BUFFERED_BYTES = 256 * 1024;
 
-export class HttpListener implements Frontend {
+export abstract class HttpListener implements Frontend {
   readonly #options: HttpListenerOptions;
   readonly #server: Server;
   readonly #connections = new Map<Socket, HttpConnection>();
@@ -96,6 +95,9 @@ export class HttpListener implements Frontend {
     return this.#closed ?? Promise.resolve();
   }
 
+  /** Answers the request, at once or later; what this throws becomes the answer. */
+  protected abstract answer(exchange: HttpExchange): void;
+
   #accept(socket: Socket): void {
     const connection = new HttpConnection(socket);
     this.#connections.set(socket, connection);
@@ -117,7 +119,7 @@ export class HttpListener implements Frontend {
       return;
     }
     try {
-      this.#options.onRequest(exchange);
+      this.answer(exchange);
     } catch (error) {
       this.#fail(exchange, error);
     }

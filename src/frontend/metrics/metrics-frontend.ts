@@ -1,7 +1,6 @@
 // The metrics port: GET /metrics for Prometheus.
 
 import type { Logger } from '../../model/logger.js';
-import type { Frontend } from '../frontend.js';
 import type { HttpExchange } from '../http/http-exchange.js';
 import { HttpListener } from '../http/http-listener.js';
 import type { MetricsReport } from './metrics-report.js';
@@ -16,40 +15,25 @@ export interface MetricsFrontendOptions {
 
 const METRICS_PATH = /^(?:https?:\/\/[^/?#]*)?\/metrics\/?(?:\?|$)/;
 
-export class MetricsFrontend implements Frontend {
+export class MetricsFrontend extends HttpListener {
   readonly #report: MetricsFrontendOptions['report'];
-  readonly #listener: HttpListener;
 
   constructor({ report, address, port, logger }: MetricsFrontendOptions) {
+    super({ name: 'Metrics Service', address, port, logger });
     this.#report = report;
-    this.#listener = new HttpListener({
-      name: 'Metrics Service',
-      address,
-      port,
-      logger,
-      onRequest: (exchange) => this.#answer(exchange),
-    });
   }
 
-  start(): Promise<number> {
+  override start(): Promise<number> {
     this.#report.start();
-    return this.#listener.start();
+    return super.start();
   }
 
-  get connections(): number {
-    return this.#listener.connections;
-  }
-
-  drain(): void {
-    this.#listener.drain();
-  }
-
-  close(): Promise<void> {
+  override close(): Promise<void> {
     this.#report.stop();
-    return this.#listener.close();
+    return super.close();
   }
 
-  #answer(exchange: HttpExchange): void {
+  protected override answer(exchange: HttpExchange): void {
     const { method, url } = exchange.request;
     if (method !== 'GET') {
       exchange.answerJson(405, { error: 'Method Not Allowed' }, ['Allow', 'GET']);

@@ -5,7 +5,6 @@
 import type { InferenceServer } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
 import type { Logger } from '../../model/logger.js';
-import type { Frontend } from '../frontend.js';
 import { contentTypeFraming } from '../http/binary-framing.js';
 import { HttpEndpoints } from '../http/http-endpoints.js';
 import type { HttpExchange } from '../http/http-exchange.js';
@@ -39,14 +38,14 @@ const ENDPOINT_OF = {
   generate_stream: 'generate stream',
 } as const satisfies Record<SagemakerInferenceType, Endpoint>;
 
-export class SagemakerFrontend implements Frontend {
-  readonly #listener: HttpListener;
+export class SagemakerFrontend extends HttpListener {
   readonly #endpoints: HttpEndpoints;
   readonly #ping: Route;
   readonly #invocations: Route;
 
   constructor(options: SagemakerFrontendOptions) {
     const { server, address, port, logger, maxInputSize, restrictions, pingMode, defaultModel } = options;
+    super({ name: 'Sagemaker HTTPService', address, port, logger });
     this.#endpoints = new HttpEndpoints({
       server,
       maxInputSize,
@@ -60,28 +59,14 @@ export class SagemakerFrontend implements Frontend {
       model: defaultModel,
       version: '',
     };
-    const onRequest = (exchange: HttpExchange) => this.#answer(exchange);
-    this.#listener = new HttpListener({ name: 'Sagemaker HTTPService', address, port, logger, onRequest });
   }
 
-  start(): Promise<number> {
-    return this.#listener.start();
-  }
-
-  get connections(): number {
-    return this.#listener.connections;
-  }
-
-  drain(): void {
-    this.#listener.drain();
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     await this.#endpoints.done();
-    await this.#listener.close();
+    await super.close();
   }
 
-  #answer(exchange: HttpExchange): void {
+  protected override answer(exchange: HttpExchange): void {
     const { url, method } = exchange.request;
     const path = pathOf(url!);
     if (MULTI_MODEL.test(path)) {

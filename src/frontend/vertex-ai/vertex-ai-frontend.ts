@@ -5,7 +5,6 @@
 import type { InferenceServer } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
 import type { Logger } from '../../model/logger.js';
-import type { Frontend } from '../frontend.js';
 import { contentTypeFraming } from '../http/binary-framing.js';
 import { HttpEndpoints } from '../http/http-endpoints.js';
 import type { HttpExchange } from '../http/http-exchange.js';
@@ -36,9 +35,8 @@ const BINARY_TYPE = 'application/vnd.vertex-ai-triton.binary+json;json-header-si
 const NOT_REDIRECTED: readonly Endpoint[] = ['trace', 'logging', 'generate', 'generate stream'];
 const HEALTH: Route = { endpoint: 'ready', methods: ['GET'], model: '', version: '' };
 
-export class VertexAiFrontend implements Frontend {
+export class VertexAiFrontend extends HttpListener {
   readonly #server: InferenceServer;
-  readonly #listener: HttpListener;
   readonly #endpoints: HttpEndpoints;
   readonly #predictRoute: string;
   readonly #healthRoute: string;
@@ -47,6 +45,7 @@ export class VertexAiFrontend implements Frontend {
 
   constructor(options: VertexAiFrontendOptions) {
     const { server, address, port, logger, maxInputSize, restrictions } = options;
+    super({ name: 'Vertex AI HTTPService', address, port, logger });
     this.#server = server;
     this.#predictRoute = options.predictRoute;
     this.#healthRoute = options.healthRoute;
@@ -58,12 +57,6 @@ export class VertexAiFrontend implements Frontend {
       restrictions,
       framing: contentTypeFraming(BINARY_TYPE),
     });
-    const onRequest = (exchange: HttpExchange) => this.#answer(exchange);
-    this.#listener = new HttpListener({ name: 'Vertex AI HTTPService', address, port, logger, onRequest });
-  }
-
-  start(): Promise<number> {
-    return this.#listener.start();
   }
 
   /** The models are loaded. Throws INVALID_ARG, as Triton does, when none of them is clearly the one to predict with. */
@@ -82,20 +75,12 @@ export class VertexAiFrontend implements Frontend {
     }
   }
 
-  get connections(): number {
-    return this.#listener.connections;
-  }
-
-  drain(): void {
-    this.#listener.drain();
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     await this.#endpoints.done();
-    await this.#listener.close();
+    await super.close();
   }
 
-  #answer(exchange: HttpExchange): void {
+  protected override answer(exchange: HttpExchange): void {
     const { url, headers, method } = exchange.request;
     const path = pathOf(url!);
     if (path === this.#healthRoute) {
