@@ -51,8 +51,13 @@ export type { Awaitable } from './model/awaitable.js';
 export type { Steps } from './model/steps.js';
 export { InferenceResponse, type InferenceResponseOptions } from './model/inference-response.js';
 export type { Logger } from './model/logger.js';
-export type { CallableModel, CallableModels, ModelCallOptions } from './model/model-calls.js';
-export type { TypedCallOptions, TypedModel } from './model/typed-model.js';
+export type {
+  CallableModel,
+  CallableModels,
+  ModelCallOptions,
+  TypedCallOptions,
+  TypedModel,
+} from './model/model-calls.js';
 export type { VersionPolicy } from './model/version-policy.js';
 export type { ModelWarmup, WarmupInput } from './model/model-warmup.js';
 export {

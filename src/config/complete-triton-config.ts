@@ -5,11 +5,11 @@ import type { TraceStart } from '../model/trace-settings.js';
 import { checkHeaderPattern } from './check-header-pattern.js';
 import { grpcSettings } from './grpc-settings.js';
 import { checkSafePorts } from './hosting-environment.js';
+import { listOf } from './option-value.js';
 import { parseCacheConfig } from './parse-cache-config.js';
 import { parseMetricsConfig, type MetricsConfig } from './parse-metrics-config.js';
 import { parseOrigins } from './parse-origins.js';
 import { parseTraceConfig } from './parse-trace-config.js';
-import { listOf } from './option-value.js';
 import type { TritonConfig } from './triton-config.js';
 
 type WithoutDefault =

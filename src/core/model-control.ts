@@ -6,7 +6,7 @@ import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { ModelInstance } from './instance/model-instance.js';
-import type { ModelRepository } from './model-repository.js';
+import { INSTANCES_ENDED, type ModelRepository } from './model-repository.js';
 import { EVERY_VERSION, servedVersions } from '../model/version-policy.js';
 import { warmUp } from './warm-up.js';
 
@@ -18,6 +18,11 @@ export interface BoundModel {
   readonly config: CompleteModelConfig;
   /** Starts the instances, for every load anew. What it rejects with is why the model is not there. */
   open(): readonly ModelInstance[] | Promise<readonly ModelInstance[]>;
+  /**
+   * The model is about to serve, with those of its instances that live now: since `open` some may have ended, or been
+   * started again. Without it they are those of `open`.
+   */
+  serve?(): readonly ModelInstance[];
   /** Ends the instances after the last request of an unloaded model. */
   close?(): void | Promise<void>;
 }
@@ -77,8 +82,7 @@ export class ModelControl {
         }
         // Everything that may fail or take time comes first: there is no moment without a ready model.
         const startedAt = performance.now();
-        const instances = await model.open();
-        await warmUp(model.config, instances);
+        const instances = await startInstances(model);
         old = bound.model;
         bound.model = model;
         const next = this.#repository.add(model.config);
@@ -211,8 +215,7 @@ export class ModelControl {
     const entry = this.#repository.add(config);
     const startedAt = performance.now();
     try {
-      const instances = await model.open();
-      await warmUp(config, instances);
+      const instances = await startInstances(model);
       for (const instance of instances) entry.model.addInstance(instance);
     } catch (thrown) {
       const error = TritonError.from(thrown);
@@ -242,6 +245,15 @@ export class ModelControl {
     entry.reason = UNLOADED;
     this.#logger.info(`successfully unloaded '${config.name}' version ${config.version}`);
   }
+}
+
+/** Starts a model's instances and warms them up. Rejects with what went wrong. */
+async function startInstances(model: BoundModel): Promise<readonly ModelInstance[]> {
+  const opened = await model.open();
+  await warmUp(model.config, opened);
+  const living = model.serve?.() ?? opened;
+  if (living.length === 0 && opened.length > 0) throw new TritonError('UNAVAILABLE', INSTANCES_ENDED);
+  return living;
 }
 
 function notPolled(name: string): TritonError {

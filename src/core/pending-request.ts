@@ -7,7 +7,7 @@ import type { InferTensor, ModelInferRequest, ModelInferResponse } from '../mode
 import type { Execution, ExecutionRequest } from './instance/model-instance.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
 import type { RequestTrace } from './request-traces.js';
-import type { QueuedRequest, QueueEntry } from './scheduler/batch-queue.js';
+import type { QueuedRequest, QueueEntry } from './scheduler/queue-entry.js';
 
 /** An answer, but for the request's id. */
 export type Answer = Omit<ModelInferResponse, 'id'>;

@@ -5,8 +5,10 @@
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { epochNow } from '../model/epoch-clock.js';
+import type { Logger } from '../model/logger.js';
 import type { Span } from '../model/span.js';
 import type { HostResult } from './host-results.js';
+import { makeSpans } from './make-spans.js';
 import type { ActiveContext, OpenTelemetry, Tracer } from './opentelemetry.js';
 import { setFailed, setFailedBy } from './span-failure.js';
 
@@ -21,6 +23,8 @@ export interface SpannedBatch {
   /** By the requests' places; undefined for those that are not traced. At least one is. */
   readonly spans: readonly (Span | undefined)[];
   readonly rows: number;
+  /** Told of what goes wrong with spans. */
+  readonly logger: Logger;
 }
 
 export class BatchSpans {
@@ -30,10 +34,11 @@ export class BatchSpans {
   /** Whether the batch's span is that of no request. */
   readonly #isRoot: boolean;
   readonly #config: CompleteModelConfig;
+  readonly #logger: Logger;
   readonly #api: OpenTelemetry;
   readonly #active: ActiveContext;
 
-  constructor(api: OpenTelemetry, tracer: Tracer, { config, spans, rows }: SpannedBatch) {
+  constructor(api: OpenTelemetry, tracer: Tracer, { config, spans, rows, logger }: SpannedBatch) {
     const { ROOT_CONTEXT, trace } = api;
     const startTime = epochNow();
     const traced = spans.filter((span) => span !== undefined);
@@ -64,6 +69,7 @@ export class BatchSpans {
     );
     this.#isRoot = alone === undefined;
     this.#config = config;
+    this.#logger = logger;
     this.#api = api;
     this.#active = within(this.span);
   }
@@ -73,14 +79,14 @@ export class BatchSpans {
 
   /** The client of request `index` is gone. */
   cancelled(index: number): void {
-    this.#requests[index]?.span.addEvent('cancelled', epochNow());
+    makeSpans(this.#logger, () => this.#requests[index]?.span.addEvent('cancelled', epochNow()));
   }
 
   /** Request `index` of a decoupled model has an answer. */
   responded(index: number): void {
     const request = this.#requests[index];
-    if (request === undefined) return;
-    if (request.responses++ === 0) request.span.addEvent('first response', epochNow());
+    if (request === undefined || request.responses++ > 0) return;
+    makeSpans(this.#logger, () => request.span.addEvent('first response', epochNow()));
   }
 
   /** Request `index` has its outcome. */
@@ -88,7 +94,10 @@ export class BatchSpans {
     const request = this.#requests[index];
     if (request === undefined) return;
     this.#requests[index] = undefined;
-    const { span, compute, responses } = request;
+    makeSpans(this.#logger, () => this.#end(request, error));
+  }
+
+  #end({ span, compute, responses }: TracedRequest, error: TritonError | undefined): void {
     const now = epochNow();
     if (error !== undefined) {
       setFailedBy(compute, error);
@@ -105,7 +114,10 @@ export class BatchSpans {
       const result = results[index]!;
       this.ended(index, TritonError.is(result) ? result : undefined);
     }
-    if (!this.#isRoot) return;
+    if (this.#isRoot) makeSpans(this.#logger, () => this.#endRoot(results));
+  }
+
+  #endRoot(results: readonly HostResult[]): void {
     const [first] = results;
     if (TritonError.is(first) && results.every((result) => TritonError.is(result))) setFailedBy(this.span, first);
     this.span.end(epochNow());

@@ -67,7 +67,7 @@ export class CallableHost {
   execute(requests: readonly HostedRequest[], done: HostDone, batch: HostBatch = {}): HostExecution {
     const { stream, callers = [], traces } = batch;
     const { tracing } = this;
-    const spans = traces && tracing?.begin(this.#config, requests, traces);
+    const spans = traces && tracing?.begin({ config: this.#config, requests, traces, logger: this.#logger });
     const span = spans?.span;
     const calling = { caller: this.caller, callers, traceContext: tracing && (() => tracing.carried(span)) };
     const services = { logger: this.#logger, metrics: this.metrics, calling, span };

@@ -5,11 +5,11 @@ import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import type { Metrics } from '../model/metrics.js';
-import type { CallableModels, ModelCaller } from '../model/model-calls.js';
+import type { CallableModels, ModelCaller, TypedModel } from '../model/model-calls.js';
 import type { Span } from '../model/span.js';
 import type { TraceContext } from '../model/trace-context.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
-import { typedModel, type TypedModel } from '../model/typed-model.js';
+import { typedModel } from '../model/typed-model.js';
 import { hostModels } from './host-models.js';
 
 /** How a batch calls other models. */

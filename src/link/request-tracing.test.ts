@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import * as api from '@opentelemetry/api';
-import { SamplingDecision } from '@opentelemetry/sdk-trace-node';
-import { describe, expect, it } from 'vitest';
+import { NodeTracerProvider, SamplingDecision } from '@opentelemetry/sdk-trace-node';
+import { describe, expect, it, vi } from 'vitest';
 
 import { activeSpanId, SpanRecorder } from '../../test/support/spans.js';
 import { TritonError } from '../errors.js';
@@ -22,12 +22,19 @@ const TRACED: StartedTrace = { context: undefined, startedAt: EARLIER };
 const CALLED: StartedTrace = { context: { traceparent: PARENT, tracestate: 'a=1,b=2' }, startedAt: EARLIER };
 
 const tracing = new RequestTracing(api);
+const warn = vi.fn<(message: string) => void>();
+const logger = { error: () => undefined, warn, info: () => undefined, verbose: () => undefined };
 
 /** The spans of a batch of requests called `r0`, `r1`, …, of which those with a trace are traced. */
 function begin(...traces: readonly (StartedTrace | undefined)[]) {
   const requests = traces.map((_, index) => new HostedRequest({}, 2, `r${index}`, undefined));
-  const batch = tracing.begin(CONFIG, requests, { dispatchedAt: EARLIER + 400, requests: traces });
-  return { batch, requests };
+  const batch = tracing.begin({
+    config: CONFIG,
+    requests,
+    traces: { dispatchedAt: EARLIER + 400, requests: traces },
+    logger,
+  });
+  return { batch: batch!, requests };
 }
 
 const ended = (outcome: EndedTrace['outcome'], trace = TRACED): EndedTrace => ({
@@ -179,12 +186,36 @@ describe('requests that ended without a callable', () => {
     ],
   ])('have their span afterwards: %s', async (_what, outcome, attributes, children) => {
     await using spans = new SpanRecorder();
-    tracing.recordEnded([ended(outcome, CALLED)]);
+    tracing.recordEnded([ended(outcome, CALLED)], logger);
     const model = { 'triton.model_name': 'm', 'triton.model_version': 2 };
     const times = { start: EARLIER, end: EARLIER + 30 };
     expect(spans.one('InferRequest')).toMatchObject({ ...times, parentId: 'b7ad6b7169203331' });
     expect(spans.one('InferRequest').attributes).toEqual({ ...model, ...attributes });
     expect(spans.named('queue')).toHaveLength(children);
     for (const queue of spans.named('queue')) expect(queue).toMatchObject(times);
+  });
+});
+
+describe('a provider whose processor throws', () => {
+  const fault = () => {
+    throw new Error('disk full');
+  };
+  const processor = { forceFlush: () => Promise.resolve(), shutdown: () => Promise.resolve() };
+
+  it.each([
+    ['beginning', { onStart: fault, onEnd: () => undefined }],
+    ['ending', { onStart: () => undefined, onEnd: fault }],
+  ])('at %s costs spans, and nothing else', (_when, handlers) => {
+    const broken = new NodeTracerProvider({ spanProcessors: [{ ...processor, ...handlers }] });
+    broken.register();
+    try {
+      begin(TRACED, TRACED).batch?.finish([[], []]);
+      tracing.recordEnded([ended({ kind: 'cached' })], logger);
+      expect(warn).toHaveBeenCalledWith('OpenTelemetry failed, spans are lost: disk full');
+    } finally {
+      api.trace.disable();
+      api.context.disable();
+      api.propagation.disable();
+    }
   });
 });

@@ -4,13 +4,24 @@
 
 import type { HostedRequest } from '../model/inference-request.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { Logger } from '../model/logger.js';
 import type { Span, SpanAttributes } from '../model/span.js';
 import { parseTraceparent, traceparentText, type TraceContext } from '../model/trace-context.js';
 import type { EndedTrace, StartedTrace } from '../model/trace-record.js';
 import { BatchSpans } from './batch-spans.js';
+import { makeSpans } from './make-spans.js';
 import type { BatchTraces } from './messages.js';
 import { SERVER_SPAN, type ActiveContext, type OpenTelemetry, type Tracer } from './opentelemetry.js';
 import { setFailed } from './span-failure.js';
+
+/** A batch of which at least one request is traced. */
+export interface TracedBatch {
+  readonly config: CompleteModelConfig;
+  readonly requests: readonly HostedRequest[];
+  readonly traces: BatchTraces;
+  /** Told of what goes wrong with spans. */
+  readonly logger: Logger;
+}
 
 /** What a request's span says of it. */
 interface TracedModel {
@@ -25,8 +36,12 @@ export class RequestTracing {
     this.#api = api;
   }
 
-  /** Opens the spans of a batch whose callable is to run now. */
-  begin(config: CompleteModelConfig, requests: readonly HostedRequest[], traces: BatchTraces): BatchSpans {
+  /** Opens the spans of a batch whose callable is to run now. Undefined when that failed. */
+  begin(batch: TracedBatch): BatchSpans | undefined {
+    return makeSpans(batch.logger, () => this.#begin(batch));
+  }
+
+  #begin({ config, requests, traces, logger }: TracedBatch): BatchSpans {
     const tracer = this.#tracer;
     const spans = requests.map((request, index) => {
       const trace = traces.requests[index];
@@ -37,11 +52,15 @@ export class RequestTracing {
       return span;
     });
     const rows = requests.reduce((sum, request) => sum + request.rows, 0);
-    return new BatchSpans(this.#api, tracer, { config, spans, rows });
+    return new BatchSpans(this.#api, tracer, { config, spans, rows, logger });
   }
 
   /** Makes the spans of requests that ended without a callable. */
-  recordEnded(ended: readonly EndedTrace[]): void {
+  recordEnded(ended: readonly EndedTrace[], logger: Logger): void {
+    makeSpans(logger, () => this.#recordEnded(ended));
+  }
+
+  #recordEnded(ended: readonly EndedTrace[]): void {
     const tracer = this.#tracer;
     for (const trace of ended) {
       const { outcome, endedAt } = trace;

@@ -7,7 +7,7 @@ import type { InferenceResponse } from './inference-response.js';
 import type { InstanceGroup } from './instance-group.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
-import type { CallableModels } from './model-calls.js';
+import type { CallableModels, TypedModel } from './model-calls.js';
 import type { ModelConfig } from './model-config.js';
 import type { Parameters } from './parameters.js';
 import type { RequestGroups } from './request-groups.js';
@@ -15,7 +15,6 @@ import type { RequestStreams } from './request-streams.js';
 import type { SetupContext } from './setup-context.js';
 import type { Span } from './span.js';
 import type { Steps } from './steps.js';
-import type { TypedModel } from './typed-model.js';
 import type { Inputs, OutputList, OutputRecord, TensorSpecs } from './tensor-spec.js';
 
 /** One request, as a callable sees it. */

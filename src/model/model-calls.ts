@@ -3,6 +3,7 @@
 import type { Tensor } from '../tensor/tensor.js';
 import type { InferTensor } from './exchange.js';
 import type { Parameters } from './parameters.js';
+import type { Inputs, Outputs, TensorSpecs } from './tensor-spec.js';
 import type { TraceContext } from './trace-context.js';
 
 export interface ModelCallOptions {
@@ -41,6 +42,25 @@ export interface CallableModel {
 
 /** The other models of this server, by name. */
 export type CallableModels = Readonly<Record<string, CallableModel>>;
+
+/** Options of a call, whose `outputs` are of the model's. */
+export interface TypedCallOptions<Name extends string> extends ModelCallOptions {
+  readonly outputs?: readonly Name[];
+}
+
+/** {@link CallableModel} with the types of a declaration. */
+export interface TypedModel<I extends TensorSpecs, O extends TensorSpecs> {
+  /** As `infer` of {@link CallableModel}; INTERNAL too when the model answers with other dtypes than declared. */
+  infer<Name extends keyof Outputs<O> & string = keyof Outputs<O> & string>(
+    inputs: Inputs<I>,
+    options?: TypedCallOptions<Name>,
+  ): Promise<Pick<Outputs<O>, Name>>;
+  /** As `stream` of {@link CallableModel}. */
+  stream<Name extends keyof Outputs<O> & string = keyof Outputs<O> & string>(
+    inputs: Inputs<I>,
+    options?: TypedCallOptions<Name>,
+  ): AsyncGenerator<Pick<Outputs<O>, Name>, void, undefined>;
+}
 
 /** A call as it leaves the callable. */
 export interface ModelCall {

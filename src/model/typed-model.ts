@@ -6,29 +6,10 @@ import { DTYPES, type Dtype } from '../tensor/dtype.js';
 import { Tensor } from '../tensor/tensor.js';
 import type { ModelSpec } from './callable.js';
 import { completeTensorSpecs } from './complete-tensor-specs.js';
-import type { CallableModel, CallableModels, ModelCallOptions } from './model-calls.js';
-import type { Inputs, Outputs, TensorSpecs } from './tensor-spec.js';
+import type { CallableModel, CallableModels, ModelCallOptions, TypedModel } from './model-calls.js';
+import type { TensorSpecs } from './tensor-spec.js';
 
 type Tensors = Readonly<Record<string, Tensor>>;
-
-/** Options of a call, whose `outputs` are of the model's. */
-export interface TypedCallOptions<Name extends string> extends ModelCallOptions {
-  readonly outputs?: readonly Name[];
-}
-
-/** {@link CallableModel} with the types of a declaration. */
-export interface TypedModel<I extends TensorSpecs, O extends TensorSpecs> {
-  /** As `infer` of {@link CallableModel}; INTERNAL too when the model answers with other dtypes than declared. */
-  infer<Name extends keyof Outputs<O> & string = keyof Outputs<O> & string>(
-    inputs: Inputs<I>,
-    options?: TypedCallOptions<Name>,
-  ): Promise<Pick<Outputs<O>, Name>>;
-  /** As `stream` of {@link CallableModel}. */
-  stream<Name extends keyof Outputs<O> & string = keyof Outputs<O> & string>(
-    inputs: Inputs<I>,
-    options?: TypedCallOptions<Name>,
-  ): AsyncGenerator<Pick<Outputs<O>, Name>, void, undefined>;
-}
 
 /** The model that `spec` declares, of these. Its version is the declared one, or else the latest that is ready. */
 export function typedModel<I extends TensorSpecs, O extends TensorSpecs>(

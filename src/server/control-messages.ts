@@ -14,7 +14,7 @@ export type ControlCall =
   | { readonly kind: 'started' }
   /** `model` stands for it when the server asks for its instances. */
   | { readonly kind: 'load'; readonly config: CompleteModelConfig; readonly model: number }
-  | { readonly kind: 'attach'; readonly config: CompleteModelConfig; readonly port: MessagePort }
+  | { readonly kind: 'attach'; readonly model: number; readonly port: MessagePort }
   | { readonly kind: 'unload'; readonly config: CompleteModelConfig }
   | { readonly kind: 'stop'; readonly timeoutSecs: number | undefined };
 

@@ -27,6 +27,7 @@ export class ServedModel {
   readonly #repository: ModelRepository;
   readonly #caller: ModelCaller;
   readonly #instances = new Set<ClosableInstance>();
+  #serves = false;
 
   constructor(
     config: CompleteModelConfig,
@@ -45,6 +46,12 @@ export class ServedModel {
     return [...this.#instances];
   }
 
+  /** The instances that live now; from now on, those that come and go are the model's. */
+  serve(): readonly ModelInstance[] {
+    this.#serves = true;
+    return [...this.#instances];
+  }
+
   /** Ends the instances and what they needed. */
   async close(): Promise<void> {
     this.closeInstances();
@@ -52,6 +59,7 @@ export class ServedModel {
   }
 
   closeInstances(): void {
+    this.#serves = false;
     const instances = [...this.#instances];
     // None of them is lost then.
     this.#instances.clear();
@@ -61,6 +69,7 @@ export class ServedModel {
   /** An instance was started again. */
   attach(instance: ClosableInstance): void {
     this.#add(instance);
+    if (!this.#serves) return;
     const entry = this.#repository.find(this.config.name, this.config.version);
     if (entry === undefined) return;
     const lost = entry.state === 'UNAVAILABLE' && entry.reason === INSTANCES_ENDED;
@@ -73,7 +82,7 @@ export class ServedModel {
 
   /** An instance has ended. */
   lost(instance: ClosableInstance): void {
-    if (!this.#instances.delete(instance)) return;
+    if (!this.#instances.delete(instance) || !this.#serves) return;
     const entry = this.#repository.find(this.config.name, this.config.version);
     const left = entry?.model.removeInstance(instance);
     if (entry?.state !== 'READY' || left !== 0) return;

@@ -60,7 +60,7 @@ export class LocalServer implements ServerHandle {
 
   constructor(options: ServerOptions, tracing?: RequestTracing) {
     this.tracing = tracing;
-    this.#server = new Server(options, { onTraces: (ended) => this.tracing?.recordEnded(ended) });
+    this.#server = new Server(options, { onTraces: (ended) => tracing?.recordEnded(ended, this.logger) });
   }
 
   get logger(): ServerLogger {

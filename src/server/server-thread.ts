@@ -31,6 +31,8 @@ interface Waiting {
 }
 
 const waiting = new Map<number, Waiting>();
+/** What models that have instances were loaded with, by the number that stands for each. */
+const opened = new Map<number, CompleteModelConfig>();
 let nextId = 0;
 
 control.on('message', (message: UserMessage) => {
@@ -78,15 +80,19 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
     case 'load': {
       const { config, model } = call;
       await server.load(config, {
-        open: async () => (await ask('open', model)).map((port) => instanceOf(config, port)),
+        open: async () => {
+          opened.set(model, config);
+          return (await ask('open', model)).map((port) => instanceOf(config, port));
+        },
         close: async () => {
+          opened.delete(model);
           await ask('close', model);
         },
       });
       return undefined;
     }
     case 'attach':
-      server.attach(call.config, instanceOf(call.config, call.port));
+      attach(call.model, call.port);
       return undefined;
     case 'unload':
       await server.unload(call.config);
@@ -95,6 +101,12 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
       await server.stop(call.timeoutSecs);
       return undefined;
   }
+}
+
+function attach(model: number, port: MessagePort): void {
+  const config = opened.get(model);
+  if (config === undefined) port.close();
+  else server.attach(config, instanceOf(config, port));
 }
 
 function instanceOf(config: CompleteModelConfig, port: MessagePort): PortInstance {

@@ -144,7 +144,7 @@ export class Server {
     const key = modelKey(config);
     const replaced = this.#served.get(key);
     this.#served.set(key, served);
-    const bound = { config, open: () => served.open(), close: () => served.close() };
+    const bound = { config, open: () => served.open(), serve: () => served.serve(), close: () => served.close() };
     if (replaced !== undefined) {
       this.#replaced.add(replaced);
       try {
@@ -169,16 +169,22 @@ export class Server {
     if (this.#options.modelControlMode === 'none') await this.#engine.models.applyVersionPolicy(name, version);
   }
 
-  /** An instance of a model was started again. */
+  /** An instance of a model was started again. `config` is the very one that the model was loaded with. */
   attach(config: CompleteModelConfig, instance: ClosableInstance): void {
-    this.#served.get(modelKey(config))?.attach(instance);
+    const served = this.#servedWith(config);
+    if (served === undefined) instance.close?.();
+    else served.attach(instance);
   }
 
   /** An instance of a model has ended. */
   lost(config: CompleteModelConfig, instance: ClosableInstance): void {
-    // Whichever it belongs to; of a model that is gone it is in no set any more.
-    this.#served.get(modelKey(config))?.lost(instance);
-    for (const served of this.#replaced) served.lost(instance);
+    this.#servedWith(config)?.lost(instance);
+  }
+
+  /** While a model is replaced, there are two of its name and version. */
+  #servedWith(config: CompleteModelConfig): ServedModel | undefined {
+    const served = this.#served.get(modelKey(config));
+    return served?.config === config ? served : [...this.#replaced].find((replaced) => replaced.config === config);
   }
 
   /** Serves a model no more; resolves when its last request has ended. */

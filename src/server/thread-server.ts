@@ -62,7 +62,7 @@ export class ThreadServer implements ServerHandle {
     this.#worker.on('message', (message: ServerMessage) => {
       if (message.kind === 'reply') this.#answered(message);
       else if (message.kind === 'host') void this.#host(message);
-      else if (message.kind === 'traces') this.tracing?.recordEnded(message.ended);
+      else if (message.kind === 'traces') this.tracing?.recordEnded(message.ended, this.#logger);
       // The callables of this thread log too.
       else this.#logger.configure(message.settings);
     });
@@ -100,7 +100,9 @@ export class ThreadServer implements ServerHandle {
   }
 
   async attach(config: CompleteModelConfig, port: MessagePort): Promise<void> {
-    await this.#call({ kind: 'attach', config, port }, [port]);
+    const known = [...this.#models].find(([, model]) => model.config === config);
+    if (known === undefined) port.close();
+    else await this.#call({ kind: 'attach', model: known[0], port }, [port]);
   }
 
   async unload(config: CompleteModelConfig): Promise<void> {

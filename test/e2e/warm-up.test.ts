@@ -1,7 +1,7 @@
 // Warm-up: what the model gets before anybody else may ask it.
 import { describe, expect, it } from 'vitest';
 
-import { batch, defineModel, stream, type CallableOf, type ModelWarmup } from 'tstriton';
+import { batch, defineModel, instanceGroup, stream, type CallableOf, type ModelWarmup } from 'tstriton';
 
 import { inferJson, startServer } from '../support/start-server.js';
 
@@ -75,6 +75,31 @@ describe.each([{ serverThread: true }, { serverThread: false }])('warm-up with %
     const one = [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }];
     expect((await inferJson(server.http, 'Fine', one)).status).toBe(200);
     expect((await inferJson(server.http, 'Warmed', one)).status).toBe(404);
+  });
+
+  it('leaves no instance behind that dies while others warm up', async () => {
+    const module = new URL('../fixtures/short-lived-instance.js', import.meta.url);
+    const shared = new Int32Array(new SharedArrayBuffer(12));
+    await using server = await startServer(() => undefined, { serverThread });
+    server.triton.bind({
+      ...warmed,
+      config: { modelWarmup: [{ name: 'w', inputs: { x: { dtype: 'float32', shape: [1], zeroData: true } } }] },
+      inferFunc: instanceGroup(module, {
+        args: [
+          ['short-lived', shared],
+          ['slow to warm up', shared],
+        ],
+      }),
+    });
+    // The first is dead and started again, the second still warms up.
+    await expect.poll(() => Atomics.load(shared, 0)).toBe(2);
+    Atomics.store(shared, 2, 1);
+    await server.triton.ready('Warmed');
+    const one = [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }];
+    await expect
+      .poll(async () => (await (await fetch(server.metrics)).text()).match(/tstriton_instances\{.*\} (\d)/)?.[1])
+      .toBe('2');
+    for (let i = 0; i < 4; i++) expect((await inferJson(server.http, 'Warmed', one)).status).toBe(200);
   });
 });
 

@@ -7,7 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { completeBatcher } from '../../model/complete-batcher.js';
 import type { DynamicBatcher } from '../../model/model-config.js';
 import { TritonError } from '../../errors.js';
-import { BatchQueue, type QueuedRequest } from './batch-queue.js';
+import { BatchQueue } from './batch-queue.js';
+import type { QueuedRequest } from './queue-entry.js';
 
 class Request implements QueuedRequest {
   readonly id: string;

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { completeBatcher } from '../../model/complete-batcher.js';
 import type { DynamicBatcher } from '../../model/model-config.js';
 import type { Compatibility } from './batch-compatibility.js';
-import { BatchQueue, type Decision, type QueuedRequest } from './batch-queue.js';
+import { BatchQueue, type Decision } from './batch-queue.js';
+import type { QueuedRequest } from './queue-entry.js';
 
 interface Request extends QueuedRequest {
   /** Stands for the shape; requests of different kinds do not mix. */

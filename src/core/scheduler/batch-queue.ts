@@ -11,43 +11,10 @@ import {
 } from '../../model/complete-batcher.js';
 import { requestLabel } from '../request-label.js';
 import type { Compatibility } from './batch-compatibility.js';
+import { BatchScan } from './batch-scan.js';
 import { DeadlineHeap } from './deadline-heap.js';
 import { LinkedList } from './linked-list.js';
-
-/** What the queue needs to know of a request. */
-export interface QueuedRequest {
-  /** Rows it adds to a batch, at least 1. */
-  readonly rows: number;
-  /** Priority level it asked for; 0 for none. */
-  readonly priority: number;
-  /** Its own timeout; 0 for none. */
-  readonly timeoutMicroseconds: number;
-  /** For the "Exceeds maximum queue size" message. */
-  readonly id: string;
-  /** The queue's own mark on a waiting request. */
-  entry: QueueEntry | undefined;
-}
-
-/** A request's place in the queue. */
-export interface QueueEntry {
-  readonly request: QueuedRequest;
-  readonly level: Level;
-  readonly enqueuedAt: number;
-  readonly expiresAt: number;
-  readonly sequence: number;
-  list: LinkedList<QueueEntry>;
-  previous: QueueEntry | undefined;
-  next: QueueEntry | undefined;
-  heapIndex: number;
-}
-
-interface Level {
-  readonly priority: number;
-  readonly policy: CompleteQueuePolicy;
-  /** Those that wait, then the expired ones whose timeout action is DELAY: behind all unexpired ones of the level. */
-  readonly lists: readonly [waiting: LinkedList<QueueEntry>, delayed: LinkedList<QueueEntry>];
-  size: number;
-}
+import { isBehind, type Level, type QueuedRequest, type QueueEntry } from './queue-entry.js';
 
 /** A batch for an instance. */
 export interface Release<R> {
@@ -72,36 +39,13 @@ export interface BatchQueueOptions<R> {
   readonly compare: (first: R, next: R) => Compatibility;
 }
 
-/** What the requests at the head of the queue add up to, whatever the time. */
-interface Scan {
-  readonly count: number;
-  readonly rows: number;
-  /** The cut at the best preferred size, or before the first request that passes the largest one; 0 for none. */
-  readonly best: number;
-  /** Why no more requests fit; undefined when they all do. */
-  readonly closed: 'full' | 'shape' | undefined;
-  /** When the first of them came. */
-  readonly oldest: number;
-  /** Whether one of them, or the one that ends them, has expired, so that later ones go before it. */
-  readonly delayed: boolean;
-}
-
-/** A scan that may go on behind its last request, because all that came since is behind it too. */
-interface OpenScan<R> extends Scan {
-  readonly first: R;
-  readonly last: QueueEntry;
-}
-
 const IDLE = { kind: 'idle' } as const;
-const NOTHING: Scan = { count: 0, rows: 0, best: 0, closed: undefined, oldest: Infinity, delayed: false };
 
 export class BatchQueue<R extends QueuedRequest> {
   readonly #maxRows: number;
-  readonly #preferred: ReadonlySet<number>;
   readonly #largestPreferred: number;
   readonly #delay: number;
   readonly #batcher: CompleteDynamicBatcher | undefined;
-  readonly #compare: (first: R, next: R) => Compatibility;
   /** Ascending priority: the most urgent level first. Created when first used. */
   readonly #levels: Level[] = [];
   readonly #deadlines = new DeadlineHeap<QueueEntry>();
@@ -109,16 +53,16 @@ export class BatchQueue<R extends QueuedRequest> {
   /** Rows of all that wait. */
   #rows = 0;
   #sequence = 0;
-  /** So that what waits for a fuller batch is not looked at again with each arrival. */
-  #open: OpenScan<R> | undefined;
+  /** The requests of the next batch, as far as they were looked at. */
+  readonly #head: BatchScan<R>;
 
   constructor({ maxBatchSize, batcher, compare }: BatchQueueOptions<R>) {
     this.#maxRows = Math.max(1, maxBatchSize);
     this.#batcher = batcher;
-    this.#preferred = new Set(batcher?.preferredBatchSize);
-    this.#largestPreferred = Math.max(1, ...this.#preferred);
+    const preferred = new Set(batcher?.preferredBatchSize);
+    this.#largestPreferred = Math.max(1, ...preferred);
+    this.#head = new BatchScan({ maxRows: this.#maxRows, preferred, compare });
     this.#delay = (batcher?.maxQueueDelayMicroseconds ?? 0) / 1000;
-    this.#compare = compare;
   }
 
   /** Requests waiting. */
@@ -147,7 +91,7 @@ export class BatchQueue<R extends QueuedRequest> {
     };
     request.entry = entry;
     entry.list.push(entry);
-    if (this.#open !== undefined && !isBehind(entry, this.#open.last)) this.#open = undefined;
+    if (this.#head.end !== undefined && !isBehind(entry, this.#head.end)) this.#head.clear();
     level.size++;
     this.#size++;
     this.#rows += request.rows;
@@ -177,7 +121,7 @@ export class BatchQueue<R extends QueuedRequest> {
         entry.list.remove(entry);
         entry.list = entry.level.lists[1];
         entry.list.push(entry);
-        this.#open = undefined;
+        this.#head.clear();
       }
     }
     return refused;
@@ -232,40 +176,11 @@ export class BatchQueue<R extends QueuedRequest> {
     return { kind: 'wait', until: Math.min(oldest + this.#delay, this.nextExpiry()) };
   }
 
-  #scan(): Scan {
-    let { first, last, count, rows, best, oldest, delayed }: Partial<OpenScan<R>> & Scan = this.#open ?? NOTHING;
-    let closed: Scan['closed'];
-
-    for (let entry = this.#behind(last); entry !== undefined; entry = this.#behind(entry)) {
-      const request = entry.request as R;
-      const grown = rows + request.rows;
-      if (entry.list === entry.level.lists[1]) delayed = true;
-      if (first === undefined) {
-        first = request;
-      } else {
-        if (best === 0 && grown > this.#largestPreferred) best = count;
-        if (grown > this.#maxRows) closed = 'full';
-        else {
-          const compatibility = this.#compare(first, request);
-          if (compatibility === 'other inputs') break;
-          if (compatibility === 'other shape') closed = 'shape';
-        }
-        if (closed !== undefined) break;
-      }
-      last = entry;
-      count++;
-      rows = grown;
-      if (entry.enqueuedAt < oldest) oldest = entry.enqueuedAt;
-      if (this.#preferred.has(rows)) best = count;
-      if (rows >= this.#maxRows) {
-        closed = 'full';
-        break;
-      }
-    }
-    const scan = { count, rows, best, closed, oldest, delayed };
-    this.#open =
-      closed === undefined && first !== undefined && last !== undefined ? { ...scan, first, last } : undefined;
-    return scan;
+  /** What came since the last time stands behind all that was looked at; else the scan was cleared. */
+  #scan(): BatchScan<R> {
+    const head = this.#head;
+    for (let entry = this.#behind(head.last); entry !== undefined && head.add(entry); entry = this.#behind(entry));
+    return head;
   }
 
   /** The request behind another one, or the first of all. */
@@ -310,7 +225,7 @@ export class BatchQueue<R extends QueuedRequest> {
   }
 
   #leave(entry: QueueEntry): void {
-    this.#open = undefined;
+    this.#head.clear();
     entry.list.remove(entry);
     this.#deadlines.remove(entry);
     entry.request.entry = undefined;
@@ -332,11 +247,6 @@ export class BatchQueue<R extends QueuedRequest> {
     this.#levels.splice(index, 0, level);
     return level;
   }
-}
-
-/** Whether an entry that has just come stands behind another one. */
-function isBehind({ level }: QueueEntry, { level: other, list }: QueueEntry): boolean {
-  return level.priority > other.priority || (level === other && list === other.lists[0]);
 }
 
 // Milliseconds; 0 for none. A request's own timeout can only shorten the default.

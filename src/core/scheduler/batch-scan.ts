@@ -1,0 +1,84 @@
+// The requests at the head of the queue that go together, added up one after the other: what they come to, whatever
+// the time. It is kept while they wait, so that a long queue is not looked at again with each arrival.
+
+import type { Compatibility } from './batch-compatibility.js';
+import { isDelayed, type QueuedRequest, type QueueEntry } from './queue-entry.js';
+
+export interface BatchScanOptions<R> {
+  /** Most rows of a batch. */
+  readonly maxRows: number;
+  /** Sizes to cut a batch at. */
+  readonly preferred: ReadonlySet<number>;
+  /** Whether a request's tensors can be in one batch with those of its first. */
+  readonly compare: (first: R, next: R) => Compatibility;
+}
+
+export class BatchScan<R extends QueuedRequest> {
+  count = 0;
+  rows = 0;
+  /** The cut at the best preferred size, or before the first request that passes the largest one; 0 for none. */
+  best = 0;
+  /** Why no more requests fit; undefined when they all do so far. */
+  closed: 'full' | 'shape' | undefined;
+  /** When the first of them came. */
+  oldest = Infinity;
+  /** Whether one of them, or the one that ends them, has expired, so that later ones go before it. */
+  delayed = false;
+  /** The last of them. */
+  last: QueueEntry | undefined;
+  /** The last that was looked at: what comes in front of it changes everything. */
+  end: QueueEntry | undefined;
+  #first: R | undefined;
+  readonly #maxRows: number;
+  readonly #preferred: ReadonlySet<number>;
+  readonly #largestPreferred: number;
+  readonly #compare: (first: R, next: R) => Compatibility;
+
+  constructor({ maxRows, preferred, compare }: BatchScanOptions<R>) {
+    this.#maxRows = maxRows;
+    this.#preferred = preferred;
+    this.#largestPreferred = Math.max(1, ...preferred);
+    this.#compare = compare;
+  }
+
+  /** Forgets all of them. */
+  clear(): void {
+    this.count = 0;
+    this.rows = 0;
+    this.best = 0;
+    this.closed = undefined;
+    this.oldest = Infinity;
+    this.delayed = false;
+    this.last = undefined;
+    this.end = undefined;
+    this.#first = undefined;
+  }
+
+  /** Takes the request behind the last one in. False when it has to stay out, or when none did fit before it. */
+  add(entry: QueueEntry): boolean {
+    if (this.closed !== undefined) return false;
+    const request = entry.request as R;
+    const grown = this.rows + request.rows;
+    this.end = entry;
+    if (isDelayed(entry)) this.delayed = true;
+    if (this.#first === undefined) {
+      this.#first = request;
+    } else {
+      if (this.best === 0 && grown > this.#largestPreferred) this.best = this.count;
+      if (grown > this.#maxRows) this.closed = 'full';
+      else {
+        const compatibility = this.#compare(this.#first, request);
+        if (compatibility === 'other inputs') return false;
+        if (compatibility === 'other shape') this.closed = 'shape';
+      }
+      if (this.closed !== undefined) return false;
+    }
+    this.last = entry;
+    this.count++;
+    this.rows = grown;
+    if (entry.enqueuedAt < this.oldest) this.oldest = entry.enqueuedAt;
+    if (this.#preferred.has(grown)) this.best = this.count;
+    if (grown >= this.#maxRows) this.closed = 'full';
+    return this.closed === undefined;
+  }
+}
