@@ -1,7 +1,7 @@
 // Models that call other models of the server.
 import { describe, expect, it } from 'vitest';
 
-import { batch, defineModel, stream, type Tensor, type Triton } from 'tstriton';
+import { batch, defineModel, stream, type ModelCallOptions, type Tensor, type Triton } from 'tstriton';
 
 import { gate, inferJson, startServer } from '../support/start-server.js';
 
@@ -197,7 +197,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
             const value = inputs.x.data[0]!;
             signal.addEventListener('abort', () => aborted.open(value));
             started[value]!.open();
-            await Promise.race([aborted.opened.then(() => value === 1 && release.opened), release.opened]);
+            await (value === 0 ? aborted.opened : release.opened);
             return requests;
           },
         });
@@ -398,7 +398,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
           ...number,
           modelName: 'Outer',
           inferFunc: async (requests, { models }) => {
-            await models['Inner']!.infer(inputs as never, options);
+            await models['Inner']!.infer(inputs as never, options as ModelCallOptions);
             return requests;
           },
         }),

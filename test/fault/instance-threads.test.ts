@@ -82,14 +82,17 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
       (triton) =>
         triton.bind({
           ...model,
-          inferFunc: [(requests) => requests.map(() => ({ y: [['"here"']], thread: [[0]] })), instanceGroup(MODULE)],
+          inferFunc: [
+            (requests) => requests.map(() => ({ y: [['"here"']], thread: [[0]] })),
+            instanceGroup(MODULE, { args: ['its own'] }),
+          ],
         }),
       { serverThread },
     );
     const said = [await ask(server.http, 'answer'), await ask(server.http, 'answer')].map(
       (answer) => answer.said as unknown,
     );
-    expect(said).toEqual(['here', expect.objectContaining({ instance: 1 })]);
+    expect(said).toEqual(['here', expect.objectContaining({ instance: 1, args: 'its own' })]);
   });
 
   it.each(['exit', 'throwOutside', 'useUpMemory'] as const)(
@@ -282,6 +285,28 @@ describe('a bound model', () => {
     release.open();
     expect((await old).said).toBe('old');
     await replaced;
+  });
+
+  it('has its own instances started again while it is replaced, and none of them afterwards', async () => {
+    const begun = gate();
+    const release = gate();
+    await using server = await startServer((triton) => bindThreads(triton, { args: ['old'] }));
+    const replaced = server.triton.rebind({
+      ...model,
+      setup: () => {
+        begun.open();
+        return release.opened;
+      },
+      inferFunc: (requests) => requests.map(() => ({ y: [['{"args":"new"}']], thread: [[0]] })),
+    });
+    await begun.opened;
+    const args = async () => ((await ask(server.http, 'answer')).said as { args: string } | undefined)?.args;
+    expect((await ask(server.http, 'exit')).status).toBe(503);
+    await expect.poll(args).toBe('old');
+    expect([await args(), await args()]).toEqual(['old', 'old']);
+    release.open();
+    await replaced;
+    expect([await args(), await args()]).toEqual(['new', 'new']);
   });
 
   it('stays when its replacement does not load', async () => {

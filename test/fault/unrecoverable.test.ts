@@ -75,14 +75,16 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
     it.each([
       [
         'a generator',
-        async function* () {
-          throw new TritonUnrecoverableError('the device was lost');
+        async function* (requests: readonly unknown[]) {
+          if (requests.length > 0) throw new TritonUnrecoverableError('the device was lost');
+          yield requests;
         },
       ],
       [
         'stream',
-        stream(async function* () {
-          throw new TritonUnrecoverableError('the device was lost');
+        stream(async function* (inputs) {
+          if ('x' in inputs) throw new TritonUnrecoverableError('the device was lost');
+          yield {};
         }),
       ],
       [

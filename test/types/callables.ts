@@ -244,3 +244,10 @@ triton.bind({ ...linear, inferFunc: apart, config: { maxBatchsize: 8 } });
 triton.bind({ ...linear, inferFunc: apart, strict: 'yes' });
 // @ts-expect-error decorators do not nest.
 triton.bind({ ...linear, inferFunc: batch(batch(({ data }) => ({ result: data }))) });
+
+// A promise in the place of each result, as an asynchronous function per request gives it.
+
+triton.bind({ ...linear, inferFunc: (requests) => requests.map(async ({ inputs }) => ({ result: inputs.data })) });
+triton.bind({ ...linear, inferFunc: async (requests) => requests.map((request) => Promise.resolve(request)) });
+// @ts-expect-error Unknown output, in a promise.
+triton.bind({ ...linear, inferFunc: (requests) => requests.map(async ({ inputs }) => ({ resutl: inputs.data })) });

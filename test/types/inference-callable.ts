@@ -58,6 +58,8 @@ const inferStreaming: CallableOf<typeof streaming> = function* (requests) {
   yield requests.map(({ inputs }) => ({ y: inputs.x }));
   yield requests.map((request, i) => (i === 0 ? undefined : [request.inputs.x]));
 };
+/** Each request by itself: one that throws fails alone. */
+const inferEach: CallableOf<typeof model> = (requests) => requests.map(async ({ inputs }) => ({ y: inputs.x }));
 const inferStreamingAsync: CallableOf<typeof streaming> = async function* (requests) {
   yield requests.map(({ inputs }) => ({ y: inputs.x }));
 };
@@ -70,6 +72,7 @@ export async function bind(): Promise<void> {
   triton.bind({ ...model, modelName: 'MyInferenceCallable', inferFunc: callable });
   triton.bind({ ...model, modelName: 'AlternativeInferenceCallable', inferFunc: callable.alternativeInfer });
   triton.bind({ ...model, modelName: 'MyInferenceCoroutine', inferFunc: inferAsync });
+  triton.bind({ ...model, modelName: 'MyInferenceOfEach', inferFunc: inferEach });
   triton.bind({ ...streaming, inferFunc: inferStreaming });
   triton.bind({ ...streaming, modelVersion: 2, inferFunc: [inferStreamingAsync, { infer: inferStreaming }] });
 }
@@ -86,5 +89,3 @@ export const single: CallableOf<typeof streaming> = function* (requests) {
 };
 // @ts-expect-error One result instead of a list.
 export const unlisted: CallableOf<typeof model> = (requests) => ({ y: requests[0]!.inputs.x });
-// @ts-expect-error A list of promises instead of a promise of a list.
-export const promises: CallableOf<typeof model> = (requests) => requests.map(async ({ inputs }) => ({ y: inputs.x }));
