@@ -50,13 +50,6 @@ describe('trace settings', () => {
   it('take the level OFF', () => {
     expect(new TraceSettingsStore().update('', { level: ['OFF'] }).level).toEqual(['OFF']);
   });
-
-  it('of a model are forgotten with it', () => {
-    const store = new TraceSettingsStore();
-    store.update('model', { rate: 9 });
-    store.forget('model');
-    expect(store.get('model').rate).toBe(1000);
-  });
 });
 
 /** Which of so many requests are traced, by number; `forced` are those whose caller traces them. */

@@ -51,11 +51,6 @@ export class TraceSettingsStore {
     return this.get(model);
   }
 
-  /** The model is gone, and a later one of its name starts anew. */
-  forget(model: string): void {
-    this.#models.delete(model);
-  }
-
   #samplerOf(model: string): Sampler {
     return (this.#models.size > 0 ? this.#models.get(model)?.sampler : undefined) ?? this.#server;
   }

@@ -382,8 +382,10 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
       },
       { serverThread, responseCacheByteSize: 1_000_000 },
     );
-    const answers = [await inferJson(server.http, 'Outer', ONE), await inferJson(server.http, 'Outer', ONE)];
-    expect(answers.map(({ outputs }) => outputs[0]!.data)).toEqual([[2], [2]]);
+    // Three: the second is the first that comes from the cache, and must not take it away.
+    for (let i = 0; i < 3; i++) {
+      expect((await inferJson(server.http, 'Outer', ONE)).outputs[0]!.data).toEqual([2]);
+    }
     expect(computed).toBe(1);
   });
 

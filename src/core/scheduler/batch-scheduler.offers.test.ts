@@ -112,7 +112,7 @@ describe('BatchScheduler with instances that take batches ahead', () => {
     const policy = { defaultTimeoutMicroseconds: 50_000 };
     const { harness, instance } = busy('efgh', { batcher: { defaultQueuePolicy: policy } });
     pass(60);
-    expect(harness.answers).toEqual([...'efgh'].map((id) => `${id} UNAVAILABLE Request timeout expired`));
+    expect(harness.answers).toEqual(Array.from('efgh', (id) => `${id} UNAVAILABLE Request timeout expired`));
     expect(instance.offers).toEqual(['efgh withdrawn']);
   });
 
@@ -156,7 +156,7 @@ describe('BatchScheduler with instances that take batches ahead', () => {
     const { harness, instance } = busy('efgh');
     instance.begin();
     harness.scheduler.stop(new TritonError('UNAVAILABLE', 'gone'));
-    expect(harness.answers.toSorted()).toEqual([...'abcdefgh'].map((id) => `${id} UNAVAILABLE gone`));
+    expect(harness.answers.toSorted()).toEqual(Array.from('abcdefgh', (id) => `${id} UNAVAILABLE gone`));
     expect(instance.last.cancelled).toEqual([0, 1, 2, 3]);
     for (const execution of instance.executions) execution.finish();
     expect([harness.answers.length, harness.statistics.pending]).toEqual([8, 0]);
