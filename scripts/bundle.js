@@ -1,7 +1,7 @@
 // Makes one file of a compiled module and everything that it imports. What it imports late becomes a file beside it;
 // packages and Node's own modules stay imports.
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, isAbsolute } from 'node:path';
 
 import { rolldown } from 'rolldown';
 
@@ -27,7 +27,7 @@ export async function bundle(module) {
   const build = await rolldown({
     input: { [name]: module },
     platform: 'node',
-    external: (id) => !id.startsWith('.') && !id.startsWith('/'),
+    external: (id) => !id.startsWith('.') && !isAbsolute(id),
     plugins: [sourceMaps],
     onLog(level, log) {
       if (level === 'warn') throw new Error(`bundling ${module}: ${log.message}`);
