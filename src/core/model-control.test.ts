@@ -92,6 +92,19 @@ describe('the model repository extension', () => {
     expect(repository.readyVersions('m')).toEqual([]);
   });
 
+  it('serves with the instances that live when all are warmed up, and not without any', async () => {
+    const { repository, control } = given();
+    const [dead, alive] = [new ManualInstance(), new ManualInstance()];
+    control.bind({ ...model('some', 1, () => [dead]), serve: () => [alive] });
+    await control.load('some');
+    expect(repository.get('some', '').removeInstance(alive)).toBe(0);
+    control.bind({ ...model('none', 1, () => [dead]), serve: () => [] });
+    await expect(control.loadVersion('none', 1)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'all instances have ended',
+    });
+  });
+
   it('fails what waits for an instance when its model is replaced without having one', async () => {
     const { repository, control } = given();
     const instance = new ManualInstance();

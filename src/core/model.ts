@@ -55,6 +55,11 @@ export class Model implements RequestOwner {
     return this.#scheduler.removeInstance(instance);
   }
 
+  /** Fails what waits for an instance. */
+  failWaiting(error: TritonError): void {
+    this.#scheduler.failWaiting(error);
+  }
+
   /** Validates and queues a request. Throws INVALID_ARG; every later failure goes to the sink. */
   infer(request: ModelInferRequest, sink: ResponseSink, trace?: RequestTrace): InflightRequest {
     const validated = this.#validate(request);

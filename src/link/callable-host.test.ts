@@ -15,8 +15,8 @@ const REQUEST = {
   requestedOutputs: [],
 } as const;
 
-/** Runs one request, cancelled right away when asked, and tells what was logged. */
-async function logOf(callable: unknown, { decoupled = false, cancelled = false } = {}) {
+/** Runs one request, cancelled right away when asked, beside others that are not, and tells what was logged. */
+async function logOf(callable: unknown, { decoupled = false, cancelled = false, others = 0 } = {}) {
   const error = vi.fn<(message: string) => void>();
   const logger = { error, verbose: () => undefined, warn: () => undefined, info: () => undefined };
   const config = completeModelConfig(
@@ -31,7 +31,11 @@ async function logOf(callable: unknown, { decoupled = false, cancelled = false }
   const instance = new InlineInstance(config, callable as Callable, logger);
   await new Promise<void>((resolve) => {
     const responses = { respond: () => undefined, end: () => undefined, recordMetrics: () => undefined };
-    const execution = instance.execute([REQUEST], () => resolve(), decoupled ? responses : undefined);
+    const execution = instance.execute(
+      [REQUEST, ...Array<typeof REQUEST>(others).fill(REQUEST)],
+      () => resolve(),
+      decoupled ? responses : undefined,
+    );
     if (cancelled) execution.cancel(0);
   });
   return { errors: error.mock.calls.map(([message]) => message) };
@@ -74,4 +78,19 @@ describe('the log of failures', () => {
       expect((await logOf(callable, { decoupled })).errors).toHaveLength(decoupled ? 0 : 1);
     },
   );
+
+  it('has what fails a batch in which only some clients are gone', async () => {
+    const callable = async () => Promise.reject(new RangeError('no such row'));
+    expect((await logOf(callable, { cancelled: true, others: 1 })).errors).toHaveLength(1);
+    expect((await logOf(callable, { cancelled: true })).errors).toEqual([]);
+  });
+
+  it('has the stack of what one request’s promise was rejected with', async () => {
+    const { errors } = await logOf((requests: readonly unknown[]) =>
+      requests.map(async () => {
+        throw new RangeError('no such row');
+      }),
+    );
+    expect(errors).toEqual([expect.stringMatching(/^model 'm' failed: RangeError: no such row\n +at /)]);
+  });
 });

@@ -102,4 +102,18 @@ describe('groups of requests', () => {
     expect(answers).toEqual([[['a', 0]], [['b', 1], ['b', 1]], [['c', 2]]]); // prettier-ignore
     expect(ends).toEqual([undefined, undefined, undefined]);
   });
+
+  it('leave the event loop to others, however fast they step', async () => {
+    const batch = requests();
+    setImmediate(() => batch.forEach((request) => request.abort()));
+    const until = performance.now() + 2000;
+    let endedItself = false;
+    const busy = function* () {
+      while (performance.now() < until) yield [undefined, undefined, undefined];
+      endedItself = true;
+    };
+    const { ends } = await run([{ members: [0, 1, 2], start: busy }], batch);
+    expect(ends).toEqual([undefined, undefined, undefined]);
+    expect(endedItself).toBe(false);
+  });
 });

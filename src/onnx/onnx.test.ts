@@ -178,7 +178,7 @@ describe('the instances of onnx', () => {
 
   it('have an entry of args each, which wins', () => {
     const args = [0, 1].map((deviceId) => ({ executionProviders: [{ name: 'cuda', deviceId }] }));
-    expect(sessions({ threads: 2, args })).toEqual(
+    expect(sessions({ threads: 2, executionProviders: ['cpu'], args })).toEqual(
       args.map((own) => ({ ...own, intraOpNumThreads: 2, graphOptimizationLevel: 'all' })),
     );
   });

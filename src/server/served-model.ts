@@ -2,6 +2,7 @@
 // the model stays. It is ready while at least one instance lives. Instances are there while it is loaded only.
 
 import type { ModelInstance } from '../core/instance/model-instance.js';
+import { TritonError } from '../errors.js';
 import { INSTANCES_ENDED, type ModelRepository } from '../core/model-repository.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
@@ -21,6 +22,9 @@ export interface InstanceSource {
   close(): Promise<void>;
 }
 
+/** For how long requests wait for the first of their instances to be there again, in milliseconds. */
+const RESTART_GRACE = 1000;
+
 export class ServedModel {
   readonly config: CompleteModelConfig;
   readonly #source: InstanceSource;
@@ -28,6 +32,8 @@ export class ServedModel {
   readonly #caller: ModelCaller;
   readonly #instances = new Set<ClosableInstance>();
   #serves = false;
+  /** Runs while no instance is left. */
+  #grace: NodeJS.Timeout | undefined;
 
   constructor(
     config: CompleteModelConfig,
@@ -60,6 +66,7 @@ export class ServedModel {
 
   closeInstances(): void {
     this.#serves = false;
+    clearTimeout(this.#grace);
     const instances = [...this.#instances];
     // None of them is lost then.
     this.#instances.clear();
@@ -74,6 +81,7 @@ export class ServedModel {
     if (entry === undefined) return;
     const lost = entry.state === 'UNAVAILABLE' && entry.reason === INSTANCES_ENDED;
     if (entry.state !== 'READY' && !lost) return;
+    clearTimeout(this.#grace);
     entry.model.addInstance(instance);
     entry.model.statistics.instanceRestarts++;
     entry.state = 'READY';
@@ -88,6 +96,10 @@ export class ServedModel {
     if (entry?.state !== 'READY' || left !== 0) return;
     entry.state = 'UNAVAILABLE';
     entry.reason = INSTANCES_ENDED;
+    // Whoever waits for a thread that does not start again would wait for ever.
+    const { model } = entry;
+    const failure = new TritonError('UNAVAILABLE', `model '${this.config.name}' is not ready: ${INSTANCES_ENDED}`);
+    this.#grace = setTimeout(() => model.failWaiting(failure), RESTART_GRACE);
   }
 
   #add(instance: ClosableInstance): void {

@@ -101,6 +101,39 @@ describe.each([{ serverThread: true }, { serverThread: false }])('warm-up with %
       .toBe('2');
     for (let i = 0; i < 4; i++) expect((await inferJson(server.http, 'Warmed', one)).status).toBe(200);
   });
+
+  it('gives a model that is to be replaced none of the instances that come to replace it', async () => {
+    const module = new URL('../fixtures/short-lived-instance.js', import.meta.url);
+    const shared = new Int32Array(new SharedArrayBuffer(12));
+    const old = {
+      ...warmed,
+      config: {},
+      inferFunc: (requests: readonly unknown[]) => requests.map(() => ({ y: [[7]] })),
+    };
+    await using server = await startServer((triton) => void triton.bind(old), { serverThread });
+    const replaced = server.triton.rebind({
+      ...warmed,
+      config: { modelWarmup: [{ name: 'w', inputs: { x: { dtype: 'float32', shape: [1], zeroData: true } } }] },
+      inferFunc: instanceGroup(module, {
+        args: [
+          ['short-lived', shared],
+          ['slow to warm up', shared],
+        ],
+      }),
+    });
+    await expect.poll(() => Atomics.load(shared, 0)).toBe(2);
+    const answer = async () => {
+      const one = { name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] };
+      return (await inferJson(server.http, 'Warmed', [one])).outputs[0]!.data;
+    };
+    const instances = async () =>
+      (await (await fetch(server.metrics)).text()).match(/^tstriton_instances\{.*\} (\d)$/m)?.[1];
+    for (let i = 0; i < 4; i++) expect([await answer(), await instances()]).toEqual([[7], '1']);
+    Atomics.store(shared, 2, 1);
+    await replaced;
+    await expect.poll(instances).toBe('2');
+    expect([await answer(), await answer()]).toEqual([[1], [1]]);
+  });
 });
 
 describe('warm-up settings', () => {

@@ -161,6 +161,40 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     expect(await instances()).toBe('tstriton_instances{model="Threads",version="1"} 1');
   });
 
+  it.each([
+    { when: 'it is there again soon', restarts: true, expected: [200, undefined] },
+    {
+      when: 'it is not there again within a second',
+      restarts: false,
+      expected: [503, "model 'Threads' is not ready: all instances have ended"],
+    },
+  ])('that loses its last instance, and $when, answers what waits with $expected', async ({ restarts, expected }) => {
+    const held = new Int32Array(new SharedArrayBuffer(12));
+    await using server = await startServer(
+      (triton) =>
+        triton.bind({ ...model, config: { batcher: null }, inferFunc: instanceGroup(MODULE, { args: [held] }) }),
+      { serverThread },
+    );
+    const hangUp = new AbortController();
+    const body = JSON.stringify({ inputs: [{ name: 'x', datatype: 'INT32', shape: [1, 1], data: [WHAT.wait] }] });
+    const runs = fetch(`${server.http}/v2/models/Threads/infer`, { method: 'POST', body, signal: hangUp.signal });
+    const waiting = async () =>
+      (await (await fetch(server.metrics)).text()).match(
+        /^nv_inference_pending_request_count\{.*Threads.*\} (\d+)$/m,
+      )?.[1];
+    await expect.poll(() => Atomics.load(held, 2)).toBe(1);
+    const kills = ask(server.http, 'exit');
+    await expect.poll(waiting).toBe('1');
+    const waits = [ask(server.http, 'answer'), ask(server.http, 'answer')];
+    await expect.poll(waiting).toBe('3');
+    if (restarts) Atomics.store(held, 1, 1);
+    hangUp.abort();
+    await expect(runs).rejects.toThrow('aborted');
+    expect((await kills).status).toBe(503);
+    expect((await Promise.all(waits)).map(({ status, error }) => [status, error])).toEqual([expected, expected]);
+    Atomics.store(held, 1, 1);
+  });
+
   it('may not call a model that calls it', async () => {
     await using server = await startServer(
       (triton) => {
@@ -281,10 +315,17 @@ describe('a bound model', () => {
       ...model,
       inferFunc: (requests) => requests.map(() => ({ y: [['"new"']], thread: [[0]] })),
     });
-    await expect.poll(async () => (await ask(server.http, 'answer')).said as unknown).toBe('new');
+    // Those that come before the change wait behind the old one.
+    const others: Promise<unknown>[] = [];
+    const isNew = gate();
+    const timer = setInterval(() => {
+      others.push(ask(server.http, 'answer').then(({ said }) => said === 'new' && isNew.open()));
+    }, 10);
+    await isNew.opened;
+    clearInterval(timer);
     release.open();
     expect((await old).said).toBe('old');
-    await replaced;
+    await Promise.all([replaced, ...others]);
   });
 
   it('has its own instances started again while it is replaced, and none of them afterwards', async () => {

@@ -155,6 +155,26 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
       expect(told).toBeInstanceOf(TritonUnrecoverableError);
     });
 
+    it('from the setup of a thread that is started again ends serve()', async () => {
+      const starts = new Int32Array(new SharedArrayBuffer(4));
+      const triton = new Triton({ ...FREE_PORTS, serverThread });
+      triton.bind({
+        modelName: 'Threads',
+        inputs: { x: { dtype: 'int32', shape: [1] } },
+        outputs: { y: { dtype: 'string', shape: [1] }, thread: { dtype: 'int32', shape: [1] } },
+        inferFunc: instanceGroup(MODULE, { args: [['lose the device when started again', starts]] }),
+      });
+      const served = triton.serve();
+      await triton.ready();
+      const exit = { name: 'x', datatype: 'INT32', shape: [1, 1], data: [1] };
+      const [answer, ended] = await Promise.allSettled([
+        inferJson(`http://127.0.0.1:${triton.httpPort}`, 'Threads', [exit]),
+        served,
+      ]);
+      expect(answer).toMatchObject({ value: { status: 503 } });
+      expect(ended).toMatchObject({ reason: { name: 'TritonUnrecoverableError', message: 'the device was lost' } });
+    });
+
     it('from the setup of a model that is bound later ends serve()', async () => {
       const triton = new Triton({ ...FREE_PORTS, serverThread });
       const served = triton.serve();

@@ -135,12 +135,17 @@ export class BatchScheduler {
     this.#disarm();
     clearImmediate(this.#immediate);
     this.#immediate = undefined;
+    this.failWaiting(error);
+    for (const run of this.#running) this.#abandon(run, error, 'OTHER');
+  }
+
+  /** Fails what waits: no instance is left, and whether one will ever be there again nobody knows. */
+  failWaiting(error: TritonError): void {
     this.#settleOffer();
     for (const request of this.#queue.drain()) {
       this.#statistics.pending--;
       this.outcomes.fail(request, error, 'OTHER');
     }
-    for (const run of this.#running) this.#abandon(run, error, 'OTHER');
   }
 
   /** Fails what an execution has not answered yet, and tells it so. Its instance stays busy until it ends. */
