@@ -8,7 +8,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { inputsInOrder, isInferenceRequest, type HostedRequest } from '../model/inference-request.js';
 import { InferenceResponse } from '../model/inference-response.js';
 import type { ModelCaller } from '../model/model-calls.js';
-import { isPromiseLike } from '../model/is-promise-like.js';
+import { disownPromises, isPromiseLike } from '../model/is-promise-like.js';
 import type { Parameters } from '../model/parameters.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import { awaitEach, hasPromise, Rejected } from './await-results.js';
@@ -201,6 +201,7 @@ export class CallableHost {
       const outputs = isInferenceRequest(given) ? this.#asOutputs(given) : given;
       return { outcome: resolveOutputs(outputs, this.#config, request.rows), parameters };
     } catch (error) {
+      disownPromises(result);
       this.#logger.error(TritonError.from(error).message);
       return { outcome: TritonError.from(error), parameters: undefined };
     }

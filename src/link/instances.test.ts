@@ -290,6 +290,12 @@ describe.each<InstanceKind>(['inline', 'port'])('An instance (%s)', (kind) => {
     expect(await outcomes(instance, [x(1), x(2)])).toEqual([expect.stringContaining(expected), 'y BYTES [1,1] ok']);
   });
 
+  it('refuses a promise in the place of an output, although it is rejected', async () => {
+    const { instance } = host(kind, () => [{ y: Promise.reject(new Error('not seen')) }]);
+    expect(await outcomes(instance, [x(1)])).toEqual([expect.stringContaining("output 'y' of model 'm' is")]);
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+
   it('ends a batch once when a thenable calls back twice, or throws after', async () => {
     const thenable = {
       then: (resolve: (value: unknown) => void) => {

@@ -4,6 +4,7 @@
 
 import { TritonError } from '../errors.js';
 import type { HostedRequest } from '../model/inference-request.js';
+import { disownPromises } from '../model/is-promise-like.js';
 import { RequestGroups, type RequestGroup } from '../model/request-groups.js';
 import { RequestStreams } from '../model/request-streams.js';
 import { expectSteps, type Steps } from '../model/steps.js';
@@ -41,6 +42,7 @@ export async function runSteps(result: unknown, run: StepsRun): Promise<void> {
   const open = new Set(requests.keys());
   const steps = expectSteps(result, { name: run.model });
   await eachStep(steps, inside, (step) => {
+    disownPromises(step);
     const list = expectResults(step, requests.length, run.model);
     const slow: Promise<void>[] = [];
     for (const index of open) {

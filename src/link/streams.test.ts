@@ -179,6 +179,16 @@ describe.each(Object.keys(KINDS))('a decoupled model %s', (kind) => {
     expect((await run(make(callable), [1]).done).ends).toEqual([message]);
   });
 
+  it('refuses promises in a step, and those that are rejected are nobody else’s', async () => {
+    const instance = make(async function* (requests: readonly unknown[]) {
+      yield requests.map(() => Promise.reject(new Error('not seen')));
+    } as never);
+    const { ends } = await run(instance, [1, 1]).done;
+    // A rejection that nobody takes would fail this file.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(ends).toEqual(Array(2).fill(expect.stringContaining('await it')));
+  });
+
   it('lets a buffer be used again between answers', async () => {
     const instance = make(
       stream(async function* ({ n }: { n: Tensor<'int32'> }) {

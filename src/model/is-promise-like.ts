@@ -4,3 +4,18 @@ export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
     typeof value === 'object' && value !== null && typeof (value as { readonly then?: unknown }).then === 'function'
   );
 }
+
+/**
+ * For a value that is refused: promises in it would be nobody's, and one that is rejected would end the process. Looks
+ * at the value and at its members.
+ */
+export function disownPromises(value: unknown): void {
+  if (isPromiseLike(value)) ignore(value);
+  else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) {
+    for (const member of Object.values(value)) if (isPromiseLike(member)) ignore(member);
+  }
+}
+
+function ignore(promise: PromiseLike<unknown>): void {
+  Promise.resolve(promise).catch(() => undefined);
+}
