@@ -228,11 +228,11 @@ describe('while onnxruntime computes', () => {
 
   it('stop waits for the answers, and the thread is gone then', async () => {
     await using server = await startServer((triton) => void triton.bind(onnx(heavyModel(), { threads: 1 })));
-    const answers = [askHeavy(server.http), askHeavy(server.http)];
-    // The first is being computed when the second waits.
-    const waiting = async () =>
-      /nv_inference_pending_request_count\{.*\} 1/.test(await (await fetch(server.metrics)).text());
-    await expect.poll(waiting, { interval: 5 }).toBe(true);
+    const metrics = async () => (await fetch(server.metrics)).text();
+    const first = askHeavy(server.http);
+    await expect.poll(metrics, { interval: 5 }).toMatch(/^tstriton_batches_total\{.*\} 1$/m);
+    const answers = [first, askHeavy(server.http)];
+    await expect.poll(metrics, { interval: 5 }).toMatch(/^nv_inference_pending_request_count\{.*\} 1$/m);
     await server.triton.stop();
     for (const answer of await Promise.all(answers)) {
       expect(answer.status).toBe(200);
