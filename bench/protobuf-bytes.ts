@@ -24,6 +24,10 @@ export function lengthDelimited(number: number, value: string | Uint8Array): Buf
   return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
 }
 
+export function integer(number: number, value: number): Buffer {
+  return Buffer.concat([varint(number * 8), varint(value)]);
+}
+
 export function packedIntegers(number: number, values: readonly number[]): Buffer {
   return lengthDelimited(number, Buffer.concat(values.map(varint)));
 }

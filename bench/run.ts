@@ -20,7 +20,7 @@ const SUITES: Readonly<Record<string, { readonly about: string; readonly run: Su
     about: 'streams of responses, readiness beside a spinning callable, instance threads, large batches, start',
     run: runCallables,
   },
-  onnx: { about: 'an ONNX network over HTTP binary and gRPC beside onnxruntime alone', run: runOnnx },
+  onnx: { about: 'two ONNX networks over HTTP binary and gRPC beside onnxruntime alone', run: runOnnx },
 };
 
 const QUIET = 0.5; // one-minute load average before the run
@@ -38,7 +38,7 @@ options
   --connections A,B,…   numbers of connections (default 1,16,64)
   --quick               2 rounds of 0.5 s, to see that everything works; do not quote its figures
   --only A,B,…          only these rows; identity: http-json, http-binary, grpc; batcher: decision, closed, poisson-90, poisson-120;
-                        callables: stream, ready, threads, tensor, start
+                        callables: stream, ready, threads, tensor, start; onnx: mlp, conv, http-binary, grpc
   --servers A,B,…       identity: of floor, raw (the load generator's ceiling), thread, inline (default floor,thread,inline);
                         batcher, callables: of thread, inline (default both)
                         onnx: of floor, floor-32, single, batched (default all)

@@ -1,6 +1,6 @@
 // onnxruntime alone: a loop around its `run`, with no server, no wire and no thread. What a server can reach at most
 // with the same number of rows per run. It is its own load generator; a run of several rows counts as as many requests.
-// Usage: onnx-floor.js <rows>
+// Usage: onnx-floor.js <network> <rows>
 
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 
@@ -8,24 +8,28 @@ import { serveControl } from '../control-channel.js';
 import type { LoadReport } from '../load/load-run.js';
 import { LoadWindow } from '../load/load-window.js';
 import { writeModelFile } from '../onnx-file.js';
-import { answer, bytesOf, checkAnswer, INPUT, OUTPUT, row, ROW_LENGTH } from '../onnx-mlp.js';
+import { bytesOf } from '../onnx-network.js';
+import { networkNamed } from '../onnx-networks.js';
+import { checkAnswer } from '../onnx-wire.js';
 import { percentile } from '../statistics.js';
 
-const rows = Number(process.argv[2]);
-if (!Number.isInteger(rows) || rows < 1) throw new Error(`expected a number of rows, got '${process.argv[2]}'`);
+const network = networkNamed(process.argv[2]);
+const rows = Number(process.argv[3]);
+if (!Number.isInteger(rows) || rows < 1) throw new Error(`expected a number of rows, got '${process.argv[3]}'`);
 
-const session = await InferenceSession.create(writeModelFile(), { intraOpNumThreads: 1 });
+const { input, output } = network;
+const session = await InferenceSession.create(writeModelFile(network), { intraOpNumThreads: 1 });
 
 async function run(): Promise<void> {
-  const values = new Float32Array(rows * ROW_LENGTH);
-  for (let i = 0; i < rows; i++) values.set(row, i * ROW_LENGTH);
-  const { [OUTPUT]: output } = await session.run({ [INPUT]: new Tensor('float32', values, [rows, ROW_LENGTH]) });
-  const data = output!.data as Float32Array;
-  if (data.length !== rows * answer.length)
-    throw new Error(`expected ${rows * answer.length} values, got ${data.length}`);
+  const values = new Float32Array(rows * input.values.length);
+  for (let i = 0; i < rows; i++) values.set(input.values, i * input.values.length);
+  const answer = await session.run({ [input.name]: new Tensor('float32', values, [rows, ...input.shape]) });
+  const data = answer[output.name]!.data as Float32Array;
+  if (data.length !== rows * output.values.length)
+    throw new Error(`expected ${rows * output.values.length} values, got ${data.length}`);
   lastAnswer = data;
 }
-let lastAnswer: Float32Array = answer;
+let lastAnswer = output.values;
 
 async function load(order: unknown, notify: (notice: string) => void): Promise<LoadReport> {
   const { seconds, leadInSeconds } = order as { readonly seconds: number; readonly leadInSeconds: number };
@@ -44,7 +48,7 @@ async function load(order: unknown, notify: (notice: string) => void): Promise<L
   await runUntil(performance.now() + seconds * 1000);
   window.end();
   notify('end');
-  checkAnswer(bytesOf(lastAnswer));
+  checkAnswer(network, bytesOf(lastAnswer));
   const { latencies, ...figures } = window.figures();
   const microseconds = (share: number): number => percentile(latencies, share) * 1000;
   return {

@@ -1,16 +1,18 @@
-// The onnx suite's server: the network in one instance thread, HTTP and gRPC.
-// Usage: onnx-server.js <maxBatchSize>
+// The onnx suite's server: one network in one instance thread, HTTP and gRPC.
+// Usage: onnx-server.js <network> <maxBatchSize>
 
 import { Triton } from 'tstriton';
 import { onnx } from 'tstriton/onnx';
 
 import { serveControl } from '../control-channel.js';
 import { writeModelFile } from '../onnx-file.js';
+import { networkNamed } from '../onnx-networks.js';
 
-const maxBatchSize = Number(process.argv[2]);
+const network = networkNamed(process.argv[2]);
+const maxBatchSize = Number(process.argv[3]);
 
 const triton = new Triton({ httpPort: 0, grpcPort: 0, metricsPort: 0 });
-triton.bind(onnx(writeModelFile(), { threads: 1, config: { maxBatchSize } }));
+triton.bind(onnx(writeModelFile(network), { threads: 1, config: { maxBatchSize } }));
 await triton.run();
 
 const { httpPort, grpcPort } = triton;
