@@ -9,6 +9,8 @@ export class ModelBindings {
   readonly #bindings = new Map<string, ModelBinding>();
   /** Those that load to take the place of a bound one. */
   readonly #replacing = new Set<ModelBinding>();
+  /** Those that were replaced while the server stopped, which still answers what is under way. */
+  readonly #leftBehind = new Set<ModelBinding>();
   /** What happens to a name and version now; settles when it is done, and never rejects. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #onUnrecoverable: (error: TritonError) => void;
@@ -48,9 +50,12 @@ export class ModelBindings {
   /** Resolves when the last request of the old one has ended; it stays when the new one does not load. Rejects with NOT_FOUND. */
   async replace(binding: ModelBinding): Promise<void> {
     const { key } = binding;
-    if (!this.#bindings.has(key)) throw notBound(binding, 'is not bound');
-    if (this.#server === undefined) this.#bindings.set(key, binding);
-    else await this.#inTurn(key, () => this.#replace(binding));
+    const old = this.#bindings.get(key);
+    if (old === undefined) throw notBound(binding, 'is not bound');
+    if (this.#server === undefined) {
+      this.#bindings.set(key, binding);
+      this.#leftBehind.add(old);
+    } else await this.#inTurn(key, () => this.#replace(binding));
   }
 
   async #replace(binding: ModelBinding): Promise<void> {
@@ -108,7 +113,9 @@ export class ModelBindings {
   /** No server serves them any more; they stay bound. */
   async releaseAll(): Promise<void> {
     this.#server = undefined;
-    await Promise.all([...this.find(), ...this.#replacing].map((binding) => binding.release()));
+    const all = [...this.find(), ...this.#replacing, ...this.#leftBehind];
+    this.#leftBehind.clear();
+    await Promise.all(all.map((binding) => binding.release()));
   }
 
   #load(binding: ModelBinding, server: ServerHandle): Promise<void> {

@@ -80,10 +80,13 @@ export class ServedModel {
     const entry = this.#repository.find(this.config.name, this.config.version);
     if (entry === undefined) return;
     const lost = entry.state === 'UNAVAILABLE' && entry.reason === INSTANCES_ENDED;
-    if (entry.state !== 'READY' && !lost) return;
+    // A model that is being unloaded answers what waits in its queue first.
+    const drains = entry.state === 'UNLOADING';
+    if (entry.state !== 'READY' && !lost && !drains) return;
     clearTimeout(this.#grace);
     entry.model.addInstance(instance);
     entry.model.statistics.instanceRestarts++;
+    if (drains) return;
     entry.state = 'READY';
     entry.reason = '';
   }
@@ -93,9 +96,11 @@ export class ServedModel {
     if (!this.#instances.delete(instance) || !this.#serves) return;
     const entry = this.#repository.find(this.config.name, this.config.version);
     const left = entry?.model.removeInstance(instance);
-    if (entry?.state !== 'READY' || left !== 0) return;
-    entry.state = 'UNAVAILABLE';
-    entry.reason = INSTANCES_ENDED;
+    if (entry === undefined || left !== 0) return;
+    if (entry.state === 'READY') {
+      entry.state = 'UNAVAILABLE';
+      entry.reason = INSTANCES_ENDED;
+    } else if (entry.state !== 'UNLOADING') return;
     // Whoever waits for a thread that does not start again would wait for ever.
     const { model } = entry;
     const failure = new TritonError('UNAVAILABLE', `model '${this.config.name}' is not ready: ${INSTANCES_ENDED}`);

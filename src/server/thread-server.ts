@@ -127,9 +127,11 @@ export class ThreadServer implements ServerHandle {
     try {
       if (!this.#over) await this.#call({ kind: 'stop', timeoutSecs });
     } finally {
-      for (const hosts of this.#hosts.values()) for (const host of hosts) host.close();
+      this.#closeAllHosts();
       await this.#worker.terminate();
       await this.#exited;
+      // Those of models that were opened meanwhile.
+      this.#closeAllHosts();
       this.#sink.close();
     }
   }
@@ -159,6 +161,8 @@ export class ThreadServer implements ServerHandle {
 
   async #open(number: number, model: HostedModel): Promise<readonly MessagePort[]> {
     const { callables, ports } = await model.open();
+    // Nobody would take the other ends of their ports; the model is released by whoever loads it.
+    if (this.#over) throw new TritonError('UNAVAILABLE', "the server's thread has ended");
     const hosts: PortHost[] = [];
     const own = callables.map((callable) => {
       const { port1, port2 } = new MessageChannel();
@@ -180,6 +184,10 @@ export class ThreadServer implements ServerHandle {
   #closeHosts(number: number): void {
     for (const host of this.#hosts.get(number) ?? []) host.close();
     this.#hosts.delete(number);
+  }
+
+  #closeAllHosts(): void {
+    for (const number of this.#hosts.keys()) this.#closeHosts(number);
   }
 
   #answered(reply: ControlReply): void {

@@ -206,6 +206,30 @@ describe.each([{ serverThread: true }, { serverThread: false }])('life cycle wit
     expect(await answer).toMatchObject({ status: 503, error: 'Server exiting' });
   });
 
+  it('leaves nothing of a model that is still being set up when the server has ended', async () => {
+    const ended = gate();
+    process.once('worker', (thread) => thread.once('exit', () => ended.open()));
+    const setUp = gate();
+    const begun = gate();
+    const server = await startServer(bindIdentity, { serverThread });
+    const ports = () => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
+    server.triton.bind({
+      modelName: 'Late',
+      ...SPEC,
+      setup: () => {
+        begun.open();
+        return setUp.opened;
+      },
+      inferFunc: (requests) => requests,
+    });
+    await begun.opened;
+    const stopped = server.triton.stop();
+    if (serverThread) await ended.opened;
+    setUp.open();
+    await stopped;
+    await expect.poll(ports).toBe(0);
+  });
+
   it('several servers live in one process', async () => {
     await using first = await startServer((triton) => bindIdentity(triton, 'First'), { serverThread });
     await using second = await startServer((triton) => bindIdentity(triton, 'Second'), { serverThread });

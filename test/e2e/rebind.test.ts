@@ -122,6 +122,20 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model with %
     await triton.stop();
   });
 
+  it('is torn down when it was replaced while the server stopped', async () => {
+    const events: string[] = [];
+    const server = await startServer((triton) => void triton.bind(answering(1, events)), { serverThread });
+    const stopped = server.triton.stop();
+    // From here on the server takes no more changes, and has yet to end.
+    await new Promise((resolve) => queueMicrotask(() => queueMicrotask(() => resolve(undefined))));
+    const replaced = server.triton.rebind(answering(2, events));
+    await Promise.all([replaced, stopped]);
+    expect(events).toEqual(['setup 1', 'teardown 1']);
+    await server.triton.run();
+    await server.triton.stop();
+    expect(events).toEqual(['setup 1', 'teardown 1', 'setup 2', 'teardown 2']);
+  });
+
   it('answers under load all the while it is replaced', async () => {
     await using server = await startServer((triton) => triton.bind(answering(0)), { serverThread });
     const answers: unknown[] = [];

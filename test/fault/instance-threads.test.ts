@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { defineModel, instanceGroup, type Triton } from 'tstriton';
 
-import { gate, inferJson, startServer } from '../support/start-server.js';
+import { gate, inferJson, pendingRequests, startServer } from '../support/start-server.js';
 
 const MODULE = new URL('../fixtures/instance.js', import.meta.url);
 const TYPED_MODULE = new URL('../fixtures/typed-instance.ts', import.meta.url);
@@ -193,6 +193,23 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     expect((await kills).status).toBe(503);
     expect((await Promise.all(waits)).map(({ status, error }) => [status, error])).toEqual([expected, expected]);
     Atomics.store(held, 1, 1);
+  });
+
+  it('that dies while its model is unloaded is started again for what waits', async () => {
+    await using server = await startServer(
+      (triton) => void triton.bind({ ...model, config: { maxBatchSize: 1 }, inferFunc: instanceGroup(MODULE) }),
+      { serverThread, modelControlMode: 'explicit', loadModel: '*', restrictedEndpoints: [] },
+    );
+    const pending = async () => pendingRequests(await (await fetch(server.metrics)).text());
+    const computed = ask(server.http, 'compute');
+    const died = ask(server.http, 'exit');
+    await expect.poll(pending, { interval: 5 }).toBe(1);
+    const answered = ask(server.http, 'answer');
+    await expect.poll(pending, { interval: 5 }).toBe(2);
+    await fetch(`${server.http}/v2/repository/models/Threads/unload`, { method: 'POST' });
+    expect((await ask(server.http, 'answer')).status).toBe(404);
+    const statuses = (await Promise.all([computed, died, answered])).map(({ status }) => status);
+    expect(statuses).toEqual([200, 503, 200]);
   });
 
   it('may not call a model that calls it', async () => {

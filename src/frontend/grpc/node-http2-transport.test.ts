@@ -365,6 +365,18 @@ describe('the end', () => {
     await transport.close();
   });
 
+  it('does not wait for a client that never closes its half of the connection', async () => {
+    const { transport, port } = await serve(() => ({}));
+    const socket = connectSocket({ port, host: '127.0.0.1', allowHalfOpen: true });
+    cleanup.push(() => socket.destroy());
+    socket.on('error', () => undefined);
+    // The preface and empty settings make a session.
+    socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
+    await once(socket, 'data');
+    socket.resume();
+    await expect(transport.close()).resolves.toBeUndefined();
+  });
+
   it('comes at once where nothing was ever opened', async () => {
     const transport = new NodeHttp2Transport({ logger, keepalive: DEFAULT_KEEPALIVE, accept: () => undefined });
     await expect(transport.close()).resolves.toBeUndefined();

@@ -45,6 +45,7 @@ export class NodeHttp2Transport implements GrpcTransport {
   readonly #keepalive: KeepaliveOptions;
   readonly #server: Http2Server | Http2SecureServer;
   readonly #sessions = new Map<ServerHttp2Session, SessionKeepalive>();
+  readonly #sockets = new Set<Socket>();
   #draining = false;
   /** Settles when the port and every connection is closed. */
   #serverClosed: Promise<void> | undefined;
@@ -66,7 +67,11 @@ export class NodeHttp2Transport implements GrpcTransport {
     this.#server.on('tlsClientError', (error: Error) =>
       this.#logger.verbose(1, `gRPC handshake failed: ${error.message}`),
     );
-    this.#server.on('connection', (socket: Socket) => socket.setNoDelay(true));
+    this.#server.on('connection', (socket: Socket) => {
+      socket.setNoDelay(true);
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
     this.#server.on('session', (session) => this.#addSession(session));
     this.#server.on(
       'stream',
@@ -112,6 +117,8 @@ export class NodeHttp2Transport implements GrpcTransport {
     this.drain();
     const timer = setTimeout(() => {
       for (const session of this.#sessions.keys()) session.destroy();
+      // The end of a session that was closed before waits for the client to close its half of the connection.
+      for (const socket of this.#sockets) socket.destroy();
     }, FLUSH_MILLISECONDS);
     await this.#serverClosed;
     clearTimeout(timer);

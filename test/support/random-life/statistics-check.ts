@@ -1,0 +1,103 @@
+// Whether a server's own counters agree with what its clients saw, from one moment at which nothing is under way to another.
+import { setImmediate as turn } from 'node:timers/promises';
+
+import { MetricsText } from '../metrics-text.js';
+import type { Connections } from './connections.js';
+import type { Entry, Standing } from './ledger.js';
+import type { ModelName } from './models.js';
+
+interface Counts {
+  readonly success: number;
+  readonly fail: number;
+}
+
+/** The last clients are gone, the server has to learn it; and threads that died often are started again after pauses. */
+const PATIENCE_MS = 15_000;
+const REFUSED = /maximum queue|unknown model|is not ready|Server is stopping|batch-size/;
+
+export class StatisticsCheck {
+  readonly #standings: ReadonlyMap<ModelName, Standing>;
+  readonly #before: ReadonlyMap<ModelName, Counts>;
+
+  private constructor(standings: ReadonlyMap<ModelName, Standing>, before: ReadonlyMap<ModelName, Counts>) {
+    this.#standings = standings;
+    this.#before = before;
+  }
+
+  static async begin(connections: Connections, standings: ReadonlyMap<ModelName, Standing>): Promise<StatisticsCheck> {
+    const before = new Map<ModelName, Counts>();
+    for (const [name, standing] of standings) {
+      standing.replaced = false;
+      const counts = await countsOf(connections, name);
+      if (typeof counts === 'string') standing.replaced = true;
+      else before.set(name, counts);
+    }
+    return new StatisticsCheck(standings, before);
+  }
+
+  /** What is wrong with the counters, after these requests. */
+  async end(connections: Connections, closed: readonly Entry[]): Promise<string[]> {
+    const deadline = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const wrong = await this.#look(connections, closed);
+      if (wrong.length === 0 || performance.now() > deadline) return wrong;
+      await turn();
+    }
+  }
+
+  async #look(connections: Connections, closed: readonly Entry[]): Promise<string[]> {
+    const wrong: string[] = [];
+    const { samples } = await MetricsText.of(connections.metrics);
+    for (const { name, labels, value } of samples) {
+      if (name === 'nv_inference_pending_request_count' && value !== 0)
+        wrong.push(`${value} requests of ${labels['model']} wait`);
+    }
+    for (const [name, standing] of this.#standings) {
+      const after = await countsOf(connections, name);
+      if (typeof after === 'string') {
+        wrong.push(`${name} has no statistics when nothing is under way: ${after}`);
+        continue;
+      }
+      // The counters of what was replaced are gone with it.
+      if (standing.replaced) continue;
+      const seen = tally(closed.filter((entry) => entry.standing === standing));
+      const before = this.#before.get(name)!;
+      const success = after.success - before.success;
+      const all = success + after.fail - before.fail;
+      const fits =
+        success >= seen.answered &&
+        success <= seen.answered + seen.unknown &&
+        all >= seen.answered + seen.failed &&
+        all <= seen.answered + seen.failed + seen.unknown;
+      if (!fits)
+        wrong.push(`${name} counted ${success} successes of ${all} requests, its clients ${JSON.stringify(seen)}`);
+    }
+    return wrong;
+  }
+}
+
+/** `unknown`: whose client was gone before it knew. */
+function tally(entries: readonly Entry[]) {
+  const counts = { answered: 0, failed: 0, refused: 0, unknown: 0 };
+  for (const { outcome = '', abortedAt } of entries) {
+    if (outcome === 'answer') counts.answered++;
+    else if (REFUSED.test(outcome)) counts.refused++;
+    else if (abortedAt !== undefined) counts.unknown++;
+    else counts.failed++;
+  }
+  return counts;
+}
+
+/** Or why there are none. */
+async function countsOf({ http }: Connections, name: ModelName): Promise<Counts | string> {
+  const response = await fetch(`${http}/v2/models/${name}/stats`);
+  const { model_stats: statistics, error = '' } = (await response.json()) as {
+    readonly error?: string;
+    readonly model_stats?: readonly {
+      readonly inference_stats: Readonly<Record<keyof Counts, { readonly count: number }>>;
+    }[];
+  };
+  if (statistics?.[0] === undefined) return error;
+  const { success, fail } = statistics[0].inference_stats;
+  return { success: success.count, fail: fail.count };
+}
