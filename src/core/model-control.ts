@@ -6,7 +6,8 @@ import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { ModelInstance } from './instance/model-instance.js';
-import { INSTANCES_ENDED, type ModelRepository } from './model-repository.js';
+import type { Model } from './model.js';
+import { INSTANCES_ENDED, type ModelEntry, type ModelRepository } from './model-repository.js';
 import { EVERY_VERSION, servedVersions } from '../model/version-policy.js';
 import { warmUp } from './warm-up.js';
 
@@ -23,6 +24,8 @@ export interface BoundModel {
    * started again. Without it they are those of `open`.
    */
   serve?(): readonly ModelInstance[];
+  /** These instances, and those that come and go from now on, are of this model. */
+  servedBy?(model: Model): void;
   /** Ends the instances after the last request of an unloaded model. */
   close?(): void | Promise<void>;
 }
@@ -87,6 +90,7 @@ export class ModelControl {
         bound.model = model;
         const next = this.#repository.add(model.config);
         for (const instance of instances) next.model.addInstance(instance);
+        model.servedBy?.(next.model);
         next.model.statistics.recordLoad(performance.now() - startedAt);
         next.state = 'READY';
         // What waits in the queue of a model without instances would wait for ever.
@@ -181,7 +185,7 @@ export class ModelControl {
     for (const bound of this.#bound.get(name)?.values() ?? []) {
       // At once, so that the client's next request is refused.
       const entry = this.#repository.find(name, bound.model.config.version);
-      if (entry?.state === 'READY') entry.state = 'UNLOADING';
+      if (entry !== undefined && isLoaded(entry)) entry.state = 'UNLOADING';
       void this.#next(bound, () => this.#unload(bound.model));
     }
   }
@@ -217,6 +221,7 @@ export class ModelControl {
     try {
       const instances = await startInstances(model);
       for (const instance of instances) entry.model.addInstance(instance);
+      model.servedBy?.(entry.model);
     } catch (thrown) {
       const error = TritonError.from(thrown);
       entry.state = 'UNAVAILABLE';
@@ -233,7 +238,7 @@ export class ModelControl {
   async #unload(model: BoundModel): Promise<void> {
     const { config } = model;
     const entry = this.#repository.find(config.name, config.version);
-    if (entry === undefined || entry.state === 'UNAVAILABLE') return;
+    if (entry === undefined || (entry.state !== 'UNLOADING' && !isLoaded(entry))) return;
     entry.state = 'UNLOADING';
     await entry.model.drain();
     try {
@@ -254,6 +259,11 @@ async function startInstances(model: BoundModel): Promise<readonly ModelInstance
   const living = model.serve?.() ?? opened;
   if (living.length === 0 && opened.length > 0) throw new TritonError('UNAVAILABLE', INSTANCES_ENDED);
   return living;
+}
+
+/** Whether a model serves, or will when its instances are there again. */
+function isLoaded({ state, reason }: ModelEntry): boolean {
+  return state === 'READY' || (state === 'UNAVAILABLE' && reason === INSTANCES_ENDED);
 }
 
 function notPolled(name: string): TritonError {

@@ -3,7 +3,8 @@
 
 import type { ModelInstance } from '../core/instance/model-instance.js';
 import { TritonError } from '../errors.js';
-import { INSTANCES_ENDED, type ModelRepository } from '../core/model-repository.js';
+import type { Model } from '../core/model.js';
+import { INSTANCES_ENDED, type ModelEntry, type ModelRepository } from '../core/model-repository.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 
@@ -31,7 +32,8 @@ export class ServedModel {
   readonly #repository: ModelRepository;
   readonly #caller: ModelCaller;
   readonly #instances = new Set<ClosableInstance>();
-  #serves = false;
+  /** What its instances work for; a model that was replaced still answers what it had. */
+  #model: Model | undefined;
   /** Runs while no instance is left. */
   #grace: NodeJS.Timeout | undefined;
 
@@ -52,10 +54,13 @@ export class ServedModel {
     return [...this.#instances];
   }
 
-  /** The instances that live now; from now on, those that come and go are the model's. */
+  /** The instances that live now. */
   serve(): readonly ModelInstance[] {
-    this.#serves = true;
     return [...this.#instances];
+  }
+
+  servedBy(model: Model): void {
+    this.#model = model;
   }
 
   /** Ends the instances and what they needed. */
@@ -65,7 +70,7 @@ export class ServedModel {
   }
 
   closeInstances(): void {
-    this.#serves = false;
+    this.#model = undefined;
     clearTimeout(this.#grace);
     const instances = [...this.#instances];
     // None of them is lost then.
@@ -76,35 +81,37 @@ export class ServedModel {
   /** An instance was started again. */
   attach(instance: ClosableInstance): void {
     this.#add(instance);
-    if (!this.#serves) return;
-    const entry = this.#repository.find(this.config.name, this.config.version);
-    if (entry === undefined) return;
-    const lost = entry.state === 'UNAVAILABLE' && entry.reason === INSTANCES_ENDED;
-    // A model that is being unloaded answers what waits in its queue first.
-    const drains = entry.state === 'UNLOADING';
-    if (entry.state !== 'READY' && !lost && !drains) return;
+    const model = this.#model;
+    if (model === undefined) return;
     clearTimeout(this.#grace);
-    entry.model.addInstance(instance);
-    entry.model.statistics.instanceRestarts++;
-    if (drains) return;
+    // A model that was replaced, or is being unloaded, answers what waits in its queue first.
+    model.addInstance(instance);
+    model.statistics.instanceRestarts++;
+    const entry = this.#entryOf(model);
+    if (entry?.state !== 'UNAVAILABLE') return;
     entry.state = 'READY';
     entry.reason = '';
   }
 
   /** An instance has ended. */
   lost(instance: ClosableInstance): void {
-    if (!this.#instances.delete(instance) || !this.#serves) return;
-    const entry = this.#repository.find(this.config.name, this.config.version);
-    const left = entry?.model.removeInstance(instance);
-    if (entry === undefined || left !== 0) return;
-    if (entry.state === 'READY') {
+    if (!this.#instances.delete(instance)) return;
+    const model = this.#model;
+    if (model === undefined || model.removeInstance(instance) > 0) return;
+    const entry = this.#entryOf(model);
+    if (entry?.state === 'READY') {
       entry.state = 'UNAVAILABLE';
       entry.reason = INSTANCES_ENDED;
-    } else if (entry.state !== 'UNLOADING') return;
+    }
     // Whoever waits for a thread that does not start again would wait for ever.
-    const { model } = entry;
     const failure = new TritonError('UNAVAILABLE', `model '${this.config.name}' is not ready: ${INSTANCES_ENDED}`);
     this.#grace = setTimeout(() => model.failWaiting(failure), RESTART_GRACE);
+  }
+
+  /** Undefined once another one has taken the model's place. */
+  #entryOf(model: Model): ModelEntry | undefined {
+    const entry = this.#repository.find(this.config.name, this.config.version);
+    return entry?.model === model ? entry : undefined;
   }
 
   #add(instance: ClosableInstance): void {

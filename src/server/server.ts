@@ -16,6 +16,7 @@ import { ServerLogger, type LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
 import { callModel } from '../core/call-model.js';
+import type { BoundModel } from '../core/model-control.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { EndedTrace } from '../model/trace-record.js';
 import { modelKey } from '../model/model-key.js';
@@ -144,7 +145,13 @@ export class Server {
     const key = modelKey(config);
     const replaced = this.#served.get(key);
     this.#served.set(key, served);
-    const bound = { config, open: () => served.open(), serve: () => served.serve(), close: () => served.close() };
+    const bound: BoundModel = {
+      config,
+      open: () => served.open(),
+      serve: () => served.serve(),
+      servedBy: (model) => served.servedBy(model),
+      close: () => served.close(),
+    };
     if (replaced !== undefined) {
       this.#replaced.add(replaced);
       try {

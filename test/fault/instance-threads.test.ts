@@ -212,6 +212,46 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     expect(statuses).toEqual([200, 503, 200]);
   });
 
+  it('that dies after its model was replaced is started again for what waits there, and not for the new model', async () => {
+    await using server = await startServer(
+      (triton) =>
+        triton.bind({ ...model, config: { maxBatchSize: 1 }, inferFunc: instanceGroup(MODULE, { args: ['old'] }) }),
+      { serverThread },
+    );
+    const metrics = async () => (await fetch(server.metrics)).text();
+    const computed = ask(server.http, 'compute');
+    const died = ask(server.http, 'exit');
+    await expect.poll(async () => pendingRequests(await metrics()), { interval: 5 }).toBe(1);
+    const answered = ask(server.http, 'answer');
+    await expect.poll(async () => pendingRequests(await metrics()), { interval: 5 }).toBe(2);
+    await server.triton.rebind({ ...model, inferFunc: instanceGroup(MODULE, { args: ['new'] }) });
+    expect((await Promise.all([computed, died, answered])).map(({ status }) => status)).toEqual([200, 503, 200]);
+    expect((await answered).said).toMatchObject({ args: 'old' });
+    for (let i = 0; i < 4; i++) expect((await ask(server.http, 'answer')).said).toMatchObject({ args: 'new' });
+    expect(await metrics()).toContain('tstriton_instances{model="Threads",version="1"} 1\n');
+  });
+
+  it('that does not start again can be unloaded, and stays so', async () => {
+    const held = new Int32Array(new SharedArrayBuffer(12));
+    await using server = await startServer(
+      (triton) => void triton.bind({ ...model, inferFunc: instanceGroup(MODULE, { args: [held] }) }),
+      { serverThread, modelControlMode: 'explicit', loadModel: '*', restrictedEndpoints: [] },
+    );
+    expect((await ask(server.http, 'exit')).status).toBe(503);
+    const index = async () => {
+      const response = await fetch(`${server.http}/v2/repository/index`, { method: 'POST' });
+      return (await response.json()) as unknown;
+    };
+    const is = (state: string, reason: string) => [{ name: 'Threads', version: '1', state, reason }];
+    expect(await index()).toEqual(is('UNAVAILABLE', 'all instances have ended'));
+    await fetch(`${server.http}/v2/repository/models/Threads/unload`, { method: 'POST' });
+    Atomics.store(held, 1, 1);
+    await expect.poll(index).toEqual(is('UNAVAILABLE', 'unloaded'));
+    expect((await ask(server.http, 'answer')).status).toBe(404);
+    await fetch(`${server.http}/v2/repository/models/Threads/load`, { method: 'POST' });
+    expect((await ask(server.http, 'answer')).status).toBe(200);
+  });
+
   it('may not call a model that calls it', async () => {
     await using server = await startServer(
       (triton) => {
