@@ -5,11 +5,16 @@ import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { ModelBinding } from './model-binding.js';
 import type { ServerHandle } from './server-handle.js';
 
+/** What is bound to a name and version, from `bind` to `unbind`. */
+interface Place {
+  binding: ModelBinding;
+}
+
 export class ModelBindings {
-  readonly #bindings = new Map<string, ModelBinding>();
+  readonly #places = new Map<string, Place>();
   /** Those that load to take the place of a bound one. */
   readonly #replacing = new Set<ModelBinding>();
-  /** Those that were replaced while the server stopped, which still answers what is under way. */
+  /** Those that are bound no more, but that a server may serve until it has stopped. */
   readonly #leftBehind = new Set<ModelBinding>();
   /** What happens to a name and version now; settles when it is done, and never rejects. */
   readonly #turns = new Map<string, Promise<unknown>>();
@@ -28,7 +33,7 @@ export class ModelBindings {
 
   /** All models, or those of one name, or the one of that version. */
   find(name?: string, version?: number): readonly ModelBinding[] {
-    return [...this.#bindings.values()].filter(
+    return Array.from(this.#places.values(), ({ binding }) => binding).filter(
       ({ config }) =>
         (name === undefined || config.name === name) && (version === undefined || config.version === version),
     );
@@ -37,31 +42,29 @@ export class ModelBindings {
   /** Loads it in the background where there is a server. Throws ALREADY_EXISTS. */
   add(binding: ModelBinding): void {
     const { name, version } = binding.config;
-    if (this.#bindings.has(binding.key)) {
+    if (this.#places.has(binding.key)) {
       throw new TritonError(
         'ALREADY_EXISTS',
         `Cannot add model with the same name twice: '${name}' version ${version} is bound; use rebind to replace it`,
       );
     }
-    this.#bindings.set(binding.key, binding);
+    this.#places.set(binding.key, { binding });
     if (this.#server !== undefined) void this.#load(binding, this.#server);
   }
 
   /** Resolves when the last request of the old one has ended; it stays when the new one does not load. Rejects with NOT_FOUND. */
   async replace(binding: ModelBinding): Promise<void> {
-    const { key } = binding;
-    const old = this.#bindings.get(key);
-    if (old === undefined) throw notBound(binding, 'is not bound');
-    if (this.#server === undefined) {
-      this.#bindings.set(key, binding);
-      this.#leftBehind.add(old);
-    } else await this.#inTurn(key, () => this.#replace(binding));
+    const place = this.#places.get(binding.key);
+    if (place === undefined) throw notBound(binding, 'is not bound');
+    if (this.#server !== undefined) return this.#inTurn(binding.key, () => this.#replace(binding, place));
+    this.#leftBehind.add(place.binding);
+    place.binding = binding;
   }
 
-  async #replace(binding: ModelBinding): Promise<void> {
+  async #replace(binding: ModelBinding, place: Place): Promise<void> {
     const { key } = binding;
-    const old = this.#bindings.get(key);
-    if (old === undefined) throw notBound(binding, 'is not bound');
+    const isThere = () => this.#places.get(key) === place;
+    if (!isThere()) throw notBound(binding, 'was unbound before it was replaced');
     const server = this.#server;
     if (server !== undefined) {
       this.#replacing.add(binding);
@@ -74,10 +77,14 @@ export class ModelBindings {
         await binding.release();
         throw stopped();
       }
-      // Whoever unbound it meanwhile has the next turn, and unloads this one.
-      if (this.#bindings.get(key) !== old) throw notBound(binding, 'was unbound while it was replaced');
+      if (!isThere()) {
+        // Whoever unbound it meanwhile has a later turn, and unloads this one, unless the server stops before.
+        this.#leftBehind.add(binding);
+        throw notBound(binding, 'was unbound while it was replaced');
+      }
     }
-    this.#bindings.set(key, binding);
+    const old = place.binding;
+    place.binding = binding;
     await old.release();
   }
 
@@ -85,7 +92,7 @@ export class ModelBindings {
   async remove(name: string, version: number | undefined): Promise<void> {
     const removed = this.find(name, version);
     if (removed.length === 0) throw new TritonError('NOT_FOUND', `model '${name}' is not bound`);
-    for (const { key } of removed) this.#bindings.delete(key);
+    for (const { key } of removed) this.#places.delete(key);
     await Promise.all(removed.map((binding) => this.#inTurn(binding.key, () => this.#unload(binding))));
   }
 

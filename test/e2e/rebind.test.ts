@@ -97,6 +97,31 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model with %
     expect(events).toEqual(['setup 0', 'teardown 0', 'teardown 1', 'setup 2']);
   });
 
+  it('that is replaced twice, unbound and bound again at once is the one that was bound last', async () => {
+    const events: string[] = [];
+    const server = await startServer((triton) => void triton.bind(answering(1, events)), { serverThread });
+    const { triton, http } = server;
+    const [started, held] = [gate(), gate()];
+    const slow = { ...answering(2, events), setup: () => (events.push('setup 2'), started.open(), held.opened) };
+    const replaced = [triton.rebind(slow), triton.rebind(answering(3, events))];
+    await started.opened;
+    const unbound = triton.unbind('Changing');
+    triton.bind(answering(4, events));
+    held.open();
+    const outcomes = (await Promise.allSettled(replaced)).map((outcome) =>
+      String((outcome as PromiseRejectedResult).reason),
+    );
+    expect(outcomes).toEqual([
+      "TritonError: model 'Changing' version 1 was unbound while it was replaced",
+      "TritonError: model 'Changing' version 1 was unbound before it was replaced",
+    ]);
+    await unbound;
+    await triton.ready('Changing');
+    expect(await answerOf(http)).toBe(4);
+    await triton.stop();
+    expect(events.toSorted()).toEqual(['setup 1', 'setup 2', 'setup 4', 'teardown 1', 'teardown 2', 'teardown 4']);
+  });
+
   it('stays as it is when the server stops while it is replaced', async () => {
     const begun = gate();
     const released = gate();
