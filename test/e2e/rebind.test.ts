@@ -102,7 +102,12 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model with %
     const server = await startServer((triton) => void triton.bind(answering(1, events)), { serverThread });
     const { triton, http } = server;
     const [started, held] = [gate(), gate()];
-    const slow = { ...answering(2, events), setup: () => (events.push('setup 2'), started.open(), held.opened) };
+    const setup = async () => {
+      events.push('setup 2');
+      started.open();
+      await held.opened;
+    };
+    const slow = { ...answering(2, events), setup };
     const replaced = [triton.rebind(slow), triton.rebind(answering(3, events))];
     await started.opened;
     const unbound = triton.unbind('Changing');
