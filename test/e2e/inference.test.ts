@@ -34,7 +34,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
       Array.from({ length: 64 }, async (_, client) => {
         await using model = new ModelClient(client % 2 === 0 ? server.http : server.grpc, vector);
         for (let question = 0; question < 10; question++) {
-          // Three lengths, so that requests of different shapes meet in the queue; as of the same one, in whatever order.
+          // Three lengths, so that requests of one shape and of different shapes meet in the queue, whatever the order.
           const length = 1 + ((Math.floor(client / 16) + question) % 3);
           const x = Float32Array.from({ length }, (__, i) => client * 1000 + question * 10 + i);
           const { y } = await model.inferSample({ x });
