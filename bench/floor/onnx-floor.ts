@@ -6,12 +6,11 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 
 import { serveControl } from '../control-channel.js';
 import type { LoadReport } from '../load/load-run.js';
-import { LoadWindow } from '../load/load-window.js';
+import { LoadWindow, reportOf } from '../load/load-window.js';
 import { writeModelFile } from '../onnx-file.js';
 import { bytesOf } from '../onnx-network.js';
 import { networkNamed } from '../onnx-networks.js';
 import { checkAnswer } from '../onnx-wire.js';
-import { percentile } from '../statistics.js';
 
 const network = networkNamed(process.argv[2]);
 const rows = Number(process.argv[3]);
@@ -49,17 +48,7 @@ async function load(order: unknown, notify: (notice: string) => void): Promise<L
   window.end();
   notify('end');
   checkAnswer(network, bytesOf(lastAnswer));
-  const { latencies, ...figures } = window.figures();
-  const microseconds = (share: number): number => percentile(latencies, share) * 1000;
-  return {
-    ...figures,
-    p50: microseconds(0.5),
-    p90: microseconds(0.9),
-    p99: microseconds(0.99),
-    p999: microseconds(0.999),
-    max: microseconds(1),
-    generatorCpu: 0,
-  };
+  return reportOf(window, 0);
 }
 
 serveControl({ ports: {}, load, stop: () => session.release() });

@@ -5,8 +5,7 @@ import { GrpcLoadConnection } from './grpc-load-connection.js';
 import type { GrpcTarget } from './grpc-load-connection.js';
 import { HttpLoadConnection } from './http-load-connection.js';
 import type { HttpTarget } from './http-load-connection.js';
-import { LoadWindow } from './load-window.js';
-import { percentile } from '../statistics.js';
+import { LoadWindow, reportOf } from './load-window.js';
 
 export type LoadTarget = HttpTarget | GrpcTarget;
 
@@ -75,15 +74,5 @@ export async function runLoad(order: LoadOrder, onWindow: (edge: 'begin' | 'end'
 
   await drain(connections, window);
   for (const connection of connections) connection.close();
-  const { latencies, ...figures } = window.figures();
-  const microseconds = (share: number): number => percentile(latencies, share) * 1000;
-  return {
-    ...figures,
-    p50: microseconds(0.5),
-    p90: microseconds(0.9),
-    p99: microseconds(0.99),
-    p999: microseconds(0.999),
-    max: microseconds(1),
-    generatorCpu: spent.user + spent.system,
-  };
+  return reportOf(window, spent.user + spent.system);
 }

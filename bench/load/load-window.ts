@@ -1,6 +1,9 @@
 // What one load run counts. Connections report every answer here; only those that end inside the measured window are
 // kept, each with its own latency, so percentiles are exact. `issuing` tells connections whether to send on.
 
+import { percentile } from '../statistics.js';
+import type { LoadReport } from './load-run.js';
+
 export interface WindowFigures {
   readonly seconds: number;
   readonly requests: number;
@@ -57,4 +60,19 @@ export class LoadWindow {
       latencies: this.#latencies.slice(0, this.#count).sort(),
     };
   }
+}
+
+/** What a window counted; `generatorCpu` in microseconds. */
+export function reportOf(window: LoadWindow, generatorCpu: number): LoadReport {
+  const { latencies, ...figures } = window.figures();
+  const microseconds = (share: number): number => percentile(latencies, share) * 1000;
+  return {
+    ...figures,
+    p50: microseconds(0.5),
+    p90: microseconds(0.9),
+    p99: microseconds(0.99),
+    p999: microseconds(0.999),
+    max: microseconds(1),
+    generatorCpu,
+  };
 }

@@ -89,8 +89,7 @@ export class ModelControl {
         old = bound.model;
         bound.model = model;
         const next = this.#repository.add(model.config);
-        for (const instance of instances) next.model.addInstance(instance);
-        model.servedBy?.(next.model);
+        handOver(instances, model, next.model);
         next.model.statistics.recordLoad(performance.now() - startedAt);
         next.state = 'READY';
         // What waits in the queue of a model without instances would wait for ever.
@@ -220,8 +219,7 @@ export class ModelControl {
     const startedAt = performance.now();
     try {
       const instances = await startInstances(model);
-      for (const instance of instances) entry.model.addInstance(instance);
-      model.servedBy?.(entry.model);
+      handOver(instances, model, entry.model);
     } catch (thrown) {
       const error = TritonError.from(thrown);
       entry.state = 'UNAVAILABLE';
@@ -259,6 +257,12 @@ async function startInstances(model: BoundModel): Promise<readonly ModelInstance
   const living = model.serve?.() ?? opened;
   if (living.length === 0 && opened.length > 0) throw new TritonError('UNAVAILABLE', INSTANCES_ENDED);
   return living;
+}
+
+/** Gives the instances of what is bound to the model that is to serve with them. */
+function handOver(instances: readonly ModelInstance[], bound: BoundModel, model: Model): void {
+  for (const instance of instances) model.addInstance(instance);
+  bound.servedBy?.(model);
 }
 
 /** Whether a model serves, or will when its instances are there again. */

@@ -1,14 +1,13 @@
 // The context of one batch, for the callable: made once per batch, its signal only when asked for.
 
-import type { InferenceContext, InferenceRequest, ModelSpec } from '../model/callable.js';
+import type { InferenceContext, InferenceRequest } from '../model/callable.js';
 import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import type { Metrics } from '../model/metrics.js';
-import type { CallableModels, ModelCaller, TypedModel } from '../model/model-calls.js';
+import type { CallableModels, ModelCaller } from '../model/model-calls.js';
 import type { Span } from '../model/span.js';
 import type { TraceContext } from '../model/trace-context.js';
-import type { TensorSpecs } from '../model/tensor-spec.js';
 import { typedModel } from '../model/typed-model.js';
 import { hostModels } from './host-models.js';
 
@@ -34,9 +33,6 @@ export class HostContext implements InferenceContext {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly span: Span | undefined;
-  // Bound to the context, so that callables may take it apart.
-  readonly modelOf = <I extends TensorSpecs, O extends TensorSpecs>(spec: ModelSpec<I, O>): TypedModel<I, O> =>
-    typedModel(this.models, spec);
   readonly #requests: readonly HostedRequest[];
   readonly #calling: BatchCalls;
   #models: CallableModels | undefined;
@@ -72,6 +68,11 @@ export class HostContext implements InferenceContext {
     const { caller, callers, traceContext } = this.#calling;
     const calling = { caller, callers: [...callers, this.modelName], signal: this.signal, traceContext };
     return (this.#models = hostModels(calling));
+  }
+
+  /** Bound to the context, so that callables may take it apart. */
+  get modelOf(): InferenceContext['modelOf'] {
+    return (spec) => typedModel(this.models, spec);
   }
 
   get signal(): AbortSignal {

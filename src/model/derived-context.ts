@@ -20,12 +20,13 @@ export function withRequests<Given extends TensorSpecs, I extends TensorSpecs>(
   // Made only when somebody asks for it, as the requests' own signals are.
   const ownSignal = () =>
     (signal ??= signalOf(context as unknown as InferenceContext, requests as readonly InferenceRequest[]));
+  const models = () => cancelledBy(ownSignal, context.models);
   const derived = new Proxy(context as unknown as InferenceContext, {
     get(whole, member) {
       if (member === 'requests') return requests;
       if (member === 'signal') return ownSignal();
-      if (member === 'models') return cancelledBy(ownSignal, whole.models);
-      if (member === 'modelOf') return (spec: ModelSpec) => typedModel(cancelledBy(ownSignal, whole.models), spec);
+      if (member === 'models') return models();
+      if (member === 'modelOf') return (spec: ModelSpec) => typedModel(models(), spec);
       return Reflect.get(whole, member, whole);
     },
   });

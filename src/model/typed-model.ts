@@ -17,8 +17,7 @@ export function typedModel<I extends TensorSpecs, O extends TensorSpecs>(
   spec: ModelSpec<I, O>,
 ): TypedModel<I, O> {
   const { modelName, modelVersion } = spec;
-  const outputs = completeTensorSpecs(spec.outputs, 'output', `model '${modelName}'`);
-  const declared = new Map(outputs.map(({ name, dtype }) => [name, dtype]));
+  const declared = outputDtypes(spec);
   const typed = (tensors: Tensors) =>
     Object.fromEntries(
       Object.entries(tensors).map(([name, tensor]) => [
@@ -35,6 +34,19 @@ export function typedModel<I extends TensorSpecs, O extends TensorSpecs>(
     },
   };
   return model as unknown as TypedModel<I, O>;
+}
+
+/** Looked up once per declaration: a callable asks for its models with every batch. */
+const known = new WeakMap<object, ReadonlyMap<string, Dtype>>();
+
+function outputDtypes({ modelName, outputs }: Pick<ModelSpec, 'modelName' | 'outputs'>): ReadonlyMap<string, Dtype> {
+  let dtypes = known.get(outputs);
+  if (dtypes === undefined) {
+    const specs = completeTensorSpecs(outputs, 'output', `model '${modelName}'`);
+    dtypes = new Map(specs.map(({ name, dtype }) => [name, dtype]));
+    known.set(outputs, dtypes);
+  }
+  return dtypes;
 }
 
 function asDeclared(

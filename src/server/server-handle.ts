@@ -4,7 +4,6 @@ import type { MessagePort } from 'node:worker_threads';
 
 import type { TritonError } from '../errors.js';
 import { InlineInstance } from '../link/inline-instance.js';
-import { PortInstance } from '../link/port-instance.js';
 import type { RequestTracing } from '../link/request-tracing.js';
 import type { ServerLogger } from '../logger.js';
 import type { Callable } from '../model/callable.js';
@@ -82,14 +81,14 @@ export class LocalServer implements ServerHandle {
           instance.tracing = this.tracing;
           return instance;
         });
-        return [...instances, ...ports.map((port) => this.#instanceOf(config, port))];
+        return [...instances, ...ports.map((port) => this.#server.instanceAt(config, port))];
       },
       close: () => model.close(),
     });
   }
 
   async attach(config: CompleteModelConfig, port: MessagePort): Promise<void> {
-    this.#server.attach(config, this.#instanceOf(config, port));
+    this.#server.attach(config, port);
   }
 
   unload(config: CompleteModelConfig): Promise<void> {
@@ -102,11 +101,5 @@ export class LocalServer implements ServerHandle {
 
   stop(timeoutSecs?: number): Promise<void> {
     return (this.#stopping ??= this.#server.stop(timeoutSecs));
-  }
-
-  #instanceOf(config: CompleteModelConfig, port: MessagePort): PortInstance {
-    const instance = new PortInstance(config, port);
-    instance.onClosed = () => this.#server.lost(config, instance);
-    return instance;
   }
 }

@@ -3,7 +3,6 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 
 import { assert, TritonError } from '../errors.js';
-import { PortInstance } from '../link/port-instance.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type {
   ControlCall,
@@ -82,7 +81,7 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
       await server.load(config, {
         open: async () => {
           opened.set(model, config);
-          return (await ask('open', model)).map((port) => instanceOf(config, port));
+          return (await ask('open', model)).map((port) => server.instanceAt(config, port));
         },
         close: async () => {
           opened.delete(model);
@@ -106,11 +105,5 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
 function attach(model: number, port: MessagePort): void {
   const config = opened.get(model);
   if (config === undefined) port.close();
-  else server.attach(config, instanceOf(config, port));
-}
-
-function instanceOf(config: CompleteModelConfig, port: MessagePort): PortInstance {
-  const instance = new PortInstance(config, port);
-  instance.onClosed = () => server.lost(config, instance);
-  return instance;
+  else server.attach(config, port);
 }

@@ -1,5 +1,7 @@
 // The engine and its frontends, assembled: the whole server, in whatever thread it is started.
 
+import type { MessagePort } from 'node:worker_threads';
+
 import { InferenceServer } from '../core/inference-server.js';
 import { LogSettingsStore } from '../core/log-settings.js';
 import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
@@ -12,6 +14,7 @@ import { MetricsFrontend } from '../frontend/metrics/metrics-frontend.js';
 import { MetricsReport } from '../frontend/metrics/metrics-report.js';
 import { SagemakerFrontend } from '../frontend/sagemaker/sagemaker-frontend.js';
 import { VertexAiFrontend } from '../frontend/vertex-ai/vertex-ai-frontend.js';
+import { PortInstance } from '../link/port-instance.js';
 import { ServerLogger, type LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
@@ -20,7 +23,7 @@ import type { BoundModel } from '../core/model-control.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { EndedTrace } from '../model/trace-record.js';
 import { modelKey } from '../model/model-key.js';
-import { ServedModel, type ClosableInstance, type InstanceSource } from './served-model.js';
+import { ServedModel, type InstanceSource } from './served-model.js';
 import type { ServerOptions } from './server-options.js';
 import { VERSION } from './version.js';
 
@@ -177,15 +180,17 @@ export class Server {
   }
 
   /** An instance of a model was started again. `config` is the very one that the model was loaded with. */
-  attach(config: CompleteModelConfig, instance: ClosableInstance): void {
+  attach(config: CompleteModelConfig, port: MessagePort): void {
     const served = this.#servedWith(config);
-    if (served === undefined) instance.close?.();
-    else served.attach(instance);
+    if (served === undefined) port.close();
+    else served.attach(this.instanceAt(config, port));
   }
 
-  /** An instance of a model has ended. */
-  lost(config: CompleteModelConfig, instance: ClosableInstance): void {
-    this.#servedWith(config)?.lost(instance);
+  /** An instance of a model whose callable is at the other end of a port. The model loses it when the port closes. */
+  instanceAt(config: CompleteModelConfig, port: MessagePort): PortInstance {
+    const instance = new PortInstance(config, port);
+    instance.onClosed = () => this.#servedWith(config)?.lost(instance);
+    return instance;
   }
 
   /** While a model is replaced, there are two of its name and version. */

@@ -11,6 +11,8 @@ const number = defineModel({
   outputs: { y: { dtype: 'float32', shape: [1] } },
   config: { maxBatchSize: 8 },
 });
+type Gate = ReturnType<typeof gate<void>>;
+
 const ONE = [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }];
 
 function bindCaller(triton: Triton, modelName: string, called: string): void {
@@ -24,6 +26,20 @@ function bindCaller(triton: Triton, modelName: string, called: string): void {
       );
       return { y: y as Tensor<'float32'> };
     }),
+  });
+}
+
+/** A model `Inner` that answers when its client is gone. */
+function bindWaiting(triton: Triton, { started, aborted }: Readonly<Record<'started' | 'aborted', Gate>>): void {
+  triton.bind({
+    ...number,
+    modelName: 'Inner',
+    inferFunc: async (requests) => {
+      started.open();
+      await new Promise((resolve) => requests[0]!.signal.addEventListener('abort', resolve));
+      aborted.open();
+      return requests;
+    },
   });
 }
 
@@ -110,16 +126,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
     const aborted = gate();
     await using server = await startServer(
       (triton) => {
-        triton.bind({
-          ...number,
-          modelName: 'Inner',
-          inferFunc: async (requests) => {
-            started.open();
-            await new Promise((resolve) => requests[0]!.signal.addEventListener('abort', resolve));
-            aborted.open();
-            return requests;
-          },
-        });
+        bindWaiting(triton, { started, aborted });
         bindCaller(triton, 'Outer', 'Inner');
       },
       { serverThread },
@@ -144,16 +151,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
       const own = new AbortController();
       await using server = await startServer(
         (triton) => {
-          triton.bind({
-            ...number,
-            modelName: 'Inner',
-            inferFunc: async (requests) => {
-              started.open();
-              await new Promise((resolve) => requests[0]!.signal.addEventListener('abort', resolve));
-              aborted.open();
-              return requests;
-            },
-          });
+          bindWaiting(triton, { started, aborted });
           triton.bind({
             ...number,
             modelName: 'Outer',

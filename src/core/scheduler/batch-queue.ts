@@ -43,7 +43,6 @@ const IDLE = { kind: 'idle' } as const;
 
 export class BatchQueue<R extends QueuedRequest> {
   readonly #maxRows: number;
-  readonly #largestPreferred: number;
   readonly #delay: number;
   readonly #batcher: CompleteDynamicBatcher | undefined;
   /** Ascending priority: the most urgent level first. Created when first used. */
@@ -60,7 +59,6 @@ export class BatchQueue<R extends QueuedRequest> {
     this.#maxRows = Math.max(1, maxBatchSize);
     this.#batcher = batcher;
     const preferred = new Set(batcher?.preferredBatchSize);
-    this.#largestPreferred = Math.max(1, ...preferred);
     this.#head = new BatchScan({ maxRows: this.#maxRows, preferred, compare });
     this.#delay = (batcher?.maxQueueDelayMicroseconds ?? 0) / 1000;
   }
@@ -171,7 +169,7 @@ export class BatchQueue<R extends QueuedRequest> {
     if (best !== 0 && !delayPassed) return this.#take(best, best === count && closed ? closed : 'preferred');
     if (closed !== undefined) return this.#take(count, closed);
     if (delayPassed) return this.#take(count, 'delay');
-    if (rows >= this.#largestPreferred) return this.#take(count, 'preferred');
+    if (rows >= this.#head.largestPreferred) return this.#take(count, 'preferred');
     if (this.#delay === 0) return this.#take(count, 'idle');
     return { kind: 'wait', until: Math.min(oldest + this.#delay, this.nextExpiry()) };
   }

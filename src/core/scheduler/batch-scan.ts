@@ -14,6 +14,8 @@ export interface BatchScanOptions<R> {
 }
 
 export class BatchScan<R extends QueuedRequest> {
+  /** A batch of this size waits for no more. */
+  readonly largestPreferred: number;
   count = 0;
   rows = 0;
   /** The cut at the best preferred size, or before the first request that passes the largest one; 0 for none. */
@@ -31,13 +33,12 @@ export class BatchScan<R extends QueuedRequest> {
   #first: R | undefined;
   readonly #maxRows: number;
   readonly #preferred: ReadonlySet<number>;
-  readonly #largestPreferred: number;
   readonly #compare: (first: R, next: R) => Compatibility;
 
   constructor({ maxRows, preferred, compare }: BatchScanOptions<R>) {
     this.#maxRows = maxRows;
     this.#preferred = preferred;
-    this.#largestPreferred = Math.max(1, ...preferred);
+    this.largestPreferred = Math.max(1, ...preferred);
     this.#compare = compare;
   }
 
@@ -64,7 +65,7 @@ export class BatchScan<R extends QueuedRequest> {
     if (this.#first === undefined) {
       this.#first = request;
     } else {
-      if (this.best === 0 && grown > this.#largestPreferred) this.best = this.count;
+      if (this.best === 0 && grown > this.largestPreferred) this.best = this.count;
       if (grown > this.#maxRows) this.closed = 'full';
       else {
         const compatibility = this.#compare(this.#first, request);
