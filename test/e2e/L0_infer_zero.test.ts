@@ -5,7 +5,7 @@ import { Tensor, type Dtype, type Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
 import { binaryBody, post } from '../support/http-infer.js';
-import { startServer } from '../support/start-server.js';
+import { bindEchoes, startServer } from '../support/start-server.js';
 
 const DTYPES = {
   bool: 'BOOL',
@@ -17,15 +17,7 @@ const DTYPES = {
 } as const;
 
 function bind(triton: Triton): void {
-  for (const dtype of Object.keys(DTYPES) as Dtype[]) {
-    triton.bind({
-      modelName: dtype,
-      inferFunc: (requests) => requests,
-      inputs: { x: { dtype, shape: [-1] } },
-      outputs: { y: { dtype, shape: [-1] } },
-      config: { maxBatchSize: 8 },
-    });
-  }
+  bindEchoes(triton, Object.keys(DTYPES) as Dtype[]);
   triton.bind({
     modelName: 'flat',
     inferFunc: (requests) => requests,

@@ -1,22 +1,14 @@
 // Triton's L0_nan_inf, and numbers that JSON knows only by name or by digits: NaN, infinities, signed zeros, 64 bits.
 import { describe, expect, it } from 'vitest';
 
-import { Tensor, type Dtype, type Triton } from 'tstriton';
+import { Tensor, type Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
 import { expectAlive, post } from '../support/http-infer.js';
-import { startServer } from '../support/start-server.js';
+import { bindEchoes, startServer } from '../support/start-server.js';
 
 function bind(triton: Triton): void {
-  for (const dtype of ['float32', 'float64', 'int64', 'uint64'] as const satisfies readonly Dtype[]) {
-    triton.bind({
-      modelName: dtype,
-      inferFunc: (requests) => requests,
-      inputs: { x: { dtype, shape: [-1] } },
-      outputs: { y: { dtype, shape: [-1] } },
-      config: { maxBatchSize: 8 },
-    });
-  }
+  bindEchoes(triton, ['float32', 'float64', 'int64', 'uint64']);
 }
 
 const DATATYPES = { float32: 'FP32', float64: 'FP64', int64: 'INT64', uint64: 'UINT64' } as const;

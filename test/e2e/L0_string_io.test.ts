@@ -5,18 +5,10 @@ import { batch, Tensor, type Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
 import { binaryBody, bytesElements, post } from '../support/http-infer.js';
-import { startServer } from '../support/start-server.js';
+import { bindEchoes, startServer } from '../support/start-server.js';
 
 function bind(triton: Triton): void {
-  for (const dtype of ['string', 'bytes'] as const) {
-    triton.bind({
-      modelName: dtype,
-      inferFunc: (requests) => requests,
-      inputs: { x: { dtype, shape: [-1] } },
-      outputs: { y: { dtype, shape: [-1] } },
-      config: { maxBatchSize: 8 },
-    });
-  }
+  bindEchoes(triton, ['string', 'bytes']);
   triton.bind({
     modelName: 'lengths',
     inferFunc: batch(({ x }) => ({

@@ -1,7 +1,7 @@
 // A running server on free ports for end-to-end tests: `await using server = await startServer(bind)`.
 import { devNull } from 'node:os';
 
-import { Triton, type TritonConfig } from 'tstriton';
+import { Triton, type Dtype, type TritonConfig } from 'tstriton';
 
 export interface RunningServer extends AsyncDisposable {
   readonly triton: Triton;
@@ -25,6 +25,19 @@ export async function startServer(bind: (triton: Triton) => void, config: Triton
     metrics: `http://127.0.0.1:${triton.metricsPort}/metrics`,
     [Symbol.asyncDispose]: () => triton.stop(),
   };
+}
+
+/** One model per dtype, of its name, that answers with what it is given. */
+export function bindEchoes(triton: Triton, dtypes: readonly Dtype[]): void {
+  for (const dtype of dtypes) {
+    triton.bind({
+      modelName: dtype,
+      inferFunc: (requests) => requests,
+      inputs: { x: { dtype, shape: [-1] } },
+      outputs: { y: { dtype, shape: [-1] } },
+      config: { maxBatchSize: 8 },
+    });
+  }
 }
 
 /** A promise and its ends, for callables that wait until a test lets them go. */

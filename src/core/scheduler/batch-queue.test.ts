@@ -1,64 +1,18 @@
 import { describe, expect, it } from 'vitest';
 
+import {
+  batchesAt,
+  compare,
+  enqueueRows,
+  idsOf,
+  queueOf,
+  request,
+  told,
+  type Request,
+} from '../../../test/support/queued-requests.js';
 import { completeBatcher } from '../../model/complete-batcher.js';
 import type { DynamicBatcher } from '../../model/model-config.js';
-import type { Compatibility } from './batch-compatibility.js';
-import { BatchQueue, type Decision } from './batch-queue.js';
-import type { QueuedRequest } from './queue-entry.js';
-
-interface Request extends QueuedRequest {
-  /** Stands for the shape; requests of different kinds do not mix. */
-  readonly kind: string;
-}
-
-interface RequestOptions {
-  readonly rows?: number;
-  readonly priority?: number;
-  readonly timeout?: number;
-  readonly kind?: string;
-}
-
-function request(id: string, { rows = 1, priority = 0, timeout = 0, kind = '' }: RequestOptions = {}): Request {
-  return { id, rows, priority, timeoutMicroseconds: timeout * 1000, kind, entry: undefined };
-}
-
-function compare(first: Request, next: Request): Compatibility {
-  if (first.kind.startsWith('with') !== next.kind.startsWith('with')) return 'other inputs';
-  return first.kind === next.kind ? 'same' : 'other shape';
-}
-
-/** A queue of a model; `null` stands for no dynamic batcher. */
-function queueOf(batcher: DynamicBatcher | null = {}, maxBatchSize = 8): BatchQueue<Request> {
-  const complete = batcher === null ? undefined : completeBatcher(batcher, maxBatchSize, "model 'm'");
-  return new BatchQueue({ maxBatchSize, batcher: complete, compare });
-}
-
-/** Enqueues `a`, `b`, … with these rows at moment `now`. */
-function enqueueRows(queue: BatchQueue<Request>, rows: readonly number[], now = 0): Request[] {
-  const requests = rows.map((count, index) => request(String.fromCharCode(97 + index), { rows: count }));
-  for (const each of requests) queue.enqueue(each, now);
-  return requests;
-}
-
-/** `ab` for a batch of a and b, with the reason; or what else was decided. */
-function told(decision: Decision<Request>): string {
-  if (decision.kind === 'run') return `${idsOf(decision.batch)} ${decision.reason}`;
-  return decision.kind === 'wait' ? `wait until ${decision.until}` : 'idle';
-}
-
-function idsOf(requests: readonly Request[]): string {
-  return requests.map(({ id }) => id).join('');
-}
-
-/** All batches that a free instance would run one after the other at moment `now`. */
-function batchesAt(queue: BatchQueue<Request>, now: number): string[] {
-  const batches: string[] = [];
-  for (;;) {
-    const decision = queue.next(now);
-    if (decision.kind !== 'run') return batches;
-    batches.push(idsOf(decision.batch));
-  }
-}
+import { BatchQueue } from './batch-queue.js';
 
 describe('BatchQueue without a delay', () => {
   it.each([
@@ -527,66 +481,5 @@ describe('BatchQueue and requests that leave', () => {
     expect(idsOf(queue.drain())).toBe('cba');
     expect([queue.size, queue.nextExpiry(), told(queue.next(9))]).toEqual([0, Infinity, 'idle']);
     expect(queue.drain()).toEqual([]);
-  });
-});
-
-describe('BatchQueue asked for what comes next for certain', () => {
-  /** The certain batch as `ab full`, or `nothing`. */
-  function certain(queue: BatchQueue<Request>): string {
-    const release = queue.nextForCertain();
-    return release === undefined ? 'nothing' : told(release);
-  }
-
-  it('gives a full batch, which stays in the queue until it is taken', () => {
-    const queue = queueOf({}, 4);
-    enqueueRows(queue, [1, 2, 1, 3]);
-    const release = queue.nextForCertain()!;
-    expect([told(release), release.rows, queue.size]).toEqual(['abc full', 4, 4]);
-    queue.take(release);
-    expect([queue.size, certain(queue), told(queue.next(0))]).toEqual([1, 'nothing', 'd idle']);
-  });
-
-  it.each([
-    { what: 'no request', rows: [], expected: 'nothing' },
-    { what: 'rows that do not fill it', rows: [1, 2], expected: 'nothing' },
-    { what: 'rows that fill it exactly', rows: [2, 2], expected: 'ab full' },
-    { what: 'a next request that does not fit', rows: [3, 2], expected: 'a full' },
-    { what: 'more than fill it', rows: [1, 1, 1, 1, 1], expected: 'abcd full' },
-  ])('with $what it is $expected', ({ rows, expected }) => {
-    const queue = queueOf({}, 4);
-    enqueueRows(queue, rows);
-    expect(certain(queue)).toBe(expected);
-  });
-
-  it('gives one request where there is no dynamic batcher', () => {
-    const queue = queueOf(null);
-    expect(certain(queue)).toBe('nothing');
-    enqueueRows(queue, [1, 1]);
-    expect(certain(queue)).toBe('a single');
-  });
-
-  it.each([
-    { what: 'a more urgent one could come', batcher: { priorityLevels: 2, defaultPriorityLevel: 1 } },
-    { what: 'the batch is cut at a smaller preferred size', batcher: { preferredBatchSize: [2] } },
-  ])('gives nothing where $what', ({ batcher }) => {
-    const queue = queueOf(batcher, 4);
-    enqueueRows(queue, [1, 1, 2]);
-    expect(certain(queue)).toBe('nothing');
-  });
-
-  it('gives nothing where the next has another shape', () => {
-    const queue = queueOf({}, 4);
-    for (const [index, kind] of ['x', 'x', 'y', 'y', 'y'].entries()) queue.enqueue(request(String(index), { kind }), 0);
-    expect(certain(queue)).toBe('nothing');
-  });
-
-  it('gives nothing while an expired request is among the first: later ones go before it', () => {
-    const queue = queueOf({ defaultQueuePolicy: { timeoutAction: 'DELAY', defaultTimeoutMicroseconds: 5000 } }, 4);
-    enqueueRows(queue, [1, 1]);
-    queue.expire(5);
-    enqueueRows(queue, [1, 1], 5);
-    expect(certain(queue)).toBe('nothing');
-    enqueueRows(queue, [2], 5);
-    expect(certain(queue)).toBe('aba full');
   });
 });
