@@ -166,7 +166,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     {
       when: 'it is not there again within a second',
       restarts: false,
-      expected: [503, "model 'Threads' is not ready: all instances have ended"],
+      expected: [503, "model 'Threads' is not ready: all instances ended while the request waited"],
     },
   ])('that loses its last instance, and $when, answers what waits with $expected', async ({ restarts, expected }) => {
     const held = new Int32Array(new SharedArrayBuffer(12));

@@ -1,6 +1,7 @@
 // The book of all requests of a random life: each is opened when it is sent and closed exactly once, with an answer or
 // an error, and what closes it is held against what may happen to it. What must not happen is collected, not thrown.
 import { answerOf, MAX_ROWS, type LifeMemory, type WHAT } from '../../fixtures/random-life-instance.js';
+import { isRefusal } from './refusals.js';
 
 export type What = keyof typeof WHAT;
 
@@ -74,7 +75,8 @@ const RULES: readonly (readonly [RegExp, (entry: Entry, match: RegExpExecArray) 
     /^inner of (\d+) failed$/,
     ({ number, standing }, [, named]) => named === String(number) && standing.name === 'Pipeline',
   ],
-  [/ended while it was working on the request$|all instances have ended$/, ({ standing }) => standing.kills > 0],
+  [/ended while it was working on the request$/, ({ standing }) => standing.kills > 0],
+  [/all instances (have ended|ended while the request waited)$/, ({ standing }) => standing.kills > 0],
   [/was replaced when it had no instance left$/, ({ standing }) => standing.kills > 0],
   [/Exceeds maximum queue size$/, ({ standing }) => standing.name === 'Levels'],
   [/Request timeout expired$/, ({ standing, limited }) => standing.name === 'Levels' || limited],
@@ -187,13 +189,15 @@ export class Ledger {
     if (begun > 1) this.#violated(entry, `ran ${begun} times`);
     const { outcome = '' } = entry;
     if (outcome === 'answer' && begun !== 1) this.#violated(entry, 'was answered without running');
-    const refused = /maximum queue|timeout expired|unknown model|not ready|Server is stopping|batch-size/.test(outcome);
-    if (refused && begun > 0) this.#violated(entry, `ran and was refused with '${outcome}'`);
+    const neverRan = isRefusal(outcome) || NEVER_DISPATCHED.test(outcome);
+    if (neverRan && begun > 0) this.#violated(entry, `ran and was refused with '${outcome}'`);
     if (entry.abortedAt === undefined || begun === 0) return;
     const late = (this.memory.begunAt(entry.number) - (entry.abortedAt | 0)) | 0;
     if (late > LATEST_START_MS) this.#violated(entry, `began ${late} ms after its client was gone`);
   }
 }
 
+/** What those fail with that leave the queue for no execution. */
+const NEVER_DISPATCHED = /Request timeout expired$|all instances ended while the request waited$|no instance left$/;
 /** A server that learns of a hang-up learns of it late when its thread, or this one, is computing. */
 const LATEST_START_MS = 5000;
