@@ -4,10 +4,18 @@ import { defineConfig } from 'vitest/config';
 
 const TEST_FOLDERS_WITH_OWN_PROJECT = ['test/conformance/**', 'test/docs/**'];
 
-function project(name: string, include: string[], exclude: string[] = []) {
+interface ProjectOptions {
+  readonly exclude?: string[];
+  /** Whether each file has a process of its own. */
+  readonly isolate: boolean;
+  /** Projects run one after the other, for only files of one project that follow each other share a process. */
+  readonly sequence: { readonly groupOrder: number };
+}
+
+function project(name: string, include: string[], { exclude = [], ...more }: ProjectOptions) {
   return {
     extends: true as const,
-    test: { name, include, exclude: ['**/node_modules/**', 'test/types/**', ...exclude] },
+    test: { name, include, exclude: ['**/node_modules/**', 'test/types/**', ...exclude], ...more },
   };
 }
 
@@ -16,7 +24,10 @@ export default defineConfig({
   oxc: { target: 'es2022' },
   test: {
     environment: 'node',
+    server: { deps: { external: [/\/dist\/.*\.js$/] } },
     pool: 'forks',
+    // Most of what a test waits for is another thread's turn.
+    maxWorkers: '100%',
     setupFiles: ['test/support/open-resources.ts'],
     testTimeout: 20_000,
     hookTimeout: 20_000,
@@ -36,10 +47,14 @@ export default defineConfig({
       reportsDirectory: 'coverage',
     },
     projects: [
-      project('unit', ['src/**/*.test.ts', 'test/*.test.ts']),
-      project('conformance', ['test/conformance/**/*.test.ts']),
-      project('docs', ['test/docs/**/*.test.ts']),
-      project('system', ['test/*/**/*.test.ts'], TEST_FOLDERS_WITH_OWN_PROJECT),
+      project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], { isolate: false, sequence: { groupOrder: 0 } }),
+      project('conformance', ['test/conformance/**/*.test.ts'], { isolate: true, sequence: { groupOrder: 1 } }),
+      project('docs', ['test/docs/**/*.test.ts'], { isolate: true, sequence: { groupOrder: 1 } }),
+      project('system', ['test/*/**/*.test.ts'], {
+        exclude: TEST_FOLDERS_WITH_OWN_PROJECT,
+        isolate: true,
+        sequence: { groupOrder: 1 },
+      }),
     ],
   },
 });
