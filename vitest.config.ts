@@ -2,6 +2,8 @@
 // Tests outside src import the package by its own name, that is the build in dist.
 import { defineConfig } from 'vitest/config';
 
+import { POLL_MILLISECONDS, TEST_MILLISECONDS, WAIT_MILLISECONDS } from './test/support/waiting.js';
+
 const TEST_FOLDERS_WITH_OWN_PROJECT = ['test/conformance/**', 'test/docs/**'];
 
 interface ProjectOptions {
@@ -28,12 +30,11 @@ export default defineConfig({
     pool: 'forks',
     // Most of what a test waits for is another thread's turn.
     maxWorkers: '100%',
-    setupFiles: ['test/support/open-resources.ts'],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
-    teardownTimeout: 5_000,
-    // A busy machine is slow; what never comes still fails within a test's time.
-    expect: { poll: { timeout: 10_000 } },
+    setupFiles: ['test/support/open-resources.ts', 'test/support/patience.ts'],
+    testTimeout: TEST_MILLISECONDS,
+    hookTimeout: TEST_MILLISECONDS,
+    teardownTimeout: WAIT_MILLISECONDS,
+    expect: { poll: { timeout: WAIT_MILLISECONDS, interval: POLL_MILLISECONDS } },
     dangerouslyIgnoreUnhandledErrors: false,
     restoreMocks: true,
     unstubEnvs: true,
