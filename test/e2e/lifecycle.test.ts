@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { Tensor, Triton, TritonError } from 'tstriton';
+import { Triton, TritonError } from 'tstriton';
 
 import { FREE_PORTS, gate, inferJson, startServer } from '../support/start-server.js';
 import { WAIT_MILLISECONDS } from '../support/waiting.js';
