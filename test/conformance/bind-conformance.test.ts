@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { replayBindFile, type Replays } from './replays.js';
+import { expectTold } from './recorded-answers.js';
 import { summarize, totals } from './rules.js';
 
 describe("what bind makes of its settings compared with PyTriton's", () => {
@@ -16,5 +17,9 @@ describe("what bind makes of its settings compared with PyTriton's", () => {
 
   it('needs every one of the rules', () => {
     expect(totals(Object.values(replays)).filter(({ cases }) => cases === 0)).toEqual([]);
+  });
+
+  it('is told in docs/recorded-answers.md', () => {
+    expectTold('`bind`', replays);
   });
 });

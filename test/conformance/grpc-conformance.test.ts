@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { replayGrpcFiles, type Replays } from './replays.js';
+import { expectTold } from './recorded-answers.js';
 import { summarize, totals } from './rules.js';
 
 describe('gRPC answers compared with the recorded ones of Triton', () => {
@@ -20,5 +21,9 @@ describe('gRPC answers compared with the recorded ones of Triton', () => {
 
   it('need every one of the rules', () => {
     expect(totals(Object.values(replays)).filter(({ cases }) => cases === 0)).toEqual([]);
+  });
+
+  it('are told in docs/recorded-answers.md', () => {
+    expectTold('gRPC', replays);
   });
 });
