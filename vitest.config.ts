@@ -1,5 +1,7 @@
 // Four projects: `unit` and `conformance` are quick, `docs` runs what the documents claim, `system` is the rest of test/.
 // Tests outside src import the package by its own name, that is the build in dist.
+import { fileURLToPath } from 'node:url';
+
 import { defineConfig } from 'vitest/config';
 
 import { POLL_MILLISECONDS, TEST_MILLISECONDS, WAIT_MILLISECONDS } from './test/support/waiting.js';
@@ -24,6 +26,7 @@ function project(name: string, include: string[], { exclude = [], ...more }: Pro
 export default defineConfig({
   // Node 20 parses no `using` declarations.
   oxc: { target: 'es2022' },
+  resolve: { alias: { 'fast-check': fileURLToPath(new URL('test/support/fast-check.ts', import.meta.url)) } },
   test: {
     environment: 'node',
     server: { deps: { external: [/\/dist\/.*\.js$/] } },
