@@ -1,3 +1,4 @@
+/* oxlint-disable import/no-default-export -- as the package has it */
 // What `import fc from 'fast-check'` means in tests, as vitest.config.ts has it: the package, with the seed of the run.
 import { createRequire } from 'node:module';
 
