@@ -33,7 +33,7 @@ export default defineConfig({
     pool: 'forks',
     // Most of what a test waits for is another thread's turn.
     maxWorkers: '100%',
-    setupFiles: ['test/support/open-resources.ts', 'test/support/patience.ts'],
+    setupFiles: ['open-resources', 'patience', 'equal-bytes'].map((name) => `test/support/${name}.ts`),
     testTimeout: TEST_MILLISECONDS,
     hookTimeout: TEST_MILLISECONDS,
     teardownTimeout: WAIT_MILLISECONDS,

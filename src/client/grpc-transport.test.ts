@@ -92,7 +92,7 @@ describe('ModelClient over gRPC', () => {
   it('carries 20 MB each way and many calls at once over one connection', async () => {
     await using server = await startGrpc(echo);
     await using client = connect(server);
-    const x = Float32Array.from({ length: 5_000_000 }, (_, i) => i);
+    const x = new Float32Array(5_000_000).map((_, i) => i);
     const [large, ...small] = await Promise.all([
       client.inferSample({ x }),
       ...Array.from({ length: 200 }, (_, i) => client.inferSample({ x: Float32Array.of(i) })),

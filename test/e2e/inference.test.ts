@@ -124,7 +124,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
       (triton) => void triton.bind({ ...vector, inferFunc: batch(({ x }) => ({ y: x })) }),
       { serverThread },
     );
-    const x = Float32Array.from({ length: 1_250_000 }, (_, i) => i);
+    const x = new Float32Array(1_250_000).map((_, i) => i);
     for (const wire of WIRES) {
       await using client = new ModelClient(server[wire], vector);
       const { y } = await client.inferSample({ x });
