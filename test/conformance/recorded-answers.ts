@@ -28,17 +28,19 @@ What Triton 2.51.0 and PyTriton 0.7.0 answered, case by case, replayed against T
 rule with its reason. Written by the tests that replay them: \`npx vitest run --project conformance --no-file-parallelism -u\`.
 `;
 
-/** Fails unless the page tells what the replays found; with `vitest -u` it is made to. */
-export function expectTold(section: Section, replays: Replays): void {
-  const markdown = sectionMarkdown(section, replays);
+/** What the page tells of a section, and what the replays found; with `vitest -u` the page is made to tell it. */
+export function told(
+  section: Section,
+  replays: Replays,
+): { readonly page: string | undefined; readonly found: string } {
+  const found = sectionMarkdown(section, replays);
   const { introduction, sections } = readPage();
-  const { snapshotState } = expect.getState();
-  if (snapshotState.snapshotUpdateState === 'all' && sections.get(section) !== markdown) {
-    sections.set(section, markdown);
+  if (expect.getState().snapshotState.snapshotUpdateState === 'all' && sections.get(section) !== found) {
+    sections.set(section, found);
     const known = SECTIONS.flatMap((title) => sections.get(title) ?? []);
     writeFileSync(PAGE, [introduction, ...known].join('\n'));
   }
-  expect(readPage().sections.get(section), `the section '${section}' of ${PAGE}`).toBe(markdown);
+  return { page: sections.get(section), found };
 }
 
 /** What stands before the first section, and the sections by their titles. */

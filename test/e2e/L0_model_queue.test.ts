@@ -73,13 +73,18 @@ describe('the queue of a model', () => {
   });
 
   it('lets who waited too long wait on behind the others when the action is DELAY', async () => {
-    const policy = { timeoutAction: 'DELAY', defaultTimeoutMicroseconds: 50_000 } as const;
+    const policy = {
+      timeoutAction: 'DELAY',
+      defaultTimeoutMicroseconds: 3_600_000_000,
+      allowTimeoutOverride: true,
+    } as const;
     await using it = await held({ maxBatchSize: 1, batcher: { defaultQueuePolicy: policy } });
     const { model, clients } = it;
     const running = clients.ask('z');
     await model.began(1);
-    const early = await clients.queue('ab');
-    await new Promise((resolve) => setTimeout(resolve, 80));
+    const early = await clients.queue('ab', { parameters: { timeout: 1000 } });
+    // At the least, and nobody is told when it is over.
+    await new Promise((resolve) => setTimeout(resolve, 20));
     const late = await clients.queue('c');
     model.open();
     expect(await Promise.all([running, ...early, ...late])).toEqual(['ok', 'ok', 'ok', 'ok']);

@@ -43,7 +43,9 @@ class WatchedRequest extends Request {
     let current: QueuedRequest['entry'];
     Object.defineProperty(this, 'entry', {
       get: () => current,
-      set: (entry: QueuedRequest['entry']) => (current = entry && steps.watch(entry)),
+      set: (entry: QueuedRequest['entry']) => {
+        current = entry && steps.watch(entry);
+      },
     });
   }
 }

@@ -387,7 +387,7 @@ describe('the end', () => {
     socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
     await once(socket, 'data');
     socket.resume();
-    await closedAfterASecond(() => [transport.close()]);
+    await expect(closedAfterASecond(() => [transport.close()])).resolves.toBeUndefined();
   });
 
   it('comes at once where nothing was ever opened', async () => {
