@@ -1,12 +1,14 @@
 // The recorded cases as values: what was sent to the real servers and what they answered.
 import { readFileSync } from 'node:fs';
 
+import { withOwnNames } from './shared-memory-objects.js';
+
 export function readCases<T>(file: string): T[] {
   const text = readFileSync(new URL(`./cases/${file}`, import.meta.url), 'utf8');
   return text
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as T);
+    .map((line) => JSON.parse(line, withOwnNames) as T);
 }
 
 /** A line of `cases/http`. */

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { replayGrpcFiles, type Replays } from './replays.js';
+import { told } from './recorded-answers.js';
 import { summarize, totals } from './rules.js';
 
 describe('gRPC answers compared with the recorded ones of Triton', () => {
@@ -20,5 +21,10 @@ describe('gRPC answers compared with the recorded ones of Triton', () => {
 
   it('need every one of the rules', () => {
     expect(totals(Object.values(replays)).filter(({ cases }) => cases === 0)).toEqual([]);
+  });
+
+  it('are told in docs/recorded-answers.md', () => {
+    const { page, found } = told('gRPC', replays);
+    expect(page).toBe(found);
   });
 });

@@ -3,6 +3,7 @@ import { devNull } from 'node:os';
 import type { GrpcCase } from './cases.js';
 import { asksFor, methodName, refusal, STATUS, success, withJson, type JsonObject } from './grpc-json.js';
 import type { GrpcRule } from './replay-grpc.js';
+import { ownName } from './shared-memory-objects.js';
 
 /** The first parameter of a load that is well-formed; undefined for other requests. */
 function loadParameter(testCase: GrpcCase): string | undefined {
@@ -84,7 +85,7 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
       if (methodName(testCase) !== 'SystemSharedMemoryStatus' || name !== undefined) return undefined;
       const regions = (recorded.json as JsonObject | null)?.['regions'] as JsonObject | undefined;
       if (regions === undefined) return undefined;
-      const second = { name: 'rsame', key: '/golden_grpc_region', offset: '4096', byte_size: '4096' };
+      const second = { name: 'rsame', key: ownName('/golden_grpc_region'), offset: '4096', byte_size: '4096' };
       return withJson(recorded, (json) => ({ ...json, regions: { ...regions, rsame: second } }));
     },
   },

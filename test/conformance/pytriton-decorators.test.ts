@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { replayDecoratorFile } from './pytriton-replays.js';
 import type { Replays } from './replays.js';
+import { told } from './recorded-answers.js';
 import { summarize, totals } from './rules.js';
 
 describe("what decorators make of calls compared with PyTriton's", () => {
@@ -17,5 +18,10 @@ describe("what decorators make of calls compared with PyTriton's", () => {
 
   it('needs every one of the rules', () => {
     expect(totals(Object.values(replays)).filter(({ cases }) => cases === 0)).toEqual([]);
+  });
+
+  it('is told in docs/recorded-answers.md', () => {
+    const { page, found } = told('Decorators', replays);
+    expect(page).toBe(found);
   });
 });

@@ -1,30 +1,31 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { readCases } from './cases.js';
-import { ERROR_RULES } from './error-rules.js';
-import type { ErrorCase, LifecycleCase } from './lifecycle-cases.js';
-import { LIFECYCLE_RULES } from './lifecycle-rules.js';
-import { replayErrors } from './replay-errors.js';
-import { replayLifecycle } from './replay-lifecycle.js';
-import { summarize, type Replay } from './rules.js';
+import { replayLifecycleFiles } from './pytriton-replays.js';
+import { told } from './recorded-answers.js';
+import type { Replays } from './replays.js';
+import { summarize } from './rules.js';
 
-describe.each([
-  { what: 'the life cycle', cases: 137, replayAll: () => replayLifecycle(readCases<LifecycleCase>('pytriton/lifecycle.jsonl'), LIFECYCLE_RULES) },
-  { what: 'errors of callables', cases: 28, replayAll: () => replayErrors(readCases<ErrorCase>('pytriton/errors.jsonl'), ERROR_RULES) },
-])("$what compared with PyTriton's", ({ cases, replayAll }) => {
-  let replay: Replay;
+describe("the life cycle and errors of callables compared with PyTriton's", () => {
+  let replays: Replays;
 
   beforeAll(async () => {
-    replay = await replayAll();
-    // A dozen processes of their own.
-  }, 60_000);
-
-  it('agrees, under the rules', () => {
-    expect(replay.cases).toBe(cases);
-    expect(summarize(replay)).toBe('');
+    replays = await replayLifecycleFiles();
   });
 
-  it('needs every one of the rules', () => {
-    expect(replay.rules.filter((rule) => rule.cases === 0)).toEqual([]);
+  it.each([
+    ['lifecycle', 137],
+    ['errors', 28],
+  ])('agree in %s, under the rules', (file, cases) => {
+    expect(replays[file]?.cases).toBe(cases);
+    expect(summarize(replays[file])).toBe('');
   });
-}); // prettier-ignore
+
+  it.each(['lifecycle', 'errors'])('need every one of the rules for %s', (file) => {
+    expect(replays[file]?.rules.filter((rule) => rule.cases === 0)).toEqual([]);
+  });
+
+  it('are told in docs/recorded-answers.md', () => {
+    const { page, found } = told('Life cycle', replays);
+    expect(page).toBe(found);
+  });
+});

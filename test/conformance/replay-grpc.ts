@@ -2,16 +2,17 @@
 // recorded ones: status, message, metadata, and the response to the byte where the server's bytes are stable,
 // else as canonical JSON. The message schemas are the protocol's own; nothing of the server decodes here.
 import { connect, constants, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
-import { setTimeout as delay } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { fromBinary, toJson, type DescMessage } from '@bufbuild/protobuf';
 import { Health } from '../../src/protocol/grpc/generated/health_pb.js';
 import { GRPCInferenceService } from '../../src/protocol/grpc/generated/grpc_service_pb.js';
 import { ServerReflection } from '../../src/protocol/grpc/generated/reflection_v1_pb.js';
 import { ServerReflection as ServerReflectionAlpha } from '../../src/protocol/grpc/generated/reflection_v1alpha_pb.js';
+import { WAIT_MILLISECONDS } from '../support/waiting.js';
 import type { GrpcCase } from './cases.js';
-import { exchangeStream, isStreamCase } from './grpc-stream-exchange.js';
+import { deadlineOf, exchangeStream, isStreamCase } from './grpc-stream-exchange.js';
 import { clip, Verdict, type Replay, type Rule } from './rules.js';
+import { inSimulatedTime, roundTrips } from './simulated-time.js';
 
 export interface GrpcAnswer {
   /** The gRPC status; undefined when the stream ended without one. */
@@ -29,7 +30,6 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type GrpcRule = Rule<GrpcCase, GrpcAnswer>;
 
 const PROTOCOL_HEADERS = /^(:status|content-type|grpc-(status|message|encoding|accept-encoding))$/;
-const ANSWER_LIMIT_MS = 5_000;
 const CANCELLED = 1;
 const DEADLINE_EXCEEDED = 4;
 
@@ -50,12 +50,13 @@ export async function replayGrpc(
   try {
     for (let start = 0; start < cases.length;) {
       const burst = burstAt(cases, start);
-      const answers = await Promise.all(
-        burst.map(async (testCase, index) => {
-          await delay(20 * index);
-          return exchange(session, testCase);
-        }),
-      );
+      const begun: Promise<GrpcAnswer>[] = [];
+      for (const testCase of burst) {
+        begun.push(exchange(session, testCase));
+        // Each is where it belongs before the next comes.
+        if (burst.length > 1) await roundTrips(session);
+      }
+      const answers = await Promise.all(begun);
       burst.forEach((testCase, index) => {
         const ours = mask(answers[index]!, testCase);
         verdict.add({ testCase, recorded: mask(recordedAnswer(testCase), testCase), ours });
@@ -68,7 +69,7 @@ export async function replayGrpc(
   return verdict.replay();
 }
 
-/** Cases that were sent together, 20 ms apart, carry a note that says so. */
+/** Cases that were sent together, one shortly after the other, carry a note that says so. */
 function burstAt(cases: readonly GrpcCase[], start: number): readonly GrpcCase[] {
   const first = cases[start]!;
   const burstName = /^(.*), request \d+$/.exec(first.name)?.[1];
@@ -153,6 +154,12 @@ function varint(value: number): Buffer {
 }
 
 async function exchange(session: ClientHttp2Session, testCase: GrpcCase): Promise<GrpcAnswer> {
+  const deadline = deadlineOf(testCase);
+  if (deadline === undefined) return exchangeNow(session, testCase);
+  return inSimulatedTime(session, deadline, () => exchangeNow(session, testCase));
+}
+
+async function exchangeNow(session: ClientHttp2Session, testCase: GrpcCase): Promise<GrpcAnswer> {
   if (!isStreamCase(testCase)) return exchangeUnary(session, testCase);
   const { messages, headers, cancelled } = await exchangeStream(session, testCase);
   const status = statusOf(headers, cancelled ? CANCELLED : undefined);
@@ -176,7 +183,7 @@ function exchangeUnary(session: ClientHttp2Session, testCase: GrpcCase): Promise
   const prefix = Buffer.alloc(5);
   prefix.writeUInt8(encoding === undefined ? 0 : 1);
   prefix.writeUInt32BE(message.length, 1);
-  const deadline = /client deadline (\d+) ms/.exec(testCase.note)?.[1];
+  const deadline = deadlineOf(testCase);
   return new Promise((resolve) => {
     const stream = session.request({
       ':method': 'POST',
@@ -196,7 +203,7 @@ function exchangeUnary(session: ClientHttp2Session, testCase: GrpcCase): Promise
     const timer = setTimeout(() => {
       stream.close(constants.NGHTTP2_CANCEL);
       settle(DEADLINE_EXCEEDED);
-    }, ANSWER_LIMIT_MS);
+    }, WAIT_MILLISECONDS);
     stream.on('response', (initial) => (headers = { ...headers, ...initial }));
     stream.on('trailers', (trailers) => (headers = { ...headers, ...trailers }));
     stream.on('data', (chunk: Buffer) => received.push(chunk));

@@ -1,6 +1,25 @@
 // The shared memory objects that the recorded clients had made: files of /dev/shm.
 import { rmSync, writeFileSync } from 'node:fs';
 
+/** What all names of the recorded objects begin with. */
+const RECORDED = 'golden_';
+/** As long, and of this process alone: what others of this machine test at the same time has the same cases. */
+const OWN = `g${process.pid.toString(36).padStart(5, '0')}_`;
+
+/** Our name for a recorded one, wherever it stands in a text. */
+export function ownName(text: string): string {
+  return text.replaceAll(RECORDED, OWN);
+}
+
+/** Puts our names into a recorded case, as `JSON.parse` takes it: into texts, and into bytes in base64. */
+export function withOwnNames(member: string, value: unknown): unknown {
+  if (member.endsWith('_base64') && Array.isArray(value)) return value.map((one) => withOwnNames(member, one));
+  if (typeof value !== 'string') return value;
+  if (!member.endsWith('_base64')) return ownName(value);
+  const bytes = Buffer.from(value, 'base64').toString('latin1');
+  return bytes.includes(RECORDED) ? Buffer.from(ownName(bytes), 'latin1').toString('base64') : value;
+}
+
 interface SharedMemoryContent {
   readonly name: string;
   readonly size: number;
@@ -9,7 +28,7 @@ interface SharedMemoryContent {
 }
 
 export const HTTP_SHARED_MEMORY: readonly SharedMemoryContent[] = ['a', 'b'].map((letter) => ({
-  name: `golden_http_${letter}`,
+  name: `${OWN}http_${letter}`,
   size: 4096,
   floats: letter === 'a' ? [0, 1, 2, 3] : [],
 }));
@@ -25,7 +44,7 @@ export const GRPC_SHARED_MEMORY: readonly SharedMemoryContent[] = [
   '_8',
   '_9',
 ].map((suffix) => ({
-  name: `golden_grpc_region${suffix}`,
+  name: `${OWN}grpc_region${suffix}`,
   size: 8192,
   floats: [1, 2, 3, 4, 5, 6, 7, 8],
 }));
