@@ -38,6 +38,7 @@ const WHAT = {
   wait: 5,
   compute: 6,
   callBack: 9,
+  hold: 10,
 } as const;
 
 async function ask(http: string, what: keyof typeof WHAT, name: string = model.modelName) {
@@ -196,38 +197,47 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
   });
 
   it('that dies while its model is unloaded is started again for what waits', async () => {
+    const held = new Int32Array(new SharedArrayBuffer(12));
+    const inferFunc = instanceGroup(MODULE, { args: [held] });
     await using server = await startServer(
-      (triton) => void triton.bind({ ...model, config: { maxBatchSize: 1 }, inferFunc: instanceGroup(MODULE) }),
+      (triton) => void triton.bind({ ...model, config: { maxBatchSize: 1 }, inferFunc }),
       { serverThread, modelControlMode: 'explicit', loadModel: '*', restrictedEndpoints: [] },
     );
     const pending = async () => pendingRequests(await (await fetch(server.metrics)).text());
-    const computed = ask(server.http, 'compute');
+    const computed = ask(server.http, 'hold');
     const died = ask(server.http, 'exit');
     await expect.poll(pending, { interval: 5 }).toBe(1);
     const answered = ask(server.http, 'answer');
     await expect.poll(pending, { interval: 5 }).toBe(2);
     await fetch(`${server.http}/v2/repository/models/Threads/unload`, { method: 'POST' });
     expect((await ask(server.http, 'answer')).status).toBe(404);
+    Atomics.store(held, 1, 1);
     const statuses = (await Promise.all([computed, died, answered])).map(({ status }) => status);
     expect(statuses).toEqual([200, 503, 200]);
   });
 
   it('that dies after its model was replaced is started again for what waits there, and not for the new model', async () => {
+    const held = new Int32Array(new SharedArrayBuffer(12));
+    const old = instanceGroup(MODULE, { args: [held], env: { OWN: 'old' } });
     await using server = await startServer(
-      (triton) =>
-        triton.bind({ ...model, config: { maxBatchSize: 1 }, inferFunc: instanceGroup(MODULE, { args: ['old'] }) }),
+      (triton) => triton.bind({ ...model, config: { maxBatchSize: 1 }, inferFunc: old }),
       { serverThread },
     );
     const metrics = async () => (await fetch(server.metrics)).text();
-    const computed = ask(server.http, 'compute');
+    const pending = async () => pendingRequests(await metrics());
+    const computed = ask(server.http, 'hold');
     const died = ask(server.http, 'exit');
-    await expect.poll(async () => pendingRequests(await metrics()), { interval: 5 }).toBe(1);
+    await expect.poll(pending, { interval: 5 }).toBe(1);
     const answered = ask(server.http, 'answer');
-    await expect.poll(async () => pendingRequests(await metrics()), { interval: 5 }).toBe(2);
-    await server.triton.rebind({ ...model, inferFunc: instanceGroup(MODULE, { args: ['new'] }) });
+    await expect.poll(pending, { interval: 5 }).toBe(2);
+    const replaced = server.triton.rebind({ ...model, inferFunc: instanceGroup(MODULE, { env: { OWN: 'new' } }) });
+    // Nothing waits for the new model.
+    await expect.poll(pending, { interval: 5 }).toBe(0);
+    Atomics.store(held, 1, 1);
     expect((await Promise.all([computed, died, answered])).map(({ status }) => status)).toEqual([200, 503, 200]);
-    expect((await answered).said).toMatchObject({ args: 'old' });
-    for (let i = 0; i < 4; i++) expect((await ask(server.http, 'answer')).said).toMatchObject({ args: 'new' });
+    expect((await answered).said).toMatchObject({ env: 'old' });
+    await replaced;
+    for (let i = 0; i < 4; i++) expect((await ask(server.http, 'answer')).said).toMatchObject({ env: 'new' });
     expect(await metrics()).toContain('tstriton_instances{model="Threads",version="1"} 1\n');
   });
 
