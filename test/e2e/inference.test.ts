@@ -120,12 +120,18 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
     async () => {
       const tensor = { dtype: Float16Array as unknown as 'float16', shape: [-1] };
       const model = defineModel({ modelName: 'Half', inputs: { x: tensor }, outputs: { y: tensor } });
-      const inferFunc = batch(({ x }: { readonly x: Tensor<'float16'> }) => {
-        const { buffer, byteOffset, length } = x.data;
-        const values = new Float16Array!(buffer, byteOffset, length);
-        return { y: new Float16Array!(Array.from(values, (value) => 2 * value)) as never };
-      });
-      await using server = await startServer((triton) => void triton.bind({ ...model, inferFunc }), { serverThread });
+      await using server = await startServer(
+        (triton) =>
+          void triton.bind({
+            ...model,
+            inferFunc: batch(({ x }) => {
+              const { buffer, byteOffset, length } = x.data;
+              const values = new Float16Array!(buffer, byteOffset, length);
+              return { y: new Float16Array!(Array.from(values, (value) => 2 * value)) as never };
+            }),
+          }),
+        { serverThread },
+      );
       for (const wire of WIRES) {
         await using client = new ModelClient(server[wire], model);
         const { y } = await client.inferSample({ x: new Float16Array!([0.5, -3, 65504]) as never });
