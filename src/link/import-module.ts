@@ -35,7 +35,7 @@ export async function importModule(url: string, tsx: string | undefined): Promis
 /** Where there is no JavaScript of that name but TypeScript, that: one URL for the sources and for what is compiled. */
 function sourceOf(url: string): string {
   if (existsSync(fileURLToPath(url))) return url;
-  const source = url.replace(/js(?=$|[?#])/, 'ts');
+  const source = url.replace(/\.([cm]?)js(?=$|[?#])/, '.$1ts');
   return existsSync(fileURLToPath(source)) ? source : url;
 }
 
