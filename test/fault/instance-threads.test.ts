@@ -219,9 +219,10 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     // Nothing waits for the new model.
     await expect.poll(pending, { interval: 5 }).toBe(0);
     Atomics.store(held, 1, 1);
-    expect((await Promise.all([computed, died, answered])).map(({ status }) => status)).toEqual([200, 503, 200]);
-    expect((await answered).said).toMatchObject({ env: 'old' });
+    const answers = await Promise.all([computed, died, answered]);
     await replaced;
+    expect(answers.map(({ status }) => status)).toEqual([200, 503, 200]);
+    expect(answers[2].said).toMatchObject({ env: 'old' });
     for (let i = 0; i < 4; i++) expect((await ask(server.http, 'answer')).said).toMatchObject({ env: 'new' });
     expect(await metrics()).toContain('tstriton_instances{model="Threads",version="1"} 1\n');
   });
