@@ -374,7 +374,7 @@ describe('ModelClient over gRPC', () => {
       await using wary = new ModelClient(`grpcs://127.0.0.1:${port}`, double);
       await expect(wary.inferSample({ x: X })).rejects.toMatchObject({
         code: 'UNAVAILABLE',
-        message: `grpcs://127.0.0.1:${port} is not available: self-signed certificate`,
+        message: `grpcs://127.0.0.1:${port} is not available: self-signed certificate; to trust it, give it in tls.ca`,
       });
     } finally {
       for (const session of sessions) session.destroy();

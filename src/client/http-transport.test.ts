@@ -271,7 +271,7 @@ describe('ModelClient over HTTP', () => {
       await using wary = new ModelClient(url, double);
       await expect(wary.inferSample({ x: X })).rejects.toMatchObject({
         code: 'UNAVAILABLE',
-        message: `${url} is not available: self-signed certificate`,
+        message: `${url} is not available: self-signed certificate; to trust it, give it in tls.ca`,
       });
     } finally {
       server.closeAllConnections();

@@ -176,14 +176,18 @@ const ENDS: readonly End[] = [
     told: "UNAVAILABLE model 'm' is not ready: all instances ended while the request waited",
   },
   {
-    how: 'the replacement of its model, which has no instance',
+    how: 'the end of the last instance, which does not come back, after its model was replaced',
     config: ONE,
     end: async (one) => {
       one.sendBehind();
       one.die();
-      await one.server.models.replace({ config: one.served.config, open: () => [new ManualInstance()] });
+      const replaced = one.server.models.replace({ config: one.served.config, open: () => [new ManualInstance()] });
+      // The old model is left to itself in between.
+      await new Promise((resolve) => process.nextTick(resolve));
+      pass(1000);
+      await replaced;
     },
-    told: "UNAVAILABLE model 'm' version 1 was replaced when it had no instance left",
+    told: "UNAVAILABLE model 'm' is not ready: all instances ended while the request waited",
   },
   {
     how: 'the end of the server, while it waits',

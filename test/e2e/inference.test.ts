@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { batch, defineModel, sample, Tensor, TritonError, type CallableOf, type Dtype, type Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
+import { Float16Array } from '../support/float16-array.js';
 import { gate, inferJson, pendingRequests, startServer } from '../support/start-server.js';
 
 const vector = defineModel({
@@ -118,6 +119,31 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
       expect(OUTPUT_1.shape).toEqual([2]);
     }
   });
+
+  it.runIf(Float16Array !== undefined)(
+    'takes Float16Array for the dtype and its values, and gives the bits',
+    async () => {
+      const tensor = { dtype: Float16Array as unknown as 'float16', shape: [-1] };
+      const model = defineModel({ modelName: 'Half', inputs: { x: tensor }, outputs: { y: tensor } });
+      await using server = await startServer(
+        (triton) =>
+          void triton.bind({
+            ...model,
+            inferFunc: batch(({ x }) => {
+              const { buffer, byteOffset, length } = x.data;
+              const values = new Float16Array!(buffer, byteOffset, length);
+              return { y: new Float16Array!(Array.from(values, (value) => 2 * value)) as never };
+            }),
+          }),
+        { serverThread },
+      );
+      for (const wire of WIRES) {
+        await using client = new ModelClient(server[wire], model);
+        const { y } = await client.inferSample({ x: new Float16Array!([0.5, -3, 65504]) as never });
+        expect(y).toEqual(new Tensor('float16', Uint16Array.of(0x3c00, 0xc600, 0x7c00)));
+      }
+    },
+  );
 
   it('handles 5 MB tensors in and out over both protocols', async () => {
     await using server = await startServer(

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { Triton, TritonError } from 'tstriton';
 
+import { RawConnection } from '../support/raw-http.js';
 import { FREE_PORTS, gate, inferJson, startServer } from '../support/start-server.js';
 import { WAIT_MILLISECONDS } from '../support/waiting.js';
 
@@ -230,6 +231,41 @@ describe.each([{ serverThread: true }, { serverThread: false }])('life cycle wit
     setUp.open();
     await stopped;
     await expect.poll(ports).toBe(0);
+  });
+
+  it('does not load for the next run what clients wanted of the one before', async () => {
+    const events: string[] = [];
+    const tornDown = gate();
+    const triton = new Triton({
+      ...FREE_PORTS,
+      serverThread,
+      modelControlMode: 'explicit',
+      loadModel: '*',
+      restrictedEndpoints: [],
+    });
+    triton.bind({
+      modelName: 'Identity',
+      ...SPEC,
+      setup: () => void events.push('setup'),
+      teardown: async () => {
+        events.push('teardown');
+        await tornDown.opened;
+      },
+      inferFunc: (requests) => requests,
+    });
+    await triton.run();
+    await fetch(`http://127.0.0.1:${triton.httpPort}/v2/repository/models/Identity/unload`, { method: 'POST' });
+    await expect.poll(() => events).toEqual(['setup', 'teardown']);
+    // Waits for the teardown, and then for a server that is gone.
+    await using connection = await RawConnection.open(triton.httpPort!);
+    await connection.send('POST /v2/repository/models/Identity/load HTTP/1.1\r\nHost: h\r\n\r\n');
+    await triton.stop();
+    await triton.run();
+    tornDown.open();
+    for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+    expect(events).toEqual(['setup', 'teardown', 'setup']);
+    await triton.stop();
+    expect(events).toEqual(['setup', 'teardown', 'setup', 'teardown']);
   });
 
   it('several servers live in one process', async () => {

@@ -6,21 +6,6 @@ import { defineModel, instanceGroup, type Triton } from 'tstriton';
 import { gate, inferJson, pendingRequests, startServer } from '../support/start-server.js';
 
 const MODULE = new URL('../fixtures/instance.js', import.meta.url);
-const TYPED_MODULE = new URL('../fixtures/typed-instance.ts', import.meta.url);
-
-/** From Node 22.18 on. */
-const LOADS_TYPESCRIPT = Boolean((process.features as { readonly typescript?: unknown }).typescript);
-
-const NO_JITI = `export function resolve(name, context, next) {
-  if (name === 'jiti') throw new Error('not installed');
-  return next(name, context);
-}`;
-/** A module that hides jiti from whoever imports it first. */
-const WITHOUT_JITI = dataUrl(`import { register } from 'node:module'; register(${JSON.stringify(dataUrl(NO_JITI))});`);
-
-function dataUrl(code: string): string {
-  return `data:text/javascript,${encodeURIComponent(code)}`;
-}
 
 const model = defineModel({
   modelName: 'Threads',
@@ -318,15 +303,6 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     expect(new Set(answers.map(({ thread }) => thread)).size).toBe(2);
   });
 
-  it('runs a module in TypeScript, with jiti where Node does not read it', async () => {
-    await using server = await startServer(
-      (triton) => void triton.bind({ ...model, inferFunc: instanceGroup(TYPED_MODULE, { args: ['typed'] }) }),
-      { serverThread },
-    );
-    expect(await ask(server.http, 'answer')).toMatchObject({ status: 200, said: { args: 'typed' } });
-    expect(await ask(server.http, 'throw')).toMatchObject({ status: 400, error: 'thrown in TypeScript' });
-  });
-
   it.each<[string, URL, Parameters<typeof instanceGroup>[1], string]>([
     ['a setup that fails', MODULE, { args: ['fail'] }, 'no weights here'],
     ['a module that is not there', new URL('../fixtures/none.js', import.meta.url), {}, 'cannot load the module'],
@@ -353,15 +329,6 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     await expect(server.triton.ready('Broken')).rejects.toThrow(reason);
     expect((await ask(server.http, 'answer')).status).toBe(200);
   });
-});
-
-it.skipIf(LOADS_TYPESCRIPT)('a module in TypeScript without jiti is a failed load that names it', async () => {
-  await using server = await startServer(() => undefined);
-  const inferFunc = instanceGroup(TYPED_MODULE, { execArgv: ['--import', WITHOUT_JITI] });
-  server.triton.bind({ ...model, inferFunc });
-  await expect(server.triton.ready()).rejects.toThrow(
-    'this version of Node does not load typed-instance.ts; install jiti, or compile the module to JavaScript',
-  );
 });
 
 describe('a bound model', () => {

@@ -77,7 +77,6 @@ const RULES: readonly (readonly [RegExp, (entry: Entry, match: RegExpExecArray) 
   ],
   [/ended while it was working on the request$/, ({ standing }) => standing.kills > 0],
   [/all instances (have ended|ended while the request waited)$/, ({ standing }) => standing.kills > 0],
-  [/was replaced when it had no instance left$/, ({ standing }) => standing.kills > 0],
   [/Exceeds maximum queue size$/, ({ standing }) => standing.name === 'Levels'],
   [/Request timeout expired$/, ({ standing, limited }) => standing.name === 'Levels' || limited],
   [/did not answer within its executionTimeoutMicroseconds/, ({ standing }) => standing.name === 'Impatient'],
@@ -216,4 +215,4 @@ export class Ledger {
 }
 
 /** What those fail with that leave the queue for no execution. */
-const NEVER_DISPATCHED = /Request timeout expired$|all instances ended while the request waited$|no instance left$/;
+const NEVER_DISPATCHED = /Request timeout expired$|all instances ended while the request waited$/;
