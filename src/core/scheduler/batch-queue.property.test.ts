@@ -87,7 +87,7 @@ describe('BatchQueue', () => {
         const queue = new BatchQueue<Request>({
           maxBatchSize,
           batcher,
-          compare: (first, next) => (shapesMix || first.shape === next.shape ? 'same' : 'other shape'),
+          compatible: (first, next) => shapesMix || first.shape === next.shape,
         });
         const delayed = new Set<Request>();
         let waiting: Request[] = [];
@@ -196,9 +196,8 @@ describe('BatchQueue', () => {
           maxBatchSize,
           "model 'm'",
         );
-        const compare = (first: Request, next: Request) =>
-          first.shape === next.shape ? 'same' : shapesMix ? 'other inputs' : 'other shape';
-        const [queue, fresh] = [0, 1].map(() => new BatchQueue<Request>({ maxBatchSize, batcher, compare }));
+        const compatible = (first: Request, next: Request) => shapesMix || first.shape === next.shape;
+        const [queue, fresh] = [0, 1].map(() => new BatchQueue<Request>({ maxBatchSize, batcher, compatible }));
         const pairs: (readonly [Request, Request])[] = [];
         let now = 0;
         steps.forEach(([kind, value], sequence) => {
@@ -245,7 +244,7 @@ describe('BatchQueue', () => {
     ['by timeouts', (queue: BatchQueue<Request>) => queue.expire(1e9)],
   ])('takes 100 000 requests and gives them up %s in well under a second', (_, empty) => {
     const batcher = completeBatcher({ defaultQueuePolicy: { defaultTimeoutMicroseconds: 1e6 } }, 8, "model 'm'");
-    const queue = new BatchQueue<Request>({ maxBatchSize: 8, batcher, compare: () => 'same' });
+    const queue = new BatchQueue<Request>({ maxBatchSize: 8, batcher, compatible: () => true });
     const requests = Array.from(
       { length: 100_000 },
       (__, index) => new Request(index, { rows: 1, priority: 0, timeout: 0, shape: 0 }),
@@ -261,7 +260,7 @@ describe('BatchQueue', () => {
 
   it('keeps nothing of requests that were cancelled behind one that stays', () => {
     const batcher = completeBatcher({ defaultQueuePolicy: { defaultTimeoutMicroseconds: 1e6 } }, 8, "model 'm'");
-    const queue = new BatchQueue<Request>({ maxBatchSize: 8, batcher, compare: () => 'same' });
+    const queue = new BatchQueue<Request>({ maxBatchSize: 8, batcher, compatible: () => true });
     const make = (sequence: number) => new Request(sequence, { rows: 1, priority: 0, timeout: 0, shape: 0 });
     const first = make(0);
     queue.enqueue(first, 0);

@@ -62,7 +62,7 @@ export class BatchScheduler {
     this.#queue = new BatchQueue<PendingRequest>({
       maxBatchSize: config.maxBatchSize,
       batcher: config.dynamicBatching,
-      compare: batchCompatibility(config),
+      compatible: batchCompatibility(config),
     });
   }
 

@@ -72,7 +72,7 @@ const REASONS = {
   preferred: 'a preferred size',
   delay: 'its delay is over',
   idle: 'the instance is free',
-  shape: 'the next has another shape',
+  shape: 'the next has other inputs or another shape',
   single: 'without batching',
 } as const satisfies Record<ReleaseReason, string>;
 
