@@ -53,6 +53,8 @@ export class Triton {
   #stopping: Promise<void> | undefined;
   /** Everything bound before `run()` is loaded. */
   #serving = false;
+  /** Whether `serve()` waits, and rejects with what ends the server. */
+  #awaited = false;
   /** Ends `serve()`: by stop, or by the death of the server. */
   #ended:
     | { readonly promise: Promise<void>; readonly resolve: () => void; readonly reject: (error: TritonError) => void }
@@ -123,6 +125,7 @@ export class Triton {
     process.on('SIGINT', onSignal);
     process.on('SIGTERM', onSignal);
     try {
+      this.#awaited = true;
       await this.run();
       try {
         await this.#ended?.promise;
@@ -133,6 +136,7 @@ export class Triton {
       }
       await this.#stopping;
     } finally {
+      this.#awaited = false;
       process.off('SIGINT', onSignal);
       process.off('SIGTERM', onSignal);
     }
@@ -266,6 +270,8 @@ export class Triton {
   /** No further inference is possible: answers what is under way, shortly, and ends. */
   #unrecoverable(error: TritonError): void {
     if (this.#stopping !== undefined) return;
+    // Nobody else would tell whoever supervises the process. While it starts, run() rejects.
+    if (this.#serving && !this.#awaited && this.onUnrecoverable === undefined) process.exitCode = 1;
     this.#server?.logger.error(`shutting down after an unrecoverable error: ${error.message}`);
     this.#ended?.reject(error);
     this.#ended?.promise.catch(() => undefined);

@@ -10,7 +10,8 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InstanceGroup } from '../model/instance-group.js';
 import type { ServerLogger } from '../logger.js';
 import { RestartPauses } from './restart-pauses.js';
-import { receiveFailure, type ThreadData, type ThreadReport, type ThreadStop } from './thread-messages.js';
+import { receiveFailure } from './sent-error.js';
+import type { ThreadData, ThreadReport, ThreadStop } from './thread-messages.js';
 
 export interface SupervisorOptions {
   readonly group: InstanceGroup;

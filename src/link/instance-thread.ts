@@ -10,7 +10,8 @@ import { loadCallableModule, type CallableModule } from './load-callable-module.
 import { loadOpenTelemetry } from './opentelemetry.js';
 import { PortHost } from './port-host.js';
 import { RequestTracing } from './request-tracing.js';
-import { sendFailure, type ThreadData, type ThreadReport, type ThreadStop } from './thread-messages.js';
+import { sendFailure } from './sent-error.js';
+import type { ThreadData, ThreadReport, ThreadStop } from './thread-messages.js';
 
 assert(parentPort !== null, 'instance-thread.js runs in a worker thread only');
 const supervisor = parentPort;

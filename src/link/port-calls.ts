@@ -11,13 +11,13 @@ import {
   CALL_TAKEN,
   CALLED,
   CANCEL_CALL,
-  sendError,
   type CalledMessage,
   type CallMessage,
   type CallResponseMessage,
   type CallTakenMessage,
   type CancelCallMessage,
 } from './messages.js';
+import { receiveError, sendError } from './sent-error.js';
 
 interface WaitingCall {
   readonly onResponse: CallReceiver['onResponse'];
@@ -61,7 +61,7 @@ export class PortCaller {
 
   answered([, id, outputs, error]: CalledMessage): void {
     const waiting = this.#waiting.get(id);
-    if (error !== undefined) waiting?.reject(new TritonError(...error));
+    if (error !== undefined) waiting?.reject(receiveError(error));
     else waiting?.resolve(outputs ?? []);
   }
 

@@ -21,7 +21,6 @@ import {
   EXECUTE,
   OFFER,
   RESULTS,
-  sendError,
   sharedNow,
   type AcknowledgeMessage,
   type CalledMessage,
@@ -31,12 +30,12 @@ import {
   type OfferMessage,
   type RequestExtras,
   type ResultsMessage,
-  type SentError,
 } from './messages.js';
 import { PortCaller } from './port-calls.js';
 import { PortResponseStream } from './port-response-stream.js';
 import type { RequestTracing } from './request-tracing.js';
 import { ResultFrame } from './result-frame.js';
+import { sendError, type SentError } from './sent-error.js';
 
 export class PortHost {
   readonly #port: MessagePort;

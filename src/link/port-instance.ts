@@ -11,7 +11,7 @@ import type {
   ModelInstance,
   ResponseStream,
 } from '../core/instance/model-instance.js';
-import { TritonError } from '../errors.js';
+import type { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { instanceLoss } from '../model/instance-loss.js';
 import type { InferTensor } from '../model/exchange.js';
@@ -40,8 +40,8 @@ import {
   type OfferMessage,
   type ResponsesMessage,
   type ResultsMessage,
-  type SentError,
 } from './messages.js';
+import { receiveError, type SentError } from './sent-error.js';
 
 interface Running {
   readonly count: number;
@@ -161,7 +161,7 @@ export class PortInstance implements ModelInstance {
       const index = layout[at++]!;
       const outputCount = layout[at++]!;
       if (outputCount < 0) {
-        stream.end(index, outputCount === -2 ? received(errors![failures++]!) : undefined);
+        stream.end(index, outputCount === -2 ? receiveError(errors![failures++]!) : undefined);
         continue;
       }
       const outputs: InferTensor[] = [];
@@ -244,17 +244,13 @@ function sameError(count: number, error: TritonError): ExecutionResult[] {
   return Array.from({ length: count }, () => ({ kind: 'error', error }) as const);
 }
 
-function received([code, message]: SentError): TritonError {
-  return new TritonError(code, message);
-}
-
 function decodeResults(
   frame: ArrayBuffer | undefined,
   errors: readonly SentError[] | undefined,
   count: number,
   config: CompleteModelConfig,
 ): ExecutionResult[] {
-  if (frame === undefined) return sameError(count, received(errors![0]!));
+  if (frame === undefined) return sameError(count, receiveError(errors![0]!));
   const headerLength = new Float64Array(frame, 0, 1)[0]!;
   const header = new Float64Array(frame, 0, headerLength);
   const results: ExecutionResult[] = [];
@@ -263,7 +259,7 @@ function decodeResults(
   for (let r = 0; r < count; r++) {
     const outputCount = header[at++]!;
     if (outputCount < 0) {
-      results.push({ kind: 'error', error: received(errors![nextError++]!) });
+      results.push({ kind: 'error', error: receiveError(errors![nextError++]!) });
       continue;
     }
     const outputs: InferTensor[] = [];

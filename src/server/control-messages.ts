@@ -3,7 +3,7 @@
 
 import type { MessagePort } from 'node:worker_threads';
 
-import type { ErrorCode } from '../errors.js';
+import type { SentFailure } from '../link/sent-error.js';
 import type { LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { EndedTrace } from '../model/trace-record.js';
@@ -23,12 +23,6 @@ export interface ControlRequest {
   readonly kind: 'call';
   readonly id: number;
   readonly call: ControlCall;
-}
-
-/** An error on its way. */
-export interface SentFailure {
-  readonly code: ErrorCode;
-  readonly message: string;
 }
 
 /** Its answer: `start` answers the ports. */

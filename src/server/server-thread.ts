@@ -3,6 +3,7 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 
 import { assert, TritonError } from '../errors.js';
+import { receiveFailure, sendFailure } from '../link/sent-error.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type {
   ControlCall,
@@ -47,8 +48,8 @@ function answer({ id, call }: ControlRequest): void {
       if (call.kind === 'stop') control.close();
     },
     (thrown: unknown) => {
-      const { code, message } = TritonError.from(thrown);
-      control.postMessage({ kind: 'reply', id, error: { code, message } } satisfies ControlReply);
+      const error = sendFailure(TritonError.from(thrown));
+      control.postMessage({ kind: 'reply', id, error } satisfies ControlReply);
     },
   );
 }
@@ -66,7 +67,7 @@ function settle({ id, ports, error }: HostReply): void {
   const asked = waiting.get(id);
   waiting.delete(id);
   if (error === undefined) asked?.resolve(ports);
-  else asked?.reject(new TritonError(error.code, error.message));
+  else asked?.reject(receiveFailure(error));
 }
 
 async function perform(call: ControlCall): Promise<ServerPorts | undefined> {

@@ -7,6 +7,7 @@ import { MessageChannel, Worker, type MessagePort, type Transferable } from 'nod
 import { TritonError } from '../errors.js';
 import { PortHost } from '../link/port-host.js';
 import type { RequestTracing } from '../link/request-tracing.js';
+import { receiveFailure, sendFailure } from '../link/sent-error.js';
 import { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { modelKey } from '../model/model-key.js';
@@ -153,8 +154,7 @@ export class ThreadServer implements ServerHandle {
       if (action === 'close') await this.#close(number, model);
       reply = { kind: 'hosted', id, ports };
     } catch (thrown) {
-      const { code, message } = TritonError.from(thrown);
-      reply = { kind: 'hosted', id, ports: [], error: { code, message } };
+      reply = { kind: 'hosted', id, ports: [], error: sendFailure(TritonError.from(thrown)) };
     }
     this.#worker.postMessage(reply, [...reply.ports]);
   }
@@ -194,7 +194,7 @@ export class ThreadServer implements ServerHandle {
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
     if (reply.error === undefined) waiting?.resolve(reply);
-    else waiting?.reject(new TritonError(reply.error.code, reply.error.message));
+    else waiting?.reject(receiveFailure(reply.error));
   }
 
   #died(cause: unknown): void {
