@@ -11,8 +11,7 @@ import type { TensorSpecs } from './model/tensor-spec.js';
 import { ModelBinding } from './server/model-binding.js';
 import { ModelBindings } from './server/model-bindings.js';
 import { LocalServer, type ServerHandle } from './server/server-handle.js';
-import { serverOptions, type ServerOptions } from './server/server-options.js';
-import type { ServerPorts } from './server/server.js';
+import { serverOptions, type ServerOptions, type ServerPorts } from './server/server-options.js';
 import { ThreadServer } from './server/thread-server.js';
 
 /** How long requests under way may go on after an unrecoverable error. */
@@ -45,7 +44,10 @@ export class Triton {
   readonly #accessToken: string | undefined;
   readonly #warnings: readonly string[];
   readonly #bindings = new ModelBindings((error) => this.#unrecoverable(error));
-  /** Told of an unrecoverable error, when the server begins to shut down. `serve()` rejects with it as well. */
+  /**
+   * Told of an unrecoverable error, when the server begins to shut down; `serve()` rejects with it as well. Also told,
+   * with UNAVAILABLE, when the server's thread has died, which is then started again.
+   */
   onUnrecoverable: ((error: TritonError) => void) | undefined;
   #server: ServerHandle | undefined;
   #ports = NO_PORTS;
@@ -55,7 +57,7 @@ export class Triton {
   #serving = false;
   /** Whether `serve()` waits, and rejects with what ends the server. */
   #awaited = false;
-  /** Ends `serve()`: by stop, or by the death of the server. */
+  /** Ends `serve()`: by stop, or by what ends the server. */
   #ended:
     | { readonly promise: Promise<void>; readonly resolve: () => void; readonly reject: (error: TritonError) => void }
     | undefined;
@@ -165,9 +167,9 @@ export class Triton {
     for (const { loading } of wanted) await loading;
   }
 
-  /** True while the server runs and every model is ready: loaded, with an instance that lives. */
+  /** True while the server runs and every model is ready: loaded, with an instance that takes requests. */
   get isReady(): boolean {
-    return this.#serving && this.#bindings.areReady;
+    return this.#serving && this.#server?.lives === true && this.#bindings.areReady;
   }
 
   /**
@@ -212,7 +214,14 @@ export class Triton {
     try {
       const tracing = this.#options.tracing && new RequestTracing(await loadOpenTelemetry());
       const server = this.#config.serverThread
-        ? new ThreadServer(this.#options, (error) => this.#died(error), tracing)
+        ? new ThreadServer(
+            this.#options,
+            {
+              onDeath: (error) => this.onUnrecoverable?.(error),
+              onGivenUp: (error) => this.#unrecoverable(error),
+            },
+            tracing,
+          )
         : new LocalServer(this.#options, tracing);
       this.#server = server;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
@@ -277,12 +286,6 @@ export class Triton {
     this.#ended?.promise.catch(() => undefined);
     this.#stopping = this.#stop(UNRECOVERABLE_GRACE_SECS);
     this.onUnrecoverable?.(error);
-  }
-
-  #died(error: TritonError): void {
-    this.#ended?.reject(error);
-    this.#ended?.promise.catch(() => undefined);
-    void this.stop();
   }
 }
 

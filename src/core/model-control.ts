@@ -89,9 +89,9 @@ export class ModelControl {
         old = bound.model;
         bound.model = model;
         const next = this.#repository.add(model.config);
-        handOver(instances, model, next.model);
         next.model.statistics.recordLoad(performance.now() - startedAt);
         next.state = 'READY';
+        handOver(instances, model, next.model);
         // What waits in the queue of a model without instances would wait for ever.
         if (entry.model.instances === 0) entry.model.stop(withoutInstances(name, version));
         retired = this.#repository.retire(entry.model);
@@ -217,9 +217,9 @@ export class ModelControl {
     if (this.#repository.find(name, version)?.state === 'READY') return undefined;
     const entry = this.#repository.add(config);
     const startedAt = performance.now();
+    let instances: readonly ModelInstance[];
     try {
-      const instances = await startInstances(model);
-      handOver(instances, model, entry.model);
+      instances = await startInstances(model);
     } catch (thrown) {
       const error = TritonError.from(thrown);
       entry.state = 'UNAVAILABLE';
@@ -229,6 +229,7 @@ export class ModelControl {
     }
     entry.model.statistics.recordLoad(performance.now() - startedAt);
     entry.state = 'READY';
+    handOver(instances, model, entry.model);
     this.#logger.info(`successfully loaded '${name}' version ${version}`);
     return undefined;
   }
@@ -253,10 +254,15 @@ export class ModelControl {
 /** Starts a model's instances and warms them up. Rejects with what went wrong. */
 async function startInstances(model: BoundModel): Promise<readonly ModelInstance[]> {
   const opened = await model.open();
-  await warmUp(model.config, opened);
-  const living = model.serve?.() ?? opened;
-  if (living.length === 0 && opened.length > 0) throw new TritonError('UNAVAILABLE', INSTANCES_ENDED);
-  return living;
+  try {
+    await warmUp(model.config, opened);
+    const living = model.serve?.() ?? opened;
+    if (living.length === 0 && opened.length > 0) throw new TritonError('UNAVAILABLE', INSTANCES_ENDED);
+    return living;
+  } catch (error) {
+    await model.close?.();
+    throw error;
+  }
 }
 
 /** Gives the instances of what is bound to the model that is to serve with them. */

@@ -15,7 +15,9 @@ import {
 import type { ExecutionRequest } from '../core/instance/model-instance.js';
 import type { Callable, InferenceContext, InferenceRequest } from '../model/callable.js';
 import { completeModelConfig } from '../model/complete-model.js';
+import type { ModelConfig } from '../model/model-config.js';
 import { Tensor } from '../tensor/tensor.js';
+import { hostedCallable } from './callable-turns.js';
 import { PortHost } from './port-host.js';
 import { PortInstance } from './port-instance.js';
 
@@ -31,8 +33,8 @@ afterEach(() => {
   for (const hosted of open.splice(0)) hosted.close();
 });
 
-function host(callable: AnyCallable): HostedInstance {
-  const hosted = hostCallable('port', SPEC, callable);
+function host(callable: AnyCallable, config: ModelConfig = {}): HostedInstance {
+  const hosted = hostCallable('port', { ...SPEC, config }, callable);
   open.push(hosted);
   return hosted;
 }
@@ -60,10 +62,11 @@ describe('PortInstance', () => {
 
   it('keeps batches apart that overlap', async () => {
     const waiting: (() => void)[] = [];
-    const { instance } = host(async (requests) => {
+    const wait = async (requests: readonly InferenceRequest[]) => {
       await new Promise<void>((resolve) => waiting.push(resolve));
       return requests;
-    });
+    };
+    const { instance } = host(wait, { concurrency: 2 });
     const first = new Run(instance, [x(1)]);
     const second = new Run(instance, [x(2)]);
     while (waiting.length < 2) await new Promise((resolve) => setImmediate(resolve));
@@ -115,7 +118,12 @@ describe('PortHost', () => {
   /** A host and the server's end of its port. */
   function startHost(callable: AnyCallable): { port: MessagePort; host: PortHost; next: () => Promise<unknown> } {
     const { port1, port2 } = new MessageChannel();
-    const host = new PortHost(port2, completeModelConfig({ modelName: 'm', ...SPEC }, 1), callable as Callable, quiet);
+    const host = new PortHost(
+      port2,
+      completeModelConfig({ modelName: 'm', ...SPEC }, 1),
+      hostedCallable(callable as Callable, 1),
+      quiet,
+    );
     return { port: port1, host, next: () => new Promise((resolve) => port1.once('message', resolve)) };
   }
 
@@ -164,6 +172,38 @@ describe('PortHost', () => {
     open[0]!.close();
     await aborted;
     expect(signals.map((signal) => signal.aborted)).toEqual([true, true]);
+  });
+
+  it('begins the batch of another server when the callable has ended what the one before left to it', async () => {
+    const config = completeModelConfig({ modelName: 'm', ...SPEC }, 1);
+    const ends: (() => void)[] = [];
+    const callable = hostedCallable(
+      (async (requests: readonly InferenceRequest[]) => {
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return requests;
+      }) as Callable,
+      1,
+    );
+    const connect = () => {
+      const { port1, port2 } = new MessageChannel();
+      const portHost = new PortHost(port2, config, callable, quiet);
+      const instance = new PortInstance(config, port1);
+      open.push({ instance, config, errors: [], close: () => (instance.close(), portHost.close()) });
+      return instance;
+    };
+    const dying = connect();
+    const orphan = new Run(dying, [x(1)]);
+    await expect.poll(() => ends.length).toBe(1);
+    dying.close();
+    expect((await orphan.ended).results.map(describeResult)).toEqual([GONE]);
+    const next = new Run(connect(), [x(2)]);
+    // The orphan's end goes nowhere; only now the next one begins.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(ends.length).toBe(1);
+    ends[0]!();
+    await expect.poll(() => ends.length).toBe(2);
+    ends[1]!();
+    expect((await next.ended).results.map(describeResult)).toEqual(['y FP32 [1,2] 1 1']);
   });
 
   it('drops the results of a callable that ends after the server is gone', async () => {

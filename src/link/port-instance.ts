@@ -64,10 +64,19 @@ export class PortInstance implements ModelInstance {
   caller: ModelCaller | undefined;
   readonly #callee: PortCallee;
 
-  /** Takes ownership of the port. */
-  constructor(config: CompleteModelConfig, port: MessagePort) {
+  /** Ends the callable's thread, where it has one of its own, for this reason. */
+  readonly end: ((reason: string) => void) | undefined;
+
+  /** Takes ownership of the port. `end`, where the callable has a thread of its own: ends it. */
+  constructor(config: CompleteModelConfig, port: MessagePort, end?: (reason: string) => void) {
     this.#config = config;
     this.#port = port;
+    this.end =
+      end &&
+      ((reason) => {
+        end(reason);
+        this.close();
+      });
     this.#callee = new PortCallee(port);
     port.on(
       'message',

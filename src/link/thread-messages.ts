@@ -27,7 +27,5 @@ export type ThreadReport =
   | { readonly kind: 'log'; readonly level: 'error' | 'warn' | 'info'; readonly message: string }
   | { readonly kind: 'log'; readonly level: number; readonly message: string };
 
-/** To the thread: tear down and end. */
-export interface ThreadStop {
-  readonly kind: 'stop';
-}
+/** To the thread: tear down and end, or take batches from another port than before. */
+export type ThreadCall = { readonly kind: 'stop' } | { readonly kind: 'connect'; readonly port: MessagePort };

@@ -8,19 +8,30 @@ import { INSTANCES_ENDED, type ModelEntry, type ModelRepository } from '../core/
 import type { ModelCaller } from '../model/model-calls.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 
-/** An instance that can be closed. */
+/** An instance that can be closed, or be lost. */
 export interface ClosableInstance extends ModelInstance {
   close?(): void;
+  /** Told when it is gone. */
+  onClosed?: (() => void) | undefined;
   /** Makes the calls of other models that the instance's callable asks for. */
   caller?: ModelCaller | undefined;
 }
 
+/** The instances of a load of a model. */
+export interface OpenedInstances {
+  readonly instances: readonly ClosableInstance[];
+  /** Told of instances that were started again; for whoever opened them to set. */
+  onRestart: (instance: ClosableInstance) => void;
+  /** Ends what they needed, once they are closed. */
+  close(): Promise<void>;
+}
+
 /** Where the instances of a model come from, for every load anew. */
 export interface InstanceSource {
-  /** Sets the model up and starts its instances. */
-  open(): Promise<readonly ClosableInstance[]>;
-  /** Ends what `open` started, once the instances are closed. */
-  close(): Promise<void>;
+  /** Sets the model up for this configuration and starts its instances. */
+  open(config: CompleteModelConfig): Promise<OpenedInstances>;
+  /** Told when no instance will take a batch any more, though they live, and when one does again. */
+  onStalled(isStalled: boolean): void;
 }
 
 /** For how long requests wait for the first of their instances to be there again, in milliseconds. */
@@ -32,6 +43,7 @@ export class ServedModel {
   readonly #repository: ModelRepository;
   readonly #caller: ModelCaller;
   readonly #instances = new Set<ClosableInstance>();
+  #opened: OpenedInstances | undefined;
   /** What its instances work for; a model that was replaced still answers what it had. */
   #model: Model | undefined;
   /** Runs while no instance is left. */
@@ -50,7 +62,10 @@ export class ServedModel {
 
   /** Starts the instances, for every load anew. */
   async open(): Promise<readonly ModelInstance[]> {
-    for (const instance of await this.#source.open()) this.#add(instance);
+    const opened = await this.#source.open(this.config);
+    this.#opened = opened;
+    opened.onRestart = (instance) => this.#attach(instance);
+    for (const instance of opened.instances) this.#add(instance);
     return [...this.#instances];
   }
 
@@ -61,12 +76,16 @@ export class ServedModel {
 
   servedBy(model: Model): void {
     this.#model = model;
+    // Those that a server before this one had may have ended with nothing.
+    if (this.#instances.size === 0) this.#noneLeft(model);
   }
 
   /** Ends the instances and what they needed. */
   async close(): Promise<void> {
     this.closeInstances();
-    await this.#source.close();
+    const opened = this.#opened;
+    this.#opened = undefined;
+    await opened?.close();
   }
 
   closeInstances(): void {
@@ -79,7 +98,9 @@ export class ServedModel {
   }
 
   /** An instance was started again. */
-  attach(instance: ClosableInstance): void {
+  #attach(instance: ClosableInstance): void {
+    // As happens while it is closed.
+    if (this.#opened === undefined) return instance.close?.();
     this.#add(instance);
     const model = this.#model;
     if (model === undefined) return;
@@ -94,10 +115,13 @@ export class ServedModel {
   }
 
   /** An instance has ended. */
-  lost(instance: ClosableInstance): void {
+  #lost(instance: ClosableInstance): void {
     if (!this.#instances.delete(instance)) return;
     const model = this.#model;
-    if (model === undefined || model.removeInstance(instance) > 0) return;
+    if (model !== undefined && model.removeInstance(instance) === 0) this.#noneLeft(model);
+  }
+
+  #noneLeft(model: Model): void {
     const entry = this.#entryOf(model);
     if (entry?.state === 'READY') {
       entry.state = 'UNAVAILABLE';
@@ -116,6 +140,7 @@ export class ServedModel {
 
   #add(instance: ClosableInstance): void {
     instance.caller = this.#caller;
+    instance.onClosed = () => this.#lost(instance);
     this.#instances.add(instance);
   }
 }

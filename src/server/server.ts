@@ -1,7 +1,5 @@
 // The engine and its frontends, assembled: the whole server, in whatever thread it is started.
 
-import type { MessagePort } from 'node:worker_threads';
-
 import { InferenceServer } from '../core/inference-server.js';
 import { LogSettingsStore } from '../core/log-settings.js';
 import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
@@ -14,7 +12,6 @@ import { MetricsFrontend } from '../frontend/metrics/metrics-frontend.js';
 import { MetricsReport } from '../frontend/metrics/metrics-report.js';
 import { SagemakerFrontend } from '../frontend/sagemaker/sagemaker-frontend.js';
 import { VertexAiFrontend } from '../frontend/vertex-ai/vertex-ai-frontend.js';
-import { PortInstance } from '../link/port-instance.js';
 import { ServerLogger, type LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
@@ -23,18 +20,10 @@ import type { BoundModel } from '../core/model-control.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { EndedTrace } from '../model/trace-record.js';
 import { modelKey } from '../model/model-key.js';
+import type { LoadedBefore } from './control-messages.js';
 import { ServedModel, type InstanceSource } from './served-model.js';
-import type { ServerOptions } from './server-options.js';
+import type { ServerOptions, ServerPorts } from './server-options.js';
 import { VERSION } from './version.js';
-
-/** The real ports; undefined where a frontend is off. */
-export interface ServerPorts {
-  readonly http: number | undefined;
-  readonly grpc: number | undefined;
-  readonly metrics: number | undefined;
-  readonly vertexAi: number | undefined;
-  readonly sagemaker: number | undefined;
-}
 
 /** Who wants to know what happens in the server. */
 export interface ServerListeners {
@@ -140,9 +129,9 @@ export class Server {
   /**
    * Serves a model; in explicit mode only when it is to be loaded from the start, or once a client loads it. A version
    * that is there is replaced: resolves when its last request has ended. Rejects with what starting it failed with; a
-   * version that was to be replaced stays then.
+   * version that was to be replaced stays then. `again`, where a server before this one had it: as it was there.
    */
-  async load(config: CompleteModelConfig, source: InstanceSource): Promise<void> {
+  async load(config: CompleteModelConfig, source: InstanceSource, again?: LoadedBefore): Promise<void> {
     const { models, repository } = this.#engine;
     const served = new ServedModel(config, source, { repository, caller: this.#caller });
     const key = modelKey(config);
@@ -169,6 +158,10 @@ export class Server {
       return;
     }
     models.bind(bound);
+    if (again !== undefined) {
+      if (again.loaded !== undefined) await models.loadVersion(config.name, config.version);
+      return;
+    }
     const { modelControlMode, loadModel } = this.#options;
     if (modelControlMode === 'none' || loadModel.includes('*') || loadModel.includes(config.name))
       await models.applyVersionPolicy(config.name, config.version);
@@ -177,26 +170,6 @@ export class Server {
   /** The highest version's policy may be another one now. Where clients load models, it waits until they do. */
   async #reapplyVersionPolicy({ name, version }: CompleteModelConfig): Promise<void> {
     if (this.#options.modelControlMode === 'none') await this.#engine.models.applyVersionPolicy(name, version);
-  }
-
-  /** An instance of a model was started again. `config` is the very one that the model was loaded with. */
-  attach(config: CompleteModelConfig, port: MessagePort): void {
-    const served = this.#servedWith(config);
-    if (served === undefined) port.close();
-    else served.attach(this.instanceAt(config, port));
-  }
-
-  /** An instance of a model whose callable is at the other end of a port. The model loses it when the port closes. */
-  instanceAt(config: CompleteModelConfig, port: MessagePort): PortInstance {
-    const instance = new PortInstance(config, port);
-    instance.onClosed = () => this.#servedWith(config)?.lost(instance);
-    return instance;
-  }
-
-  /** While a model is replaced, there are two of its name and version. */
-  #servedWith(config: CompleteModelConfig): ServedModel | undefined {
-    const served = this.#served.get(modelKey(config));
-    return served?.config === config ? served : [...this.#replaced].find((replaced) => replaced.config === config);
   }
 
   /** Serves a model no more; resolves when its last request has ended. */
