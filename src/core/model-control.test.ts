@@ -105,7 +105,7 @@ describe('the model repository extension', () => {
     });
   });
 
-  it('fails what waits for an instance when its model is replaced without having one', async () => {
+  it('answers what waits for an instance in a replaced model when one is there again', async () => {
     const { repository, control } = given();
     const instance = new ManualInstance();
     control.bind(model('m', 1, () => [instance]));
@@ -114,8 +114,14 @@ describe('the model repository extension', () => {
     old.model.removeInstance(instance);
     const sink = new RecordingSink();
     old.model.infer(inferRequest({ inputs: [wireTensor('x', 'float32', Float32Array.of(1), [1, 1])] }), sink);
-    await control.replace(model('m'));
-    expect(sink).toMatchObject({ error: { code: 'UNAVAILABLE' } });
+    const replaced = control.replace(model('m'));
+    await expect.poll(() => repository.find('m', 1)!.model).not.toBe(old.model);
+    expect([sink.error, sink.response]).toEqual([undefined, undefined]);
+    old.model.addInstance(instance);
+    await expect.poll(() => instance.executions.length).toBe(1);
+    instance.last.finish();
+    await replaced;
+    expect(sink.response).toBeDefined();
   });
 
   it('loads every version, and does not know a model before', async () => {

@@ -6,8 +6,9 @@ import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { ModelInstance } from './instance/model-instance.js';
+import { INSTANCES_ENDED, isInterruption } from './interruption.js';
 import type { Model } from './model.js';
-import { INSTANCES_ENDED, type ModelEntry, type ModelRepository } from './model-repository.js';
+import type { ModelEntry, ModelRepository } from './model-repository.js';
 import { EVERY_VERSION, servedVersions } from '../model/version-policy.js';
 import { warmUp } from './warm-up.js';
 
@@ -92,8 +93,7 @@ export class ModelControl {
         next.model.statistics.recordLoad(performance.now() - startedAt);
         next.state = 'READY';
         handOver(instances, model, next.model);
-        // What waits in the queue of a model without instances would wait for ever.
-        if (entry.model.instances === 0) entry.model.stop(withoutInstances(name, version));
+        // What waits in its queue while it has no instance is answered when one is there again, or refused soon.
         retired = this.#repository.retire(entry.model);
       } catch (error) {
         failure = error;
@@ -273,15 +273,11 @@ function handOver(instances: readonly ModelInstance[], bound: BoundModel, model:
 
 /** Whether a model serves, or will when its instances are there again. */
 function isLoaded({ state, reason }: ModelEntry): boolean {
-  return state === 'READY' || (state === 'UNAVAILABLE' && reason === INSTANCES_ENDED);
+  return state === 'READY' || (state === 'UNAVAILABLE' && isInterruption(reason));
 }
 
 function notPolled(name: string): TritonError {
   return new TritonError('INTERNAL', `failed to load '${name}', failed to poll from model repository`);
-}
-
-function withoutInstances(name: string, version: number): TritonError {
-  return new TritonError('UNAVAILABLE', `model '${name}' version ${version} was replaced when it had no instance left`);
 }
 
 /** How Triton names codes where it prints them. */

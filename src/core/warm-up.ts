@@ -12,10 +12,13 @@ export async function warmUp(config: CompleteModelConfig, instances: readonly Mo
   for (const instance of instances) {
     const model = new Model({ ...config, responseCache: false });
     model.addInstance(instance);
-    for (const warmup of config.modelWarmup ?? []) {
-      for (let i = 0; i < warmup.count; i++) await send(warmup, model);
+    try {
+      for (const warmup of config.modelWarmup ?? []) {
+        for (let i = 0; i < warmup.count; i++) await send(warmup, model);
+      }
+    } finally {
+      model.stop(new TritonError('UNAVAILABLE', 'warm-up is over'));
     }
-    model.removeInstance(instance);
   }
 }
 

@@ -1,6 +1,7 @@
 // Keeps one instance's thread alive: starts it, hands its port to the server, and starts it again when it ends
 // without having been asked to: at once the first time, then after a growing pause. A thread that does not come to an
-// end with what it runs is ended by force.
+// end with what it runs is ended by force; but not one that has native code: onnxruntime, for one, takes the whole process
+// with it when its thread ends during a computation. Such a thread ends when it is back from what it computes.
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +22,7 @@ export interface ThreadedInstance {
   /** Batches for it go in here. */
   readonly port: MessagePort;
   /** Ends the thread, whatever it does, for this reason; it is then started again. */
-  end(reason: string): void;
+  readonly end: (reason: string) => void;
 }
 
 export interface SupervisorOptions {
@@ -49,7 +50,9 @@ export class InstanceSupervisor {
   #timer: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
   #lives = false;
-  /** Why it was ended by force. */
+  /** A file with native code that the thread has loaded. */
+  #nativeCode: string | undefined;
+  /** Why it was ended before it ended by itself. */
   #endedFor: string | undefined;
   readonly #pauses = new RestartPauses();
 
@@ -100,7 +103,12 @@ export class InstanceSupervisor {
         if (this.#worker !== worker || this.#stopping !== undefined) return;
         this.#lives = false;
         this.#endedFor = reason;
-        void worker.terminate();
+        if (this.#nativeCode === undefined) return void worker.terminate();
+        const { config, logger } = this.#options;
+        logger.warn(
+          `instance ${this.#options.instance} of model '${config.name}' is not ended by force, because it has loaded ${this.#nativeCode}; it ends when its computation does`,
+        );
+        worker.postMessage({ kind: 'end' } satisfies ThreadCall);
       },
     };
   }
@@ -128,6 +136,7 @@ export class InstanceSupervisor {
         name: `${config.name}-${instance}`,
       });
       this.#worker = worker;
+      this.#nativeCode = undefined;
       const startedAt = performance.now();
       let ready = false;
       let cause: TritonError | undefined;
@@ -137,6 +146,9 @@ export class InstanceSupervisor {
             ready = true;
             this.#lives = true;
             return resolve(this.#threaded(worker, port1));
+          case 'native code':
+            this.#nativeCode = report.file;
+            return;
           case 'failed':
             cause = receiveFailure(report.failure);
             return;

@@ -36,6 +36,12 @@ process.on('uncaughtExceptionMonitor', (error: unknown) => {
   if (TritonUnrecoverableError.is(error)) report({ kind: 'unrecoverable', failure: sendFailure(error) });
 });
 
+const dlopen = process.dlopen.bind(process);
+process.dlopen = (...args: Parameters<typeof process.dlopen>) => {
+  report({ kind: 'native code', file: args[1] });
+  dlopen(...args);
+};
+
 async function start(): Promise<CallableModule> {
   const module = await loadCallableModule(url);
   // As `bind` does with the callables of its own thread.
@@ -76,6 +82,7 @@ try {
       host = connect(call.port);
       return;
     }
+    if (call.kind === 'end') process.exit(1);
     void tearDown(module).finally(() => {
       host.close();
       supervisor.close();

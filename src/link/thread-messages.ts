@@ -23,9 +23,12 @@ export interface ThreadData {
 export type ThreadReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly failure: SentFailure }
+  /** It loads native code, which may be in the midst of something when the thread is ended by force. */
+  | { readonly kind: 'native code'; readonly file: string }
   | { readonly kind: 'unrecoverable'; readonly failure: SentFailure }
   | { readonly kind: 'log'; readonly level: 'error' | 'warn' | 'info'; readonly message: string }
   | { readonly kind: 'log'; readonly level: number; readonly message: string };
 
-/** To the thread: tear down and end, or take batches from another port than before. */
-export type ThreadCall = { readonly kind: 'stop' } | { readonly kind: 'connect'; readonly port: MessagePort };
+/** To the thread: tear down and end; end, as soon as it hears of it; or take batches from another port than before. */
+export type ThreadCall =
+  { readonly kind: 'stop' } | { readonly kind: 'end' } | { readonly kind: 'connect'; readonly port: MessagePort };

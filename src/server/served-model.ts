@@ -2,9 +2,10 @@
 // the model stays. It is ready while at least one instance lives. Instances are there while it is loaded only.
 
 import type { ModelInstance } from '../core/instance/model-instance.js';
+import { INSTANCES_ENDED, INSTANCES_STALLED } from '../core/interruption.js';
 import { TritonError } from '../errors.js';
 import type { Model } from '../core/model.js';
-import { INSTANCES_ENDED, type ModelEntry, type ModelRepository } from '../core/model-repository.js';
+import type { ModelEntry, ModelRepository } from '../core/model-repository.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 
@@ -46,6 +47,7 @@ export class ServedModel {
   #opened: OpenedInstances | undefined;
   /** What its instances work for; a model that was replaced still answers what it had. */
   #model: Model | undefined;
+  #isStalled = false;
   /** Runs while no instance is left. */
   #grace: NodeJS.Timeout | undefined;
 
@@ -76,6 +78,7 @@ export class ServedModel {
 
   servedBy(model: Model): void {
     this.#model = model;
+    model.onStalled = (isStalled) => this.#stalled(model, isStalled);
     // Those that a server before this one had may have ended with nothing.
     if (this.#instances.size === 0) this.#noneLeft(model);
   }
@@ -89,7 +92,13 @@ export class ServedModel {
   }
 
   closeInstances(): void {
+    const model = this.#model;
     this.#model = undefined;
+    // What becomes of batches that took too long is nobody's concern any more.
+    if (model !== undefined) {
+      model.onStalled = () => undefined;
+      this.#tellStalled(false);
+    }
     clearTimeout(this.#grace);
     const instances = [...this.#instances];
     // None of them is lost then.
@@ -108,10 +117,7 @@ export class ServedModel {
     // A model that was replaced, or is being unloaded, answers what waits in its queue first.
     model.addInstance(instance);
     model.statistics.instanceRestarts++;
-    const entry = this.#entryOf(model);
-    if (entry?.state !== 'UNAVAILABLE') return;
-    entry.state = 'READY';
-    entry.reason = '';
+    this.#resume(model, INSTANCES_ENDED);
   }
 
   /** An instance has ended. */
@@ -122,14 +128,37 @@ export class ServedModel {
   }
 
   #noneLeft(model: Model): void {
-    const entry = this.#entryOf(model);
-    if (entry?.state === 'READY') {
-      entry.state = 'UNAVAILABLE';
-      entry.reason = INSTANCES_ENDED;
-    }
+    this.#interrupt(model, INSTANCES_ENDED);
     // Whoever waits for a thread that does not start again would wait for ever.
     const failure = new TritonError('UNAVAILABLE', `model '${this.config.name}' is not ready: ${INSTANCES_ENDED}`);
     this.#grace = setTimeout(() => model.failWaiting(failure), RESTART_GRACE);
+  }
+
+  /** Its instances live, but none of them will take a batch; or one does again. What waited has been refused. */
+  #stalled(model: Model, isStalled: boolean): void {
+    if (isStalled) this.#interrupt(model, INSTANCES_STALLED);
+    else this.#resume(model, INSTANCES_STALLED);
+    this.#tellStalled(isStalled);
+  }
+
+  #tellStalled(isStalled: boolean): void {
+    if (isStalled === this.#isStalled) return;
+    this.#isStalled = isStalled;
+    this.#source.onStalled(isStalled);
+  }
+
+  #interrupt(model: Model, reason: string): void {
+    const entry = this.#entryOf(model);
+    if (entry?.state !== 'READY') return;
+    entry.state = 'UNAVAILABLE';
+    entry.reason = reason;
+  }
+
+  #resume(model: Model, interruption: string): void {
+    const entry = this.#entryOf(model);
+    if (entry?.state !== 'UNAVAILABLE' || entry.reason !== interruption) return;
+    entry.state = 'READY';
+    entry.reason = '';
   }
 
   /** Undefined once another one has taken the model's place. */

@@ -13,8 +13,8 @@ import type { HostedModel, ServerHandle } from './server-handle.js';
 import { withPorts, type ServerOptions, type ServerPorts } from './server-options.js';
 import { ServerWorker } from './server-worker.js';
 
-/** A thread that failed so often in a row, dead within ten seconds or not to be started, is given up. */
-const MOST_FAILURES = 10;
+/** After so many restarts in a row that did not succeed, or last for ten seconds, the server is given up. */
+const MOST_RESTARTS = 10;
 
 export interface ThreadServerListeners {
   /** The thread died; it is about to be started again. */
@@ -167,7 +167,7 @@ export class ThreadServer implements ServerHandle {
     for (let failure = error; this.#stopping === undefined; lived = 0) {
       this.#models.leave(this.#loading);
       const pause = this.#pauses.next(lived);
-      if (this.#pauses.failures > MOST_FAILURES) return this.#giveUp(failure);
+      if (this.#pauses.failures > MOST_RESTARTS) return this.#giveUp(failure);
       await this.#pause(pause);
       if (this.#stopping !== undefined) return;
       try {
@@ -215,7 +215,7 @@ export class ThreadServer implements ServerHandle {
   #giveUp(failure: TritonError): void {
     this.#givenUp = new TritonError(
       'UNAVAILABLE',
-      `the server is given up after ${MOST_FAILURES} deaths in a row: ${failure.message}`,
+      `the server is given up after ${MOST_RESTARTS} restarts in a row: ${failure.message}`,
       { cause: failure },
     );
     this.#logger.error(this.#givenUp.message);

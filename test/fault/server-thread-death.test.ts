@@ -181,7 +181,7 @@ describe("the death of the server's thread", () => {
     cut.catch(() => undefined);
     await began.opened;
     await server.kill();
-    await expect(cut).rejects.toThrow();
+    await expect(cut).rejects.toThrow('fetch failed');
     await expect.poll(() => isReady(server.http), { interval: 5 }).toBe(true);
     const next = ask(server.http, 2);
     const metrics = `http://127.0.0.1:${server.triton.metricsPort}/metrics`;
@@ -226,7 +226,7 @@ describe("the death of the server's thread", () => {
     await began.opened;
     await server.kill();
     expect(await failed.opened).toMatchObject({ code: 'UNAVAILABLE', message: 'the server has ended' });
-    await expect(cut).rejects.toThrow();
+    await expect(cut).rejects.toThrow('fetch failed');
     release.open();
     await expect.poll(() => isReady(server.http), { interval: 5 }).toBe(true);
     expect((await ask(server.http, 1, 'Caller')).status).toBe(200);
@@ -320,7 +320,7 @@ describe("the death of the server's thread", () => {
     expect((await ask(`http://127.0.0.1:${server.triton.httpPort}`)).status).toBe(200);
   });
 
-  it('is for good after ten in a row: serve() rejects, and everything is closed', async () => {
+  it('is for good after ten restarts in a row: serve() rejects, and everything is closed', async () => {
     const logFile = file('given-up', '');
     const triton = new Triton({ ...FREE_PORTS, logFile });
     using watched = watchThreads();
@@ -345,7 +345,7 @@ describe("the death of the server's thread", () => {
     await expect(served).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringMatching(
-        /^the server is given up after 10 deaths in a row: Socket '.*' already in use$/,
+        /^the server is given up after 10 restarts in a row: Socket '.*' already in use$/,
       ) as string,
     });
     expect(told.map(({ code }) => code)).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);

@@ -75,7 +75,6 @@ const RULES: readonly (readonly [RegExp, (entry: Entry, match: RegExpExecArray) 
     ({ number, standing }, [, named]) => named === String(number) && standing.name === 'Pipeline',
   ],
   [/ended while it was working on the request$|all instances have ended$/, ({ standing }) => standing.kills > 0],
-  [/was replaced when it had no instance left$/, ({ standing }) => standing.kills > 0],
   [/Exceeds maximum queue size$/, ({ standing }) => standing.name === 'Levels'],
   [/Request timeout expired$/, ({ standing, limited }) => standing.name === 'Levels' || limited],
   [/did not answer within its executionTimeoutMicroseconds/, ({ standing }) => standing.name === 'Impatient'],
