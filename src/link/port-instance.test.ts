@@ -12,12 +12,13 @@ import {
   type AnyCallable,
   type HostedInstance,
 } from '../../test/support/instances.js';
-import type { ExecutionRequest } from '../core/instance/model-instance.js';
+import type { ExecutionDone, ExecutionRequest } from '../core/instance/model-instance.js';
 import type { Callable, InferenceContext, InferenceRequest } from '../model/callable.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import type { ModelConfig } from '../model/model-config.js';
 import { Tensor } from '../tensor/tensor.js';
 import { hostedCallable } from './callable-turns.js';
+import { RESPONSES, RESULTS } from './messages.js';
 import { PortHost } from './port-host.js';
 import { PortInstance } from './port-instance.js';
 
@@ -109,6 +110,78 @@ describe('PortInstance', () => {
     expect(send).toThrow('could not be cloned');
     (instance as PortInstance).close();
     expect(done).toBe(0);
+  });
+});
+
+describe('PortInstance and the answers of a stream', () => {
+  /** A batch of one, whose answers the test posts; `respond` may take its time. */
+  function startStream(respond: () => void = () => undefined) {
+    const config = completeModelConfig({ modelName: 'm', ...SPEC, config: { decoupled: true } }, 1);
+    const { port1, port2 } = new MessageChannel();
+    const instance = new PortInstance(config, port1);
+    open.push({ instance, config, errors: [], close: () => (instance.close(), port2.close()) });
+    const events: string[] = [];
+    const ended = new Promise<void>((resolve) => {
+      const done: ExecutionDone = (results) => {
+        events.push(`done ${results.map(({ kind }) => kind).join()}`);
+        resolve();
+      };
+      instance.execute([x(1)], done, {
+        respond: () => (events.push('answer'), respond()),
+        end: () => void events.push('end'),
+        recordMetrics: () => undefined,
+      });
+    });
+    return {
+      events,
+      ended,
+      close: () => port2.close(),
+      answer: () => port2.postMessage([RESPONSES, 1, new ArrayBuffer(0), [0, 0], undefined, undefined, undefined]),
+      end: () => port2.postMessage([RESPONSES, 1, new ArrayBuffer(0), [0, -1], undefined, undefined, undefined]),
+      finish: () => port2.postMessage([RESULTS, 1, undefined, [['INTERNAL', '']], 0, 0]),
+    };
+  }
+
+  it('lets the event loop turn while many of them come', async () => {
+    const { answer, end, finish, ended, events } = startStream(() => {
+      const until = performance.now() + 0.6;
+      while (performance.now() < until);
+    });
+    for (let i = 0; i < 40; i++) answer();
+    end();
+    finish();
+    let turns = 0;
+    let over = false;
+    const turn = () => void (over || (turns++, setImmediate(turn)));
+    setImmediate(turn);
+    await ended;
+    over = true;
+    expect(events).toHaveLength(42);
+    // Two of them are more than a turn's share.
+    expect(turns).toBeGreaterThan(15);
+  });
+
+  it('keeps their order, and that of the end, when some wait for a later turn', async () => {
+    const { answer, end, finish, ended, events } = startStream(() => {
+      const until = performance.now() + 2;
+      while (performance.now() < until);
+    });
+    for (let i = 0; i < 3; i++) answer();
+    end();
+    finish();
+    await ended;
+    expect(events).toEqual(['answer', 'answer', 'answer', 'end', 'done error']);
+  });
+
+  it('hands on what has come before its instance ended', async () => {
+    const { answer, close, ended, events } = startStream(() => {
+      const until = performance.now() + 2;
+      while (performance.now() < until);
+    });
+    for (let i = 0; i < 3; i++) answer();
+    close();
+    await ended;
+    expect(events).toEqual(['answer', 'answer', 'answer', 'done error']);
   });
 });
 

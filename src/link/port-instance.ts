@@ -1,4 +1,6 @@
-// The server's side of a message port: an instance whose callable runs in another thread.
+// The server's side of a message port: an instance whose callable runs in another thread. What comes of a stream of answers
+// is handed on within the streams' share of the event loop: Node takes messages from a port as long as there are any, and
+// acknowledgements bring new ones.
 
 import type { MessagePort } from 'node:worker_threads';
 
@@ -20,6 +22,7 @@ import { alignTo8 } from './align.js';
 import { encodeBatch, isHandedOver } from './batch-frame.js';
 import { BatchGate } from './batch-gate.js';
 import { PortCallee } from './port-calls.js';
+import { loopShare } from './loop-share.js';
 import {
   ACKNOWLEDGE,
   CALL,
@@ -48,6 +51,8 @@ interface Running {
   readonly done: ExecutionDone;
   readonly dispatchedAt: number;
   readonly stream: ResponseStream | undefined;
+  /** Messages that wait for a later turn, in order; of streams. */
+  readonly backlog: (ResponsesMessage | ResultsMessage)[];
 }
 
 export class PortInstance implements ModelInstance {
@@ -83,9 +88,8 @@ export class PortInstance implements ModelInstance {
       (message: ResultsMessage | ResponsesMessage | CallMessage | CallTakenMessage | CancelCallMessage) => {
         switch (message[0]) {
           case RESULTS:
-            return this.#finish(message);
           case RESPONSES:
-            return this.#respond(message);
+            return this.#receive(message);
           case CALL:
             return void this.#callee.perform(message, this.caller);
           case CALL_TAKEN:
@@ -107,7 +111,7 @@ export class PortInstance implements ModelInstance {
     const dispatchedAt = sharedNow();
     const id = this.#nextId();
     const { buffers, extras } = encodeBatch(batch, this.#config);
-    const running: Running = { count: batch.length, done, dispatchedAt, stream };
+    const running: Running = { count: batch.length, done, dispatchedAt, stream, backlog: [] };
     // A message to a closed port is lost without a word.
     if (this.#closed) {
       fail(running, this.#gone());
@@ -133,7 +137,8 @@ export class PortInstance implements ModelInstance {
       // Nobody begins it at an instance that is gone.
       withdraw: () => this.#closed || gate.take(id),
       accept: (done) => {
-        this.#running.set(id, { count: batch.length, done, dispatchedAt: sharedNow(), stream: undefined });
+        const running = { count: batch.length, done, dispatchedAt: sharedNow(), stream: undefined, backlog: [] };
+        this.#running.set(id, running);
         return this.#execution(id);
       },
     };
@@ -157,9 +162,31 @@ export class PortInstance implements ModelInstance {
     this.#port.close();
   }
 
+  #receive(message: ResponsesMessage | ResultsMessage): void {
+    const running = this.#running.get(message[1]);
+    if (running === undefined) return;
+    const { backlog, stream } = running;
+    if (stream === undefined) return this.#take(message, running);
+    backlog.push(message);
+    if (backlog.length === 1) this.#work(running);
+  }
+
+  /** Takes what has come of a stream, as far as its turn goes. */
+  #work(running: Running): void {
+    const { backlog } = running;
+    while (backlog.length > 0) {
+      if (loopShare.isUsedUp()) return loopShare.next(() => this.#work(running));
+      this.#take(backlog.shift()!, running);
+    }
+  }
+
+  #take(message: ResponsesMessage | ResultsMessage, running: Running): void {
+    if (message[0] === RESPONSES) this.#respond(message, running);
+    else this.#finish(message, running);
+  }
+
   /** Hands answers on, and acknowledges them as fast as their readers take them. */
-  #respond([, id, buffer, layout, errors, parameters, metrics]: ResponsesMessage): void {
-    const stream = this.#running.get(id)?.stream;
+  #respond([, id, buffer, layout, errors, parameters, metrics]: ResponsesMessage, { stream }: Running): void {
     if (stream === undefined) return;
     if (metrics !== undefined) stream.recordMetrics(metrics);
     let at = 0;
@@ -205,9 +232,7 @@ export class PortInstance implements ModelInstance {
     }
   }
 
-  #finish([, id, frame, errors, startedAt, inferMs, parameters, metrics]: ResultsMessage): void {
-    const running = this.#running.get(id);
-    if (running === undefined) return;
+  #finish([, id, frame, errors, startedAt, inferMs, parameters, metrics]: ResultsMessage, running: Running): void {
     this.#running.delete(id);
     const { count, done, dispatchedAt } = running;
     const times = {
@@ -220,8 +245,11 @@ export class PortInstance implements ModelInstance {
 
   #failAll(): void {
     const all = [...this.#running.values()];
+    // What has come before the end is not lost.
+    for (const running of all) for (const message of running.backlog.splice(0)) this.#take(message, running);
+    const unfinished = [...this.#running.values()];
     this.#running.clear();
-    for (const running of all) fail(running, this.#gone());
+    for (const running of unfinished) fail(running, this.#gone());
   }
 
   #gone(): TritonError {
