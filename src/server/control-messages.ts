@@ -25,8 +25,9 @@ export type ControlCall =
 
 /** How a model was when its server died. */
 export interface LoadedBefore {
-  /** What it was loaded with; undefined: it was not. */
-  readonly loaded: CompleteModelConfig | undefined;
+  readonly isLoaded: boolean;
+  /** What it was loaded with, unless that was what it was bound with. */
+  readonly override: CompleteModelConfig | undefined;
 }
 
 /** The server's end of an instance. */

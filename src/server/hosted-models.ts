@@ -11,7 +11,14 @@ import { sendFailure } from '../link/sent-error.js';
 import type { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { modelKey } from '../model/model-key.js';
-import type { EndInstanceNotice, HostReply, HostRequest, InstancePort, StalledNotice } from './control-messages.js';
+import type {
+  EndInstanceNotice,
+  HostReply,
+  HostRequest,
+  InstancePort,
+  LoadedBefore,
+  StalledNotice,
+} from './control-messages.js';
 import type { HostedModel, OpenedModel } from './server-handle.js';
 import type { ServerWorker } from './server-worker.js';
 
@@ -54,9 +61,11 @@ export class HostedModels {
     return this.#models.entries();
   }
 
-  /** What the model was loaded with when the server's thread died. */
-  loadedBefore(id: number): CompleteModelConfig | undefined {
-    return this.#left.get(id)?.config;
+  /** How the model was when the server's thread died. */
+  before(id: number): LoadedBefore {
+    const config = this.#left.get(id)?.config;
+    const isOwn = config === this.#models.get(id)?.config;
+    return { isLoaded: config !== undefined, override: isOwn ? undefined : config };
   }
 
   /** Forgets the models of a name and version, but for the one that is in their place now. */

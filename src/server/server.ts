@@ -19,7 +19,6 @@ import { callModel } from '../core/call-model.js';
 import type { BoundModel } from '../core/model-control.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { EndedTrace } from '../model/trace-record.js';
-import { modelKey } from '../model/model-key.js';
 import type { LoadedBefore } from './control-messages.js';
 import { ServedModel, type InstanceSource } from './served-model.js';
 import type { ServerOptions, ServerPorts } from './server-options.js';
@@ -40,9 +39,8 @@ export class Server {
   readonly #sink: ClosableLogSink;
   readonly #logger: ServerLogger;
   readonly #engine: InferenceServer;
-  readonly #served = new Map<string, ServedModel>();
-  /** Those that serve until what is to replace them is ready. */
-  readonly #replaced = new Set<ServedModel>();
+  /** Those whose instances may live. */
+  readonly #served = new Set<ServedModel>();
   readonly #caller: ModelCaller = (call, receiver) => callModel(this.#engine, call, receiver);
   #frontends: Frontend[] = [];
   #byProtocol: Readonly<Record<string, Frontend | undefined>> = {};
@@ -132,39 +130,40 @@ export class Server {
    * version that was to be replaced stays then. `again`, where a server before this one had it: as it was there.
    */
   async load(config: CompleteModelConfig, source: InstanceSource, again?: LoadedBefore): Promise<void> {
-    const { models, repository } = this.#engine;
-    const served = new ServedModel(config, source, { repository, caller: this.#caller });
-    const key = modelKey(config);
-    const replaced = this.#served.get(key);
-    this.#served.set(key, served);
-    const bound: BoundModel = {
-      config,
-      open: () => served.open(),
-      serve: () => served.serve(),
-      servedBy: (model) => served.servedBy(model),
-      close: () => served.close(),
-    };
-    if (replaced !== undefined) {
-      this.#replaced.add(replaced);
-      try {
-        await models.replace(bound);
-      } catch (error) {
-        this.#served.set(key, replaced);
-        throw error;
-      } finally {
-        this.#replaced.delete(replaced);
-      }
+    const { models } = this.#engine;
+    const bound = this.#boundModel(config, source);
+    if (models.has(config.name, config.version)) {
+      await models.replace(bound);
       await this.#reapplyVersionPolicy(config);
       return;
     }
     models.bind(bound);
     if (again !== undefined) {
-      if (again.loaded !== undefined) await models.loadVersion(config.name, config.version);
+      if (again.isLoaded) await models.loadVersion(config.name, config.version, again.override);
       return;
     }
     const { modelControlMode, loadModel } = this.#options;
     if (modelControlMode === 'none' || loadModel.includes('*') || loadModel.includes(config.name))
       await models.applyVersionPolicy(config.name, config.version);
+  }
+
+  #boundModel(config: CompleteModelConfig, source: InstanceSource): BoundModel {
+    const { repository } = this.#engine;
+    const served = new ServedModel(config, source, { repository, caller: this.#caller });
+    return {
+      config,
+      open: () => {
+        this.#served.add(served);
+        return served.open();
+      },
+      serve: () => served.serve(),
+      servedBy: (model) => served.servedBy(model),
+      close: async () => {
+        await served.close();
+        this.#served.delete(served);
+      },
+      with: (other) => this.#boundModel(other, source),
+    };
   }
 
   /** The highest version's policy may be another one now. Where clients load models, it waits until they do. */
@@ -174,7 +173,6 @@ export class Server {
 
   /** Serves a model no more; resolves when its last request has ended. */
   async unload(config: CompleteModelConfig): Promise<void> {
-    this.#served.delete(modelKey(config));
     await this.#engine.models.unbind(config.name, config.version);
     await this.#reapplyVersionPolicy(config);
   }
@@ -192,7 +190,7 @@ export class Server {
     await Promise.race([this.#engine.drain(), timeout]);
     clearTimeout(timer);
     this.#engine.stop();
-    for (const served of [...this.#served.values(), ...this.#replaced]) served.closeInstances();
+    for (const served of this.#served) served.closeInstances();
     await Promise.all(this.#frontends.map((frontend) => frontend.close()));
     this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');

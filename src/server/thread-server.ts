@@ -189,7 +189,7 @@ export class ThreadServer implements ServerHandle {
   }
 
   async #loadAgain(id: number, { config }: HostedModel, worker: ServerWorker): Promise<void> {
-    const again = this.#failed.has(id) ? undefined : { loaded: this.#models.loadedBefore(id) };
+    const again = this.#failed.has(id) ? undefined : this.#models.before(id);
     try {
       await worker.call({ kind: 'load', config, model: id, again });
       this.#failed.delete(id);

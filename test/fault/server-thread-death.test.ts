@@ -240,15 +240,22 @@ describe("the death of the server's thread", () => {
       },
       { modelControlMode: 'explicit', loadModel: ['atStart'], restrictedEndpoints: [] },
     );
-    const control = async (what: string, name: string) =>
-      (await fetch(`${server.http}/v2/repository/models/${name}/${what}`, { method: 'POST' })).status;
-    expect([await control('load', 'later'), await control('unload', 'atStart')]).toEqual([200, 200]);
+    const control = async (what: string, name: string, config?: object) => {
+      const body = config && JSON.stringify({ parameters: { config: JSON.stringify(config) } });
+      const url = `${server.http}/v2/repository/models/${name}/${what}`;
+      return (await fetch(url, { method: 'POST', ...(body && { body }) })).status;
+    };
+    expect(await control('load', 'later', { max_batch_size: 3 })).toBe(200);
+    expect(await control('unload', 'atStart')).toBe(200);
     await expect.poll(async () => (await ask(server.http, 1, 'atStart')).status).toBe(404);
     await server.kill();
     await expect.poll(() => isReady(server.http), { interval: 5 }).toBe(true);
     const statuses = async () =>
       Promise.all(['atStart', 'later', 'never'].map(async (name) => (await ask(server.http, 1, name)).status));
     expect(await statuses()).toEqual([404, 200, 404]);
+    const config = await (await fetch(`${server.http}/v2/models/later/config`)).json();
+    expect(config).toMatchObject({ max_batch_size: 3 });
+    expect(config).not.toHaveProperty('dynamic_batching');
     expect([await control('load', 'atStart'), await control('load', 'never')]).toEqual([200, 200]);
     expect(await statuses()).toEqual([200, 200, 200]);
   });
