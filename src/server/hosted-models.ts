@@ -22,6 +22,12 @@ import type {
 import type { HostedModel, OpenedModel } from './server-handle.js';
 import type { ServerWorker } from './server-worker.js';
 
+interface KnownModel {
+  readonly model: HostedModel;
+  /** Whether it did not load. */
+  failed: boolean;
+}
+
 /** What a model runs on since one of its loads. */
 interface Opening {
   readonly model: number;
@@ -38,7 +44,7 @@ export interface HostedModelsOptions {
 
 export class HostedModels {
   readonly #options: HostedModelsOptions;
-  readonly #models = new Map<number, HostedModel>();
+  readonly #models = new Map<number, KnownModel>();
   /** By the number that the server's thread gave each. */
   readonly #openings = new Map<number, Opening>();
   /** What models ran on when the server's thread died, for the next one, by model. */
@@ -52,26 +58,42 @@ export class HostedModels {
   /** The number that stands for the model from now on. */
   add(model: HostedModel): number {
     const id = this.#nextId++;
-    this.#models.set(id, model);
+    this.#models.set(id, { model, failed: false });
     return id;
   }
 
-  /** Every model by its number. */
-  get all(): IterableIterator<[number, HostedModel]> {
-    return this.#models.entries();
+  /** Every model's configuration by its number. */
+  get all(): readonly (readonly [number, CompleteModelConfig])[] {
+    return Array.from(this.#models, ([id, { model }]) => [id, model.config] as const);
   }
 
-  /** How the model was when the server's thread died. */
-  before(id: number): LoadedBefore {
+  /** How the model was when the server's thread died; undefined when it is to be tried again. */
+  before(id: number): LoadedBefore | undefined {
+    const known = this.#models.get(id);
+    if (known === undefined || known.failed) return undefined;
     const config = this.#left.get(id)?.config;
-    const isOwn = config === this.#models.get(id)?.config;
-    return { isLoaded: config !== undefined, override: isOwn ? undefined : config };
+    return { isLoaded: config !== undefined, override: config === known.model.config ? undefined : config };
+  }
+
+  /** The model did not load. The server knows it all the same, unless it was to replace one, which stays. */
+  async abandon(id: number): Promise<void> {
+    const own = this.all.find(([known]) => known === id)?.[1];
+    const replaces = this.all.some(([known, config]) => known !== id && own && modelKey(config) === modelKey(own));
+    if (replaces) this.#models.delete(id);
+    else this.tried(id, { failed: true });
+    const openings = [...this.#openings].filter(([, { model }]) => model === id);
+    await Promise.all([...openings.map(([number]) => this.#close(number)), this.closeLeft(id)]);
+  }
+
+  tried(id: number, { failed }: { readonly failed: boolean }): void {
+    const known = this.#models.get(id);
+    if (known !== undefined) known.failed = failed;
   }
 
   /** Forgets the models of a name and version, but for the one that is in their place now. */
   forget(unloaded: CompleteModelConfig, but?: number): void {
     const key = modelKey(unloaded);
-    for (const [id, { config }] of this.#models) if (id !== but && modelKey(config) === key) this.#models.delete(id);
+    for (const [id, config] of this.all) if (id !== but && modelKey(config) === key) this.#models.delete(id);
   }
 
   /** Opens a model, or closes what was opened, as the server's thread asks, and answers it. */
@@ -92,14 +114,8 @@ export class HostedModels {
   }
 
   stalled({ model, isStalled }: StalledNotice): void {
-    const stalled = this.#models.get(model);
-    if (stalled !== undefined) stalled.isStalled = isStalled;
-  }
-
-  /** Ends what a model runs on: it did not load. */
-  async abandon(id: number): Promise<void> {
-    const openings = [...this.#openings].filter(([, { model }]) => model === id);
-    await Promise.all([...openings.map(([number]) => this.#close(number)), this.closeLeft(id)]);
+    const known = this.#models.get(model);
+    if (known !== undefined) known.model.isStalled = isStalled;
   }
 
   /** The server's thread is dead. Keeps for the next one what each model ran on last; those that were loading have nothing. */
@@ -113,6 +129,8 @@ export class HostedModels {
     }
     this.#openings.clear();
     for (const id of loading) void this.closeLeft(id);
+    // The next server finds out for itself.
+    for (const { model } of this.#models.values()) model.isStalled = false;
   }
 
   /** Ends what the server's thread did not ask for again. */
@@ -134,7 +152,7 @@ export class HostedModels {
       this.#left.delete(id);
       return this.#connect({ model: id, opening, opened: left, threads: left.reconnect() }, worker);
     }
-    const model = this.#models.get(id)!;
+    const { model } = this.#models.get(id)!;
     const opened = await model.open(config ?? model.config);
     if (!worker.isOver) return this.#connect({ model: id, opening, opened, threads: opened.threads }, worker);
     // Nobody would take the other ends of their ports.
@@ -148,7 +166,7 @@ export class HostedModels {
     const own = opened.callables.map((callable): InstancePort => {
       const { port1, port2 } = new MessageChannel();
       const host = new PortHost(port1, opened.config, callable, logger);
-      host.onUnrecoverable = (error) => this.#models.get(model)?.onUnrecoverable(error);
+      host.onUnrecoverable = (error) => this.#models.get(model)?.model.onUnrecoverable(error);
       host.tracing = tracing;
       hosts.push(host);
       return { port: port2, thread: undefined };

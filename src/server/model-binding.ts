@@ -24,7 +24,8 @@ export class ModelBinding implements HostedModel {
   /** Whether none of its instances will take a batch, because executions do not come to an end. */
   isStalled = false;
   readonly #sources: readonly (Callable | InstanceGroup)[];
-  readonly #callables: readonly HostedCallable[];
+  /** Those of this thread. Loads that overlap take turns; what a load has left behind that is over holds up no other. */
+  #callables: readonly HostedCallable[];
   readonly #groups: readonly InstanceGroup[];
   readonly #setup: ((context: SetupContext) => Awaitable<void>) | undefined;
   readonly #teardown: (() => Awaitable<void>) | undefined;
@@ -48,9 +49,7 @@ export class ModelBinding implements HostedModel {
     this.config = completeModelConfig(model as ModelSpec, instances);
     checkCallables(sources, model.modelName, this.config);
     this.#sources = sources;
-    this.#callables = sources
-      .filter((source): source is Callable => !isInstanceGroup(source))
-      .map((callable) => hostedCallable(callable, this.config.concurrency));
+    this.#callables = this.#hosted();
     this.#groups = sources.filter(isInstanceGroup);
     this.#setup = this.#hook('setup', model.setup);
     this.#teardown = this.#hook('teardown', model.teardown);
@@ -99,6 +98,7 @@ export class ModelBinding implements HostedModel {
     const { logger, tracing } = this.#server!;
     this.#logger = logger;
     if (config !== this.config) checkCallables(this.#sources, config.name, config);
+    if (this.#openings.size === 0) this.#callables = this.#hosted();
     const opening = new ModelOpening({
       config,
       callables: this.#callables,
@@ -135,6 +135,11 @@ export class ModelBinding implements HostedModel {
     this.loading = undefined;
     this.#server = undefined;
     await this.close();
+  }
+
+  #hosted(): readonly HostedCallable[] {
+    const callables = this.#sources.filter((source): source is Callable => !isInstanceGroup(source));
+    return callables.map((callable) => hostedCallable(callable, this.config.concurrency));
   }
 
   async #start(opening: ModelOpening): Promise<void> {

@@ -139,7 +139,9 @@ export class Server {
     }
     models.bind(bound);
     if (again !== undefined) {
-      if (again.isLoaded) await models.loadVersion(config.name, config.version, again.override);
+      // Its instances live, and are warm.
+      const loaded = { ...(again.override ?? config), modelWarmup: [] };
+      if (again.isLoaded) await models.loadVersion(config.name, config.version, loaded);
       return;
     }
     const { modelControlMode, loadModel } = this.#options;

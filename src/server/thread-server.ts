@@ -31,8 +31,6 @@ export class ThreadServer implements ServerHandle {
   readonly #models: HostedModels;
   /** Models whose load is under way: it is begun anew on a server that is started again. */
   readonly #loading = new Set<number>();
-  /** Models that did not load. */
-  readonly #failed = new Set<number>();
   readonly #pauses = new RestartPauses();
   #options: ServerOptions;
   #worker: ServerWorker;
@@ -74,7 +72,6 @@ export class ThreadServer implements ServerHandle {
     try {
       await this.#onLivingServer((worker) => worker.call({ kind: 'load', config: model.config, model: id }));
     } catch (error) {
-      this.#failed.add(id);
       // It may have been opened and have failed its warm-up.
       await this.#models.abandon(id);
       throw error;
@@ -183,19 +180,18 @@ export class ThreadServer implements ServerHandle {
   async #startAgain(): Promise<void> {
     const worker = (this.#worker = this.#launch());
     await worker.call({ kind: 'start' });
-    for (const [id, model] of this.#models.all) if (!this.#loading.has(id)) void this.#loadAgain(id, model, worker);
+    for (const [id, config] of this.#models.all) if (!this.#loading.has(id)) void this.#loadAgain(id, config, worker);
     await worker.call({ kind: 'started' });
     this.#logger.info("the server's thread is there again");
   }
 
-  async #loadAgain(id: number, { config }: HostedModel, worker: ServerWorker): Promise<void> {
-    const again = this.#failed.has(id) ? undefined : this.#models.before(id);
+  async #loadAgain(id: number, config: CompleteModelConfig, worker: ServerWorker): Promise<void> {
     try {
-      await worker.call({ kind: 'load', config, model: id, again });
-      this.#failed.delete(id);
+      await worker.call({ kind: 'load', config, model: id, again: this.#models.before(id) });
+      this.#models.tried(id, { failed: false });
     } catch (error) {
       if (worker.isOver) return;
-      this.#failed.add(id);
+      this.#models.tried(id, { failed: true });
       const { name, version } = config;
       this.#logger.error(`'${name}' version ${version} did not load again: ${TritonError.from(error).message}`);
     }

@@ -293,6 +293,43 @@ describe("the death of the server's thread", () => {
     expect((await ask(http, 1, 'Gone')).status).toBe(404);
   });
 
+  it('tries again what did not load, but nothing that was to replace what serves', async () => {
+    const events: string[] = [];
+    let fails = true;
+    const warmup = { name: 'w', inputs: { x: { dtype: 'float32', shape: [1], zeroData: true } } } as const;
+    await using server = await startMortal(
+      (triton) => {
+        triton.bind({
+          ...echo,
+          config: { modelWarmup: [warmup] },
+          inferFunc: (requests) => (events.push('runs'), requests),
+        });
+        triton.bind({
+          ...echo,
+          modelName: 'Failing',
+          setup: () => {
+            if (fails) throw new Error('not yet');
+          },
+          inferFunc: (requests) => requests,
+        });
+      },
+      { exitOnError: false },
+    );
+    const failing = () => {
+      events.push('tried');
+      throw new Error('never');
+    };
+    const refused = server.triton.rebind({ ...echo, setup: failing, inferFunc: (requests) => requests });
+    await expect(refused).rejects.toThrow('never');
+    fails = false;
+    await server.kill();
+    await expect.poll(() => isReady(server.http), { interval: 5 }).toBe(true);
+    expect((await ask(server.http, 1, 'Failing')).status).toBe(200);
+    expect((await ask(server.http)).status).toBe(200);
+    // Once to warm up, and once for the client.
+    expect(events).toEqual(['runs', 'tried', 'runs']);
+  });
+
   it('gives threads that were started again meanwhile to the server that comes after it', async () => {
     const held = new Int32Array(new SharedArrayBuffer(12));
     await using server = await startMortal(
