@@ -152,7 +152,9 @@ export class HostedModels {
       this.#left.delete(id);
       return this.#connect({ model: id, opening, opened: left, threads: left.reconnect() }, worker);
     }
-    const { model } = this.#models.get(id)!;
+    const known = this.#models.get(id);
+    if (known === undefined) throw new TritonError('UNAVAILABLE', 'the model was unbound');
+    const { model } = known;
     const opened = await model.open(config ?? model.config);
     if (!worker.isOver) return this.#connect({ model: id, opening, opened, threads: opened.threads }, worker);
     // Nobody would take the other ends of their ports.
