@@ -5,6 +5,7 @@ import { TritonError } from '../errors.js';
 import type { Parameters } from '../model/parameters.js';
 import type { InferTensor, ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
 import type { Execution, ExecutionRequest } from './instance/model-instance.js';
+import type { RequestSequence } from '../model/request-sequence.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
 import type { RequestTrace } from './request-traces.js';
 import type { QueuedRequest, QueueEntry } from './scheduler/queue-entry.js';
@@ -37,6 +38,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   readonly callers: readonly string[] | undefined;
   readonly trace: RequestTrace | undefined;
   readonly requestedOutputs: readonly string[];
+  readonly sequence: RequestSequence | undefined;
   readonly priority: number;
   readonly timeoutMicroseconds: number;
   /** Moment of arrival, on the monotonic clock. */
@@ -72,6 +74,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.id = request.id;
     this.parameters = request.parameters;
     this.requestedOutputs = request.outputs;
+    this.sequence = request.sequence;
     this.priority = request.priority;
     this.timeoutMicroseconds = request.timeoutMicroseconds;
     this.inputs = shape.inputs;

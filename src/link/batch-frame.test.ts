@@ -214,6 +214,14 @@ describe('encodeBatch and decodeBatch', () => {
     ]);
   });
 
+  it('sends sequences along only where there are any', () => {
+    const plain = executionRequest([float32s('a', 1), float64s('b', 2)]);
+    const sequence = { id: 2n ** 64n - 1n, start: true, end: false };
+    const batch = [plain, { ...plain, sequence }];
+    expect(encodeBatch(batch, FLOATS).extras).toEqual({ sequences: [undefined, sequence] });
+    expect(roundTrip(batch).map((request) => request.sequence)).toEqual([undefined, sequence]);
+  });
+
   it('bring a model without inputs across', () => {
     const config = completeModelConfig({ modelName: 'm', inputs: {}, outputs: {} }, 1);
     expect(

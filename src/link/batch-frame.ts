@@ -103,6 +103,7 @@ function encodeExtras(batch: readonly ExecutionRequest[]): RequestExtras | undef
   let hasIds = false;
   let hasParameters = false;
   let hasRequestedOutputs = false;
+  let hasSequences = false;
   let hasCallers = false;
   let hasTraces = false;
   for (let r = 0; r < batch.length; r++) {
@@ -110,14 +111,16 @@ function encodeExtras(batch: readonly ExecutionRequest[]): RequestExtras | undef
     if (request.id !== '') hasIds = true;
     if (request.parameters !== undefined) hasParameters = true;
     if (request.requestedOutputs.length > 0) hasRequestedOutputs = true;
+    if (request.sequence !== undefined) hasSequences = true;
     if (request.callers !== undefined) hasCallers = true;
     if (request.trace !== undefined) hasTraces = true;
   }
-  if (!hasIds && !hasParameters && !hasRequestedOutputs && !hasCallers && !hasTraces) return undefined;
+  if (!hasIds && !hasParameters && !hasRequestedOutputs && !hasSequences && !hasCallers && !hasTraces) return undefined;
   return {
     ids: hasIds ? batch.map(({ id }) => id) : undefined,
     parameters: hasParameters ? batch.map(({ parameters }) => parameters) : undefined,
     requestedOutputs: hasRequestedOutputs ? batch.map(({ requestedOutputs }) => requestedOutputs) : undefined,
+    sequences: hasSequences ? batch.map(({ sequence }) => sequence) : undefined,
     callers: hasCallers ? [...new Set(batch.flatMap(({ callers }) => callers ?? []))] : undefined,
     traces: hasTraces ? tracesOf(batch) : undefined,
   };
@@ -158,7 +161,9 @@ export function decodeBatch(
       const { name, dtype } = config.inputs[index]!;
       inputs[name] = new Tensor(dtype, dataAt(dtype, buffers[buffer]!, offset, byteLength), shape);
     }
-    requests.push(new HostedRequest(inputs, rows, extras?.ids?.[r] ?? '', extras?.parameters?.[r]));
+    const request = new HostedRequest(inputs, rows, extras?.ids?.[r] ?? '', extras?.parameters?.[r]);
+    if (extras?.sequences !== undefined) request.sequence = extras.sequences[r];
+    requests.push(request);
   }
   return requests;
 }

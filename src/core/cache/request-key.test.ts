@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { completeModelConfig } from '../../model/complete-model.js';
 import type { InferTensor } from '../../model/exchange.js';
 import type { Parameters } from '../../model/parameters.js';
+import type { RequestSequence } from '../../model/request-sequence.js';
 import { requestKey } from './request-key.js';
 
 const CONFIG = completeModelConfig(
@@ -23,6 +24,7 @@ interface Asked {
   readonly inputs?: readonly (InferTensor | undefined)[];
   readonly requestedOutputs?: readonly string[];
   readonly parameters?: Parameters | undefined;
+  readonly sequence?: RequestSequence | undefined;
 }
 
 function keyOf({
@@ -30,8 +32,9 @@ function keyOf({
   inputs = [tensor([1, 2, 3]), undefined],
   requestedOutputs = [],
   parameters,
+  sequence,
 }: Asked = {}) {
-  return requestKey(model, CONFIG, { inputs, requestedOutputs, parameters });
+  return requestKey(model, CONFIG, { inputs, requestedOutputs, parameters, sequence });
 }
 
 describe('requestKey', () => {
@@ -68,6 +71,17 @@ describe('requestKey', () => {
       'parameters whose texts run into each other',
       { parameters: { p: '1","q":"2' } },
       { parameters: { p: '1', q: '2' } },
+    ],
+    ['a request of a sequence and one of none', {}, { sequence: { id: 1, start: false, end: false } }],
+    [
+      'a number and its text as the id of a sequence',
+      { sequence: { id: 1, start: false, end: false } },
+      { sequence: { id: '1', start: false, end: false } },
+    ],
+    [
+      'the first and the last of a sequence',
+      { sequence: { id: 1, start: true, end: false } },
+      { sequence: { id: 1, start: false, end: true } },
     ],
     ['numbers beyond doubles', { parameters: { p: 2n ** 60n } }, { parameters: { p: 2n ** 60n + 1n } }],
   ])('tells %s apart', (_, first, second) => {

@@ -33,7 +33,9 @@ export function requestKey(model: string, config: CompleteModelConfig, request: 
     if (input !== undefined) head += `${i} ${input.datatype} [${input.shape.join()}] ${input.bytes.byteLength}\n`;
   }
   // The lengths of all that follows are in the head: no two requests give the same bytes.
-  hash.update(head + outputsText(config, request.requestedOutputs) + parametersText(request.parameters));
+  hash.update(
+    head + outputsText(config, request.requestedOutputs) + parametersText(request.parameters) + sequenceText(request),
+  );
   for (let i = 0; i < inputs.length; i++) {
     const input = inputs[i];
     if (input !== undefined) hash.update(input.bytes);
@@ -41,7 +43,7 @@ export function requestKey(model: string, config: CompleteModelConfig, request: 
   return hash.digest('base64url');
 }
 
-type KeyedRequest = Pick<ExecutionRequest, 'inputs' | 'requestedOutputs' | 'parameters'>;
+type KeyedRequest = Pick<ExecutionRequest, 'inputs' | 'requestedOutputs' | 'parameters' | 'sequence'>;
 
 // In the order of the declaration: that of the request does not show in the answer.
 function outputsText(config: CompleteModelConfig, requested: readonly string[]): string {
@@ -54,6 +56,10 @@ function parametersText(parameters: Parameters | undefined): string {
   const names = Object.keys(parameters).filter((name) => name !== CACHE_PARAMETER);
   const texts = names.sort().map((name) => `${JSON.stringify(name)} ${valueText(parameters[name]!)}`);
   return `${texts.join()}\n`;
+}
+
+function sequenceText({ sequence }: KeyedRequest): string {
+  return sequence === undefined ? '' : `sequence ${valueText(sequence.id)} ${sequence.start} ${sequence.end}\n`;
 }
 
 function valueText(value: Parameters[string]): string {

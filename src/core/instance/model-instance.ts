@@ -5,6 +5,7 @@ import type { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { InferTensor } from '../../model/exchange.js';
 import type { MetricsUpdate } from '../../model/metrics-update.js';
+import type { RequestSequence } from '../../model/request-sequence.js';
 import type { StartedTrace } from '../../model/trace-record.js';
 
 /** What an execution needs of one request. */
@@ -23,6 +24,8 @@ export interface ExecutionRequest {
   readonly trace?: StartedTrace | undefined;
   /** Names of the outputs that the client wants; empty for all. */
   readonly requestedOutputs: readonly string[];
+  /** Undefined for a request that is of no sequence. */
+  readonly sequence?: RequestSequence | undefined;
 }
 
 /** What became of one request of a batch. */

@@ -47,6 +47,7 @@ const NO_PARAMETERS: RequestParameters = {
   parameters: undefined,
   priority: 0,
   timeoutMicroseconds: 0,
+  sequence: undefined,
   emptyFinalResponse: false,
 };
 
@@ -98,7 +99,7 @@ class RequestMessage {
   decode({ admit, sharedMemory = NO_SHARED_MEMORY }: DecodeOptions): DecodedInferRequest {
     this.#read();
     admit?.(this.#modelName, this.#modelVersion, this.#id);
-    const { parameters, priority, timeoutMicroseconds, emptyFinalResponse } =
+    const { parameters, priority, timeoutMicroseconds, sequence, emptyFinalResponse } =
       this.#parameters === undefined ? NO_PARAMETERS : readRequestParameters(this.#parameters);
     if (this.#extras === undefined && this.#raw.length >= 2 * this.#inputs.length) this.#takeRaw();
     else this.#takeData(sharedMemory);
@@ -112,6 +113,7 @@ class RequestMessage {
         outputs: this.#outputs,
         priority,
         timeoutMicroseconds,
+        sequence,
       },
       classes:
         this.#outputParameters === undefined ? undefined : this.#readOutputs(this.#outputParameters, sharedMemory),

@@ -144,12 +144,16 @@ describe('a request', () => {
     ]);
   });
 
-  it('may carry the fields of sequences, which are not used', () => {
-    const { parameters } = decode(
-      withParameters('{"sequence_id":"s","sequence_start":true,"sequence_end":false}'),
-    ).request;
-    expect(parameters).toBeUndefined();
-    expect(decode(withParameters('{"sequence_id":18446744073709551615}')).request.id).toBe('');
+  it('may belong to a sequence', () => {
+    const given = (parameters: string) => decode(withParameters(parameters)).request;
+    const first = given('{"sequence_id":"s","sequence_start":true,"sequence_end":false}');
+    expect(first.parameters).toBeUndefined();
+    expect(first.sequence).toEqual({ id: 's', start: true, end: false });
+    expect(given('{"sequence_id":18446744073709551615}').sequence?.id).toBe(18446744073709551615n);
+    expect(given('{"sequence_end":true}').sequence).toEqual({ id: 0, start: false, end: true });
+    for (const none of ['{}', '{"sequence_id":0}', '{"sequence_id":"","sequence_start":false}']) {
+      expect(given(none).sequence).toBeUndefined();
+    }
   });
 
   it('of zero elements has no data, whatever is given', () => {

@@ -7,10 +7,12 @@ import { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
+import type { RequestSequence } from '../../model/request-sequence.js';
 import type { SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
 import { DATATYPE_BYTE_SIZE, type Datatype } from '../../tensor/dtype.js';
 import { jsonElements, parseJson } from '../json/json-parser.js';
 import { JsonDouble, JsonObject, type JsonArray, type JsonInteger, type JsonValue } from '../json/json-value.js';
+import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START, SequenceFields } from '../sequence-parameters.js';
 import type { BinaryOutputs } from './binary-outputs.js';
 import { decodeRawRequest } from './decode-raw-request.js';
 import { parseHeaderLength } from './header-length.js';
@@ -68,7 +70,9 @@ export function decodeInferRequest({
   const json = parseJson(body, 0, jsonLength);
   const id = member(json, 'id');
   const idText = id === undefined ? '' : expectString(id, 'id');
-  const { parameters, priority, timeoutMicroseconds, binaryByDefault } = readParameters(member(json, 'parameters'));
+  const { parameters, priority, timeoutMicroseconds, sequence, binaryByDefault } = readParameters(
+    member(json, 'parameters'),
+  );
   const reader = new InputReader(config.name, { body, jsonLength, maxInputSize, sharedMemory });
   const inputs = reader.readAll(arrayMember(json, 'inputs'));
   const { listed, classes, elsewhere } = readOutputs(json, sharedMemory);
@@ -82,6 +86,7 @@ export function decodeInferRequest({
       outputs: listed === undefined ? [] : [...listed.keys()],
       priority,
       timeoutMicroseconds,
+      sequence,
     },
     binaryOutputs: { byDefault: binaryByDefault, listed, elsewhere },
     classes,
@@ -102,6 +107,7 @@ interface RequestParameters {
   readonly parameters: Parameters | undefined;
   readonly priority: number;
   readonly timeoutMicroseconds: number;
+  readonly sequence: RequestSequence | undefined;
   readonly binaryByDefault: boolean;
 }
 
@@ -109,6 +115,7 @@ const NO_PARAMETERS: RequestParameters = {
   parameters: undefined,
   priority: 0,
   timeoutMicroseconds: 0,
+  sequence: undefined,
   binaryByDefault: false,
 };
 
@@ -121,17 +128,20 @@ function readParameters(value: JsonValue | undefined): RequestParameters {
   let custom: Record<string, string | boolean | number | bigint> | undefined;
   let priority = 0;
   let timeoutMicroseconds = 0;
+  let fields: SequenceFields | undefined;
   let binaryByDefault = false;
   for (let i = 0; i < value.keys.length; i++) {
     const key = value.keys[i]!;
     const given = value.values[i]!;
     switch (key) {
-      case 'sequence_id':
-        checkSequenceId(given);
+      case SEQUENCE_ID:
+        (fields ??= new SequenceFields()).id = isUnsigned(given) ? given : expectString(given, key);
         break;
-      case 'sequence_start':
-      case 'sequence_end':
-        expectBoolean(given, key);
+      case SEQUENCE_START:
+        (fields ??= new SequenceFields()).start = expectBoolean(given, key);
+        break;
+      case SEQUENCE_END:
+        (fields ??= new SequenceFields()).end = expectBoolean(given, key);
         break;
       case 'priority':
         priority = Number(expectUnsigned(given, key));
@@ -147,15 +157,7 @@ function readParameters(value: JsonValue | undefined): RequestParameters {
         if (!(key in custom)) custom[key] = customParameter(key, given);
     }
   }
-  return { parameters: custom, priority, timeoutMicroseconds, binaryByDefault };
-}
-
-// Sequences are not served; the fields are checked and, as with Triton's models that do not batch sequences, ignored.
-function checkSequenceId(value: JsonValue): void {
-  if (isUnsigned(value)) return;
-  if (Buffer.byteLength(expectString(value, 'sequence_id')) > 128) {
-    throw new TritonError('UNSUPPORTED', 'string correlation ID cannot be longer than 128 characters');
-  }
+  return { parameters: custom, priority, timeoutMicroseconds, sequence: fields?.sequence, binaryByDefault };
 }
 
 function customParameter(key: string, value: JsonValue): string | boolean | number | bigint {
