@@ -158,9 +158,10 @@ export class ModelControl {
     return servedVersions(highest?.model.config.versionPolicy ?? EVERY_VERSION, numbers);
   }
 
-  /** Loads every version of a model that its version policy serves, for a client. Rejects with INTERNAL, INVALID_ARG or UNAVAILABLE in Triton's words. */
+  /** Loads every version of a model that its version policy serves, for a client. Rejects with INVALID_ARG or UNAVAILABLE in Triton's words. */
   async load(name: string): Promise<void> {
     this.#checkMode();
+    checkModelName(name);
     const versions = this.#bound.get(name);
     if (versions === undefined) throw notPolled(name);
     const failures = await Promise.all(
@@ -271,7 +272,20 @@ function isLoaded({ state, reason }: ModelEntry): boolean {
 }
 
 function notPolled(name: string): TritonError {
-  return new TritonError('INTERNAL', `failed to load '${name}', failed to poll from model repository`);
+  return new TritonError('INVALID_ARG', `failed to load '${name}', failed to poll from model repository`);
+}
+
+/** Refuses what can be no model's name, whatever is bound. */
+function checkModelName(name: string): void {
+  if (name.trim() === '') {
+    throw new TritonError('INVALID_ARG', 'Model name cannot be empty. Please enter a valid name to deploy.');
+  }
+  if (/[/\\]|^\.\.?$/.test(name)) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `invalid model name '${name}', model name must not contain path traversal characters`,
+    );
+  }
 }
 
 function withoutInstances(name: string, version: number): TritonError {

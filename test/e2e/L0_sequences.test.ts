@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import { batch, Tensor, withInputs, type InferenceRequest, type RequestSequence, type Triton } from 'tstriton';
 import { ModelClient, type SequenceOptions } from 'tstriton/client';
 
-import { GrpcClient } from '../support/grpc-client.js';
 import { post } from '../support/http-infer.js';
 import { startServer } from '../support/start-server.js';
 

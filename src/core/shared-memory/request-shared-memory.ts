@@ -40,7 +40,7 @@ export class RequestSharedMemory implements SharedMemoryAccess {
     else this.#outputs.set(name, range);
   }
 
-  /** Writes the outputs that go into shared memory; in what it returns they have no bytes. Throws INTERNAL when one does not fit. */
+  /** Writes the outputs that go into shared memory; in what it returns they have no bytes. Throws INVALID_ARG when one does not fit. */
   deliver(response: ModelInferResponse): ModelInferResponse {
     const ranges = this.#outputs;
     if (ranges === undefined) return response;
@@ -59,7 +59,7 @@ function place(output: InferTensor, range: SharedMemoryRange | undefined): Infer
   const { byteLength } = output.bytes;
   if (byteLength > range.byteSize) {
     throw new TritonError(
-      'INTERNAL',
+      'INVALID_ARG',
       `shared memory size specified with the request for output '${output.name}' (${range.byteSize} bytes) should be at least ${byteLength} bytes to hold the results`,
     );
   }

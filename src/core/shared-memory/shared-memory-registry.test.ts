@@ -149,21 +149,28 @@ describe('registering', () => {
     );
   });
 
-  it.each([
-    '/no_such_object',
-    '',
-    '/',
-    '//',
-    '.',
-    '..',
-    '/..',
-    '../../etc/hostname',
-    '/a/../b',
-    'a\0b',
-    'x'.repeat(300),
-  ])('refuses the key %j', (key) => {
+  it.each(['/no_such_object', '.', '..', '/..', '../../etc/hostname', '/a/../b', 'a\0b', 'x'.repeat(300)])(
+    'refuses the key %j',
+    (key) => {
+      expect(refusal(() => registry().register({ name: 'r', key, offset: 0, byteSize: 8 }))).toBe(
+        `INVALID_ARG Unable to open shared memory region: '${key}'`,
+      );
+    },
+  );
+
+  it.each(['', '/', '///'])('refuses the key %j, which names nothing', (key) => {
     expect(refusal(() => registry().register({ name: 'r', key, offset: 0, byteSize: 8 }))).toBe(
-      `INTERNAL Unable to open shared memory region: '${key}'`,
+      `INVALID_ARG cannot register shared memory region 'r' - invalid shm key '${key}'`,
+    );
+  });
+
+  it.each([
+    '/triton_python_backend_shm_region_1',
+    'triton_python_backend_shm_region_',
+    '//triton_python_backend_shm_region_x',
+  ])("refuses the key %s, which is of Triton's own memory", (key) => {
+    expect(refusal(() => registry().register({ name: 'r', key, offset: 0, byteSize: 8 }))).toBe(
+      `INVALID_ARG cannot register shared memory region 'r' with key '${key}' as the key contains the reserved prefix 'triton_python_backend_shm_region_'`,
     );
   });
 
@@ -177,7 +184,7 @@ describe('registering', () => {
       rmSync(`/dev/shm/${name}`);
     });
     expect(refusal(() => registry().register({ name: 'r', key: name, offset: 0, byteSize: 8 }))).toBe(
-      `INTERNAL Unable to open shared memory region: '${name}'`,
+      `INVALID_ARG Unable to open shared memory region: '${name}'`,
     );
   });
 

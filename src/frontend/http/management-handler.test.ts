@@ -172,7 +172,7 @@ describe('the model repository', () => {
       'an unknown model',
       'models/nope/load',
       undefined,
-      error(500, "failed to load 'nope', failed to poll from model repository"),
+      error(400, "failed to load 'nope', failed to poll from model repository"),
     ],
     [
       'a configuration of its own',
@@ -273,7 +273,7 @@ describe('shared memory', () => {
       'of an object that is not there',
       'region/r/register',
       { key: '/tstriton_no_such', byte_size: 8 },
-      error(500, "Unable to open shared memory region: '/tstriton_no_such'"),
+      error(400, "Unable to open shared memory region: '/tstriton_no_such'"),
     ],
   ])('is refused %s', async (_, path, body, expected) => {
     const { call } = await start({ sharedMemory: allowed() });
@@ -338,7 +338,7 @@ describe('shared memory', () => {
     await finish(2);
     expect(await tooSmall).toBe(
       error(
-        500,
+        400,
         "shared memory size specified with the request for output 'y' (2 bytes) should be at least 4 bytes to hold the results",
       ),
     );
