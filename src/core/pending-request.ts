@@ -34,7 +34,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   readonly parameters: Parameters | undefined;
   readonly inputs: readonly (InferTensor | undefined)[];
   readonly rows: number;
-  readonly body: ArrayBuffer | undefined;
+  readonly memory: readonly ArrayBuffer[] | undefined;
   readonly callers: readonly string[] | undefined;
   readonly trace: RequestTrace | undefined;
   readonly requestedOutputs: readonly string[];
@@ -78,7 +78,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.priority = request.priority;
     this.timeoutMicroseconds = request.timeoutMicroseconds;
     this.inputs = shape.inputs;
-    this.body = request.body;
+    this.memory = request.memory;
     this.callers = request.callers;
     this.trace = place.trace;
     this.rows = shape.rows;

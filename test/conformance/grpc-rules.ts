@@ -102,6 +102,14 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   ...GRPC_STREAM_RULES,
   ...GRPC_CONTROL_RULES,
   {
+    name: 'an output is asked for once',
+    reason: 'Newer Tritons refuse the second listing, in these words.',
+    expects: (_recorded, testCase) =>
+      testCase.name === 'duplicate output'
+        ? refusal(STATUS.INVALID_ARGUMENT, "[request id: <id_unknown>] output 'add' already exists in request")
+        : undefined,
+  },
+  {
     name: 'the server survives',
     reason: 'Classification of BYTES ends the whole process of Triton.',
     expects: (_recorded, { name }) =>

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { completeModelConfig } from '../../model/complete-model.js';
 import type { InferTensor } from '../../model/exchange.js';
+import { finishPaced, PAUSE_BYTES } from '../../model/paced-work.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { RequestSequence } from '../../model/request-sequence.js';
 import { requestKey } from './request-key.js';
@@ -34,10 +35,21 @@ function keyOf({
   parameters,
   sequence,
 }: Asked = {}) {
-  return requestKey(model, CONFIG, { inputs, requestedOutputs, parameters, sequence });
+  return finishPaced(requestKey(model, CONFIG, { inputs, requestedOutputs, parameters, sequence }));
 }
 
 describe('requestKey', () => {
+  it('takes time in proportion to the bytes, with pauses', () => {
+    const large = (fill: number) => ({ ...tensor([]), bytes: Buffer.alloc(8 * PAUSE_BYTES, fill) });
+    const work = requestKey('m', CONFIG, { inputs: [large(1)], requestedOutputs: [], parameters: undefined });
+    let pauses = 0;
+    let step = work.next();
+    for (; step.done !== true; step = work.next()) pauses++;
+    expect(pauses).toBe(8);
+    expect(step.value).toBe(keyOf({ model: 'm', inputs: [large(1)] }));
+    expect(step.value).not.toBe(keyOf({ model: 'm', inputs: [large(2)] }));
+  });
+
   it.each<[string, Asked, Asked]>([
     ['the same bytes in other memory', {}, { inputs: [{ ...tensor([1, 2, 3]) }, undefined] }],
     ['the order of requested outputs', { requestedOutputs: ['x', 'y'] }, { requestedOutputs: ['y', 'x'] }],

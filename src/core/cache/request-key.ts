@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 
 import { TritonError } from '../../errors.js';
+import { Pace, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { ExecutionRequest } from '../instance/model-instance.js';
@@ -24,9 +25,10 @@ export function checkCacheParameter(id: string, parameters: Parameters | undefin
 }
 
 /** `model` tells models, versions and loads of them apart. */
-export function requestKey(model: string, config: CompleteModelConfig, request: KeyedRequest): string {
+export function* requestKey(model: string, config: CompleteModelConfig, request: KeyedRequest): PacedWork<string> {
   const { inputs } = request;
   const hash = createHash('sha256');
+  const pace = new Pace();
   let head = `${model}\n`;
   for (let i = 0; i < inputs.length; i++) {
     const input = inputs[i];
@@ -38,7 +40,12 @@ export function requestKey(model: string, config: CompleteModelConfig, request: 
   );
   for (let i = 0; i < inputs.length; i++) {
     const input = inputs[i];
-    if (input !== undefined) hash.update(input.bytes);
+    if (input === undefined) continue;
+    for (let start = 0; start < input.bytes.byteLength; start += PAUSE_BYTES) {
+      const piece = input.bytes.subarray(start, start + PAUSE_BYTES);
+      hash.update(piece);
+      if (pace.spend(piece.byteLength)) yield;
+    }
   }
   return hash.digest('base64url');
 }

@@ -16,8 +16,8 @@ export interface ExecutionRequest {
   readonly inputs: readonly (InferTensor | undefined)[];
   /** Rows of the batch axis; 1 when the model does not batch. */
   readonly rows: number;
-  /** See `body` of ModelInferRequest. */
-  readonly body: ArrayBuffer | undefined;
+  /** See `memory` of ModelInferRequest. */
+  readonly memory: readonly ArrayBuffer[] | undefined;
   /** See `callers` of ModelInferRequest. */
   readonly callers?: readonly string[] | undefined;
   /** Undefined for a request that is not traced. */
