@@ -24,6 +24,10 @@ export const REQUEST_LIMITS = {
   bytesElements: 1024 * 1024,
   /** Fields of a protobuf message at all its levels, but for the elements of typed tensor contents. */
   fields: 200_000,
+  /** Bytes of a request that is no inference. */
+  controlBytes: 1024 * 1024,
+  /** Fields of such a request as a protobuf message, and members of it as JSON. */
+  controlFields: 4096,
   /** Bytes of a tensor that is given as protobuf numbers. */
   contentsBytes: 2 ** 31 - 1,
 } as const;

@@ -106,7 +106,7 @@ export const GRPC_RULES: readonly GrpcRule[] = [
     reason: 'Newer Tritons refuse the second listing, in these words.',
     expects: (_recorded, testCase) =>
       testCase.name === 'duplicate output'
-        ? refusal(STATUS.INVALID_ARGUMENT, "[request id: <id_unknown>] output 'add' already exists in request")
+        ? refusal(STATUS.INVALID_ARGUMENT, "[request id: 7] output 'add' already exists in request")
         : undefined,
   },
   {

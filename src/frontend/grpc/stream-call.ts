@@ -43,6 +43,8 @@ export interface AnswerStream extends CallContext {
 }
 
 export interface StreamMethod {
+  /** Largest request message in bytes, if that is less than the server takes. */
+  readonly maxMessageSize?: number;
   /** How its answers are compressed for clients that accept that. Default: not at all. */
   readonly compression?: CompressionLevel;
   open(stream: AnswerStream): StreamHandler;
