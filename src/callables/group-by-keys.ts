@@ -1,6 +1,6 @@
 // The decorator for models with optional inputs: never two sets of inputs in one call.
 
-import { TritonError } from '../errors.js';
+import { logTextOf, TritonError } from '../errors.js';
 import type { InferenceContext, InferenceRequest, InferFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
@@ -57,8 +57,7 @@ function groupsOf(requests: readonly InferenceRequest[]): number[][] {
 function settleGroup(call: () => unknown, count: number, context: InferenceContext): unknown {
   const failed = (thrown: unknown) => {
     const error = TritonError.from(thrown);
-    const stack = thrown instanceof Error ? thrown.stack : undefined;
-    context.logger.error(`model '${context.modelName}' failed: ${stack ?? error.message}`);
+    context.logger.error(`model '${context.modelName}' failed: ${logTextOf(error)}`);
     return error;
   };
   const failAll = (thrown: unknown) => {

@@ -1,7 +1,7 @@
 // Runs a user's callable on one batch and checks what it returns. Lives in whatever thread the callable
 // belongs to; used directly by InlineInstance and behind a message port by PortHost.
 
-import { TritonError, TritonUnrecoverableError } from '../errors.js';
+import { logTextOf, TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { Callable, InferenceContext, InferenceRequest } from '../model/callable.js';
 import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
@@ -40,7 +40,7 @@ export interface HostBatch {
 
 export class CallableHost {
   readonly #config: CompleteModelConfig;
-  readonly #infer: (requests: readonly HostedRequest[], context: InferenceContext) => unknown;
+  readonly #infer: (requests: readonly InferenceRequest[], context: InferenceContext) => unknown;
   readonly #logger: Logger;
   /** What the callable records; whoever sends its results takes it along. */
   readonly metrics = new MetricsRecorder();
@@ -57,7 +57,7 @@ export class CallableHost {
     this.#logger = logger;
     this.#infer = (
       typeof callable === 'function' ? callable : (requests: never, context: never) => callable.infer(requests, context)
-    ) as (requests: readonly HostedRequest[], context: InferenceContext) => unknown;
+    ) as (requests: readonly InferenceRequest[], context: InferenceContext) => unknown;
   }
 
   /**
@@ -94,7 +94,9 @@ export class CallableHost {
     try {
       // What comes after it is not the callable's, and runs outside of its span.
       result =
-        spans === undefined ? this.#infer(requests, context) : spans.inside(() => this.#infer(requests, context));
+        spans === undefined
+          ? this.#infer(context.requests, context)
+          : spans.inside(() => this.#infer(context.requests, context));
       // Promise.resolve, because a thenable of the user's may call back twice, or throw.
       if (isPromiseLike(result)) pending = Promise.resolve(result).then(awaitEach);
       else if (hasPromise(result)) pending = awaitEach(result);
@@ -139,7 +141,7 @@ export class CallableHost {
     let results: readonly HostResult[] = requests.map(() => []);
     try {
       const inside = spans?.inside;
-      const infer = () => this.#infer(requests, context);
+      const infer = () => this.#infer(context.requests, context);
       const result: unknown = await (inside === undefined ? infer() : inside(infer));
       await runSteps(result, { requests, stream: noticing, resolve, inside, model: this.#config.name });
     } catch (error) {
@@ -151,7 +153,7 @@ export class CallableHost {
 
   /** Passes an unrecoverable error on, once the answers of this turn are under way. */
   #notice(thrown: unknown): void {
-    if (TritonUnrecoverableError.is(thrown)) setImmediate(() => this.onUnrecoverable?.(thrown));
+    if (TritonUnrecoverableError.is(thrown)) setImmediate(() => this.onUnrecoverable?.(TritonError.from(thrown)));
   }
 
   #failAll(thrown: unknown, requests: readonly HostedRequest[]): HostResult[] {
@@ -163,9 +165,7 @@ export class CallableHost {
 
   /** The client gets the message; the stack is for whoever runs the server. */
   #logFailure(error: TritonError, requests: readonly HostedRequest[]): void {
-    const thrown = error.cause ?? error;
-    const stack = thrown instanceof Error ? thrown.stack : undefined;
-    const line = `model '${this.#config.name}' failed: ${stack ?? error.message}`;
+    const line = `model '${this.#config.name}' failed: ${logTextOf(error)}`;
     // With nobody left to answer to, an error is how most callables follow their signal: no failure of theirs.
     if (requests.every(({ aborted }) => aborted)) this.#logger.verbose(1, line);
     else this.#logger.error(line);
@@ -187,24 +187,30 @@ export class CallableHost {
   }
 
   #resolveOne(result: unknown, request: HostedRequest): ResolvedResult {
-    if (result instanceof Rejected)
-      return { outcome: this.#failAll(result.reason, [request])[0]!, parameters: undefined };
-    if (TritonError.is(result)) {
-      this.#notice(result);
-      return { outcome: result, parameters: undefined };
-    }
     try {
+      if (result instanceof Rejected) return this.#failOne(result.reason, request);
+      if (TritonError.is(result)) {
+        this.#notice(result);
+        return { outcome: TritonError.from(result), parameters: undefined };
+      }
       const parameters = InferenceResponse.is(result)
         ? checkParameters(result.parameters, this.#config.name)
         : undefined;
       const given = InferenceResponse.is(result) ? result.outputs : result;
       const outputs = isInferenceRequest(given) ? this.#asOutputs(given) : given;
       return { outcome: resolveOutputs(outputs, this.#config, request.rows), parameters };
-    } catch (error) {
+    } catch (thrown) {
       disownPromises(result);
-      this.#logger.error(TritonError.from(error).message);
-      return { outcome: TritonError.from(error), parameters: undefined };
+      const error = TritonError.from(thrown);
+      // What is wrong with a result says so; what somebody threw has a stack.
+      if (error !== thrown) return this.#failOne(thrown, request);
+      this.#logger.error(error.message);
+      return { outcome: error, parameters: undefined };
     }
+  }
+
+  #failOne(thrown: unknown, request: HostedRequest): ResolvedResult {
+    return { outcome: this.#failAll(thrown, [request])[0]!, parameters: undefined };
   }
 
   /** A request that is returned stands for its inputs, matched to the outputs by position. */

@@ -33,6 +33,8 @@ export class HostContext implements InferenceContext {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly span: Span | undefined;
+  /** A list of the callable's own, which it may change: the host's stays as it is. */
+  readonly requests: readonly InferenceRequest[];
   readonly #requests: readonly HostedRequest[];
   readonly #calling: BatchCalls;
   #models: CallableModels | undefined;
@@ -47,6 +49,7 @@ export class HostContext implements InferenceContext {
     this.logger = logger;
     this.metrics = metrics;
     this.span = span;
+    this.requests = requests.slice();
     this.#requests = requests;
     this.#calling = calling;
   }
@@ -57,10 +60,6 @@ export class HostContext implements InferenceContext {
 
   get modelVersion(): number {
     return this.modelConfig.version;
-  }
-
-  get requests(): readonly InferenceRequest[] {
-    return this.#requests;
   }
 
   get models(): CallableModels {

@@ -4,7 +4,7 @@
 import type { MessagePort } from 'node:worker_threads';
 
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { TritonError, TritonUnrecoverableError } from '../errors.js';
+import { stackOf, TritonError, TritonUnrecoverableError } from '../errors.js';
 import { sendError, type SentError } from './messages.js';
 
 /** What the thread starts with. */
@@ -46,7 +46,7 @@ export function sendFailure(error: TritonError): SentFailure {
 
 function causeOf({ cause }: TritonError): SentCause | undefined {
   if (cause === undefined) return undefined;
-  return { message: TritonError.from(cause).message, stack: cause instanceof Error ? cause.stack : undefined };
+  return { message: TritonError.from(cause).message, stack: stackOf(cause) };
 }
 
 export function receiveFailure({ error: [code, message], isUnrecoverable, cause }: SentFailure): TritonError {

@@ -1,3 +1,5 @@
+import { runInNewContext } from 'node:vm';
+
 import { describe, expect, it } from 'vitest';
 
 import { DTYPES, type Dtype } from '../tensor/dtype.js';
@@ -114,11 +116,27 @@ describe('a result', () => {
     [Float32Array.of(1), `a Float32Array, ${expected}`],
     [new Map([['a', row]]), `a Map, ${expected}`],
     [new Set([row]), `a Set, ${expected}`],
+    [new Date(0), `a Date, ${expected}`],
+    [new (class Result {})(), `a Result, ${expected}`],
     [(function* () {})(), `a Generator, ${expected}; only decoupled models may return generators`],
     [(async function* () {})(), `a AsyncGenerator, ${expected}; only decoupled models may return generators`],
     [Promise.resolve({ a: row }), `a Promise, ${expected}; await it, or use Promise.all for a list of promises`],
   ])('cannot be %o', (result, message) => {
     expect(() => resolveOutputs(result, two, 1)).toThrow(broken(`model 'm' returned ${message}`));
+  });
+
+  it('is thrown when it is an error', () => {
+    const error = new RangeError('no such row');
+    const foreign = runInNewContext("new TypeError('from elsewhere')") as unknown;
+    for (const thrown of [error, foreign]) {
+      let caught: unknown;
+      try {
+        resolveOutputs(thrown, two, 1);
+      } catch (reason) {
+        caught = reason;
+      }
+      expect(caught).toBe(thrown);
+    }
   });
 
   it('cannot be a request: the host knows those by their brand, and their inputs', () => {

@@ -17,11 +17,12 @@ import { tensorFromValue } from './tensor-from-value.js';
 export type ResolvedOutputs = readonly (Tensor | undefined)[];
 
 /**
- * `rows` is the number of rows that the outputs must have when the model batches.
- * Throws INTERNAL naming the model, the output, what was got and what was expected.
+ * `rows` is the number of rows that the outputs must have when the model batches. Throws INTERNAL naming the model, the
+ * output, what was got and what was expected; an error that is the result is thrown as it is.
  */
 export function resolveOutputs(result: unknown, config: CompleteModelConfig, rows: number): ResolvedOutputs {
   const { outputs, name } = config;
+  if (isError(result)) throw result;
   const values = Array.isArray(result) ? listedValues(result, config) : namedValues(result, config);
   return outputs.map((spec, index) => {
     const value = values[index];
@@ -65,10 +66,23 @@ function namedValues(record: unknown, { name, outputs }: CompleteModelConfig): r
   return names.map((key) => (Object.hasOwn(record, key) ? record[key] : undefined));
 }
 
-// Maps, generators and promises have no members of their own: taken for records they would be answers without outputs.
+// Maps, dates, generators and promises have no members of their own: taken for records they would be answers without
+// outputs.
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Tensor.is(value)) return false;
-  return !isPromiseLike(value) && !(Symbol.iterator in value) && !(Symbol.asyncIterator in value);
+  if (isPromiseLike(value) || Symbol.iterator in value || Symbol.asyncIterator in value) return false;
+  return isPlain(value) || Object.keys(value).length > 0;
+}
+
+/** Made by a literal, here or in another realm. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** True for errors, also of another realm. */
+function isError(value: unknown): value is Error {
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
 
 function hintFor(result: unknown): string {

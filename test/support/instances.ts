@@ -11,6 +11,7 @@ import type {
 import { InlineInstance } from '../../src/link/inline-instance.js';
 import { PortHost } from '../../src/link/port-host.js';
 import { PortInstance } from '../../src/link/port-instance.js';
+import type { TritonError } from '../../src/errors.js';
 import type { Callable, InferenceContext, InferenceRequest, ModelSpec } from '../../src/model/callable.js';
 import type { CompleteModelConfig } from '../../src/model/complete-model-config.js';
 import { completeModelConfig } from '../../src/model/complete-model.js';
@@ -26,6 +27,8 @@ export interface HostedInstance {
   readonly config: CompleteModelConfig;
   /** What was logged as an error. */
   readonly errors: readonly string[];
+  /** Told that no further inference is possible. */
+  onUnrecoverable: ((error: TritonError) => void) | undefined;
   close(): void;
 }
 
@@ -49,20 +52,32 @@ export function hostCallable(
     verbose: () => undefined,
   };
   if (kind === 'inline') {
-    return { instance: new InlineInstance(config, callable, logger), config, errors, close: () => undefined };
+    const instance = new InlineInstance(config, callable, logger);
+    const hosted: HostedInstance = {
+      instance,
+      config,
+      errors,
+      onUnrecoverable: undefined,
+      close: () => undefined,
+    };
+    instance.onUnrecoverable = (error) => hosted.onUnrecoverable?.(error);
+    return hosted;
   }
   const { port1, port2 } = new MessageChannel();
   const instance = new PortInstance(config, port1);
   const host = new PortHost(port2, config, callable, logger);
-  return {
+  const hosted: HostedInstance = {
     instance,
     config,
     errors,
+    onUnrecoverable: undefined,
     close: () => {
       instance.close();
       host.close();
     },
   };
+  host.onUnrecoverable = (error) => hosted.onUnrecoverable?.(error);
+  return hosted;
 }
 
 /** A request of a batch, its inputs in declaration order. */
