@@ -6,7 +6,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
-import { expectSteps, zipSteps, mapSteps } from '../model/steps.js';
+import { asSteps, mapSteps, zipSteps } from '../model/steps.js';
 import type { InputName, TensorSpecs } from '../model/tensor-spec.js';
 import { formatShape, sameShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -46,9 +46,8 @@ export function groupByValues<I extends TensorSpecs, O extends TensorSpecs, Deco
     const join = (outputs: readonly unknown[]) => joinGroups(outputs, groups, { padFn, modelConfig });
     const finish = (settled: readonly unknown[]) => {
       if (!modelConfig.decoupled) return join(settled);
-      const series = settled.map((result) => expectSteps(result, modelConfig));
       return mapSteps(
-        zipSteps(series, () => unevenSteps(modelConfig)),
+        zipSteps(settled.map(asSteps), () => unevenSteps(modelConfig)),
         join,
       );
     };

@@ -1,6 +1,5 @@
 // What users write: the types of inference callables and of what they get and return.
 
-import type { TritonError } from '../errors.js';
 import type { Awaitable } from './awaitable.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 import type { InferenceResponse } from './inference-response.js';
@@ -77,10 +76,14 @@ export type InferFunc<
 /**
  * What a raw callable gives for its list of requests: a list of results, or of promises of them, each of which may
  * fail by itself; for decoupled models steps, each a list with a place per request, undefined where a request has no
- * response in this step.
+ * response in this step, or such a list that is returned, for one response each.
  */
 export type Results<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = Decoupled extends true
-  ? Steps<readonly (Result<I, O> | undefined)[]> | RequestStreams | RequestGroups
+  ?
+      | Steps<readonly (Result<I, O> | undefined)[]>
+      | RequestStreams
+      | RequestGroups
+      | Awaitable<readonly Awaitable<Result<I, O> | undefined>[]>
   : Awaitable<readonly Awaitable<Result<I, O>>[]>;
 
 /**
@@ -88,7 +91,7 @@ export type Results<I extends TensorSpecs, O extends TensorSpecs, Decoupled exte
  * itself, which stands for its inputs by position; or the error that this request alone fails with.
  */
 export type Result<I extends TensorSpecs, O extends TensorSpecs> =
-  OutputsLike<O> | InferenceResponse<OutputsLike<O>> | InferenceRequest<I> | TritonError;
+  OutputsLike<O> | InferenceResponse<OutputsLike<O>> | InferenceRequest<I> | Error;
 
 /** The form under `batch`, `sample` and `stream`: tensors by name in, outputs back. */
 export type TensorFunc<
@@ -97,9 +100,9 @@ export type TensorFunc<
   Decoupled extends boolean = false,
 > = (inputs: Inputs<I>, context: InferenceContext<I>) => TensorResult<O, Decoupled>;
 
-/** What a function of tensors gives: outputs, or a promise of them; for decoupled models steps of outputs. */
+/** What a function of tensors gives: outputs, or a promise of them; in decoupled models also steps of outputs. */
 export type TensorResult<O extends TensorSpecs, Decoupled extends boolean> = Decoupled extends true
-  ? Steps<OutputsLike<O>>
+  ? Steps<OutputsLike<O>> | Awaitable<OutputsLike<O>>
   : Awaitable<OutputsLike<O>>;
 
 /** An object whose method `infer` is called on it. */

@@ -3,12 +3,12 @@
 
 import type { InferenceContext, OutputsLike, TensorResult } from './callable.js';
 import { isPromiseLike } from './is-promise-like.js';
-import { expectSteps, mapSteps } from './steps.js';
+import { asSteps, mapSteps } from './steps.js';
 import type { TensorSpecs } from './tensor-spec.js';
 
 /**
  * `map` applied to the outputs that a function of tensors gave: at once, when its promise is fulfilled, or to
- * every step of a decoupled model's generator.
+ * every step of a decoupled model, whose function may also return one.
  *
  * @example
  * function halved(fn) {
@@ -26,10 +26,10 @@ export function mapOutputs<I extends TensorSpecs, O extends TensorSpecs, Decoupl
 /** The same without types: what each step, or the only result, becomes. */
 export function finishResult(
   result: unknown,
-  config: { readonly name: string; readonly decoupled: boolean },
+  config: { readonly decoupled: boolean },
   finish: (outputs: unknown) => unknown,
 ): unknown {
   const settle = (settled: unknown) =>
-    config.decoupled ? mapSteps(expectSteps(settled, config), finish) : finish(settled);
+    config.decoupled ? mapSteps(asSteps(settled), finish) : finish(settled);
   return isPromiseLike(result) ? result.then(settle) : settle(result);
 }

@@ -23,18 +23,9 @@ function* mapSync<T, U>(steps: Iterable<T>, map: (step: T) => U): Generator<U> {
   for (const step of steps) yield map(step);
 }
 
-/** The steps that the callable of a decoupled model returned. Throws INTERNAL when it returned something else. */
-export function expectSteps(result: unknown, { name }: { readonly name: string }): Steps<unknown> {
-  if (isSteps(result)) return result;
-  const got = Array.isArray(result)
-    ? 'a list'
-    : result === null || typeof result !== 'object'
-      ? String(result)
-      : 'an object';
-  throw new TritonError(
-    'INTERNAL',
-    `model '${name}' is decoupled and must return an iterable, as a generator does, got ${got}`,
-  );
+/** The steps that the callable of a decoupled model gave; a value that it returned is the only one. */
+export function asSteps(result: unknown): Steps<unknown> {
+  return isSteps(result) ? result : [result];
 }
 
 /**

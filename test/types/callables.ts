@@ -3,6 +3,7 @@ import {
   batch,
   defineModel,
   sample,
+  stream,
   Tensor,
   Triton,
   type CallableOf,
@@ -112,6 +113,11 @@ triton.bind({
   ...linear,
   inferFunc: (requests) => requests.map((request, i) => (i === 0 ? request : { result: request.inputs.data })),
 });
+triton.bind({
+  ...linear,
+  inferFunc: (requests) =>
+    requests.map(({ inputs }, i) => (i === 0 ? new RangeError('not the first') : { result: inputs.data })),
+});
 
 triton.bind({
   modelName: 'Lists',
@@ -154,7 +160,7 @@ triton.bind({ ...linear, inferFunc: new Scaler() });
 triton.bind({ ...linear, inferFunc: [new Scaler(), new Scaler(), apart, batch(({ data }) => ({ result: data }))] });
 triton.bind({ ...linear, inferFunc: { infer: apart } }).bind({ ...linear, modelVersion: 2, inferFunc: apart });
 
-// Decoupled models: generators only.
+// Decoupled models: generators.
 
 const tokens = defineModel({
   modelName: 'Tokens',
@@ -176,8 +182,16 @@ triton.bind({
   },
 });
 
+// One that returns answers each request once.
+triton.bind({ ...tokens, inferFunc: batch(({ prompt }) => ({ token: prompt })) });
+triton.bind({ ...tokens, inferFunc: stream(async ({ prompt }) => ({ token: prompt })) });
+triton.bind({ ...tokens, inferFunc: (requests) => requests.map(({ inputs }) => ({ token: inputs.prompt })) });
+triton.bind({ ...tokens, inferFunc: async (requests) => requests.map((_, i) => (i === 0 ? undefined : [[['a']]])) });
+
 // What must not compile.
 
+// @ts-expect-error Misspelt output, returned by a decoupled model.
+triton.bind({ ...tokens, inferFunc: batch(({ prompt }) => ({ tokn: prompt })) });
 // @ts-expect-error Unknown input.
 triton.bind({ ...linear, inferFunc: batch(({ dat }) => ({ result: dat })) });
 // @ts-expect-error Unknown input, raw.
@@ -218,8 +232,6 @@ triton.bind({ ...linear, inferFunc: [apart, batch(({ data }) => ({ resultx: data
 triton.bind({ ...linear, inferFunc: batch(function* ({ data }) { yield { result: data }; }) }); // prettier-ignore
 // @ts-expect-error An asynchronous generator for a model that is not decoupled.
 triton.bind({ ...linear, inferFunc: batch(async function* ({ data }) { yield { result: data }; }) }); // prettier-ignore
-// @ts-expect-error A function that returns for a decoupled model.
-triton.bind({ ...tokens, inferFunc: batch(({ prompt }) => ({ token: prompt })) });
 // @ts-expect-error A callable for another model.
 triton.bind({ ...tokens, inferFunc: apart });
 // @ts-expect-error A callable for another model, assigned.
