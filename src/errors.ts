@@ -97,9 +97,14 @@ function messageIn(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? (value as { readonly message?: unknown }).message : undefined;
 }
 
-/** What the log says of an error: the stack of what was thrown, or else the message. */
+/** What the log says of an error: the stack of what was thrown, under the message where that says more. */
 export function logTextOf(error: TritonError): string {
-  return stackOf(error.cause) ?? stackOf(error) ?? error.message;
+  const { cause, message } = error;
+  const stack = stackOf(cause);
+  if (stack === undefined) return stackOf(error) ?? message;
+  if (describeThrown(cause) === message) return stack;
+  const frames = stack.indexOf('\n    at ');
+  return frames < 0 ? message : message + stack.slice(frames);
 }
 
 /** The stack of what may be an error. Never throws. */

@@ -75,9 +75,12 @@ export class Triton {
    * background, see {@link ready}. Throws INVALID_ARG for anything that cannot work, ALREADY_EXISTS when the
    * name and version are taken.
    */
-  bind<const I extends TensorSpecs, const O extends TensorSpecs, const Decoupled extends boolean = false>(
-    model: BoundModel<I, O, Decoupled>,
-  ): this {
+  bind<
+    const I extends TensorSpecs,
+    const O extends TensorSpecs,
+    const Decoupled extends boolean = false,
+    const Method extends string = string,
+  >(model: BoundModel<I, O, Decoupled, Method>): this {
     this.#bindings.add(this.#binding(model as never));
     return this;
   }
@@ -88,9 +91,12 @@ export class Triton {
    * `unbind` of the model waits for that. When the new model does not load, the old one stays. Rejects with NOT_FOUND
    * when the name and version are not bound.
    */
-  async rebind<const I extends TensorSpecs, const O extends TensorSpecs, const Decoupled extends boolean = false>(
-    model: BoundModel<I, O, Decoupled>,
-  ): Promise<void> {
+  async rebind<
+    const I extends TensorSpecs,
+    const O extends TensorSpecs,
+    const Decoupled extends boolean = false,
+    const Method extends string = string,
+  >(model: BoundModel<I, O, Decoupled, Method>): Promise<void> {
     await this.#bindings.replace(this.#binding(model as never));
   }
 
@@ -270,7 +276,8 @@ export class Triton {
     this.#ended?.reject(error);
     this.#ended?.promise.catch(() => undefined);
     this.#stopping = this.#stop(UNRECOVERABLE_GRACE_SECS);
-    this.onUnrecoverable?.(error);
+    const { onUnrecoverable } = this;
+    onUnrecoverable?.(error);
   }
 
   #died(error: TritonError): void {

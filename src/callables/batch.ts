@@ -2,6 +2,7 @@
 
 import { TritonError } from '../errors.js';
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
+import type { AnyInferFunc } from '../model/callable-function.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { rowsOf } from '../model/inference-request.js';
@@ -10,9 +11,11 @@ import { resolveOutputs } from '../model/resolve-outputs.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import type { Tensor } from '../tensor/tensor.js';
+import { expectContext } from './expect-context.js';
+import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
 
-type Tensors = Readonly<Record<string, Tensor>>;
-
+/** As a decorator of a method: `@batch infer(inputs, context) {…}`. */
+export function batch<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 /**
  * Puts the rows of all requests of a batch together: `fn` gets each input as one tensor of shape
  * `[rows, …declared shape]` and returns outputs with as many rows, which are handed back to the requests they
@@ -23,16 +26,17 @@ type Tensors = Readonly<Record<string, Tensor>>;
  */
 export function batch<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
   fn: TensorFunc<I, O, Decoupled>,
-): InferFunc<I, O, Decoupled> {
-  const batched = (requests: readonly InferenceRequest<I>[], context: InferenceContext<I>): unknown => {
-    const { modelConfig } = context;
-    const rowCounts = requests.map((request) => rowsOf(request as InferenceRequest));
+): InferFunc<I, O, Decoupled>;
+export function batch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyInferFunc {
+  const infer = fn as AnyTensorFunc;
+  function batched(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
+    const { modelConfig } = expectContext(context, 'batch');
+    const rowCounts = requests.map(rowsOf);
     const split = (result: unknown) => splitOutputs(result, rowCounts, modelConfig);
-    const inputs = joinInputs(requests as readonly InferenceRequest[]);
-    const result = (fn as (inputs: Tensors, context: InferenceContext<I>) => unknown)(inputs, context);
+    const result = infer.call(this, joinInputs(requests), context);
     return finishResult(result, modelConfig, split);
-  };
-  return markDecorated(batched as unknown as InferFunc<I, O, Decoupled>, 'batch', fn);
+  }
+  return markDecorated(batched, 'batch', fn, { decorated });
 }
 
 function joinInputs(requests: readonly InferenceRequest[]): Tensors {

@@ -1,6 +1,7 @@
 // The decorator that gives optional inputs a default, so that the function under it always has them.
 
 import { TritonError } from '../errors.js';
+import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc } from '../model/callable.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
@@ -20,11 +21,11 @@ import type { DtypeLike } from '../tensor/dtype.js';
 import type { Nested } from '../tensor/nested.js';
 import { formatShape, matchesShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
+import { expectContext } from './expect-context.js';
 import { expectInput } from './expect-input.js';
 import { repeatLastRow } from './rows.js';
+import type { Tensors } from './untyped.js';
 
-type AnyInferFunc = (requests: readonly InferenceRequest[], context: InferenceContext) => unknown;
-type Tensors = Readonly<Record<string, Tensor>>;
 type Specs<I extends TensorSpecs> = NamedSpecs<I, 'INPUT'>;
 
 /** The names of a model's optional inputs; any string where they are known only at run time. */
@@ -71,19 +72,19 @@ export function fillOptionals<
   const infer = fn as unknown as AnyInferFunc;
   // A decorated function serves one model, as a rule; its defaults are made once.
   let made: { readonly config: CompleteModelConfig; readonly tensors: Tensors } | undefined;
-  const filling: AnyInferFunc = (requests, context) => {
-    const { modelConfig } = context;
+  function filling(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
+    const { modelConfig } = expectContext(context, 'fillOptionals');
     if (made?.config !== modelConfig) made = { config: modelConfig, tensors: makeDefaults(defaults, modelConfig) };
     const { tensors } = made;
     const names = Object.keys(tensors);
     if (requests.every(({ inputs }) => names.every((name) => Object.hasOwn(inputs, name)))) {
-      return infer(requests, context);
+      return infer.call(this, requests, context);
     }
     const filled = requests.map((request) => fill(request, tensors, modelConfig));
-    return infer(filled, withRequests(context, filled));
-  };
-  return markDecorated(filling as unknown as InferFunc<I, O, Decoupled>, 'fillOptionals', fn, (config) => {
-    makeDefaults(defaults, config);
+    return infer.call(this, filled, withRequests(context, filled));
+  }
+  return markDecorated(filling as unknown as InferFunc<I, O, Decoupled>, 'fillOptionals', fn, {
+    check: (config) => void makeDefaults(defaults, config),
   });
 }
 

@@ -8,10 +8,10 @@ import type { DtypeIn, InputName, Inputs, NamedSpecs, TensorSpecs } from '../mod
 import type { Dtype } from '../tensor/dtype.js';
 import { elementCount } from '../tensor/shape.js';
 import type { Tensor } from '../tensor/tensor.js';
+import { expectContext } from './expect-context.js';
 import { expectInput } from './expect-input.js';
 import { hasEqualRows } from './row-values.js';
-
-type Tensors = Readonly<Record<string, Tensor>>;
+import type { Tensors } from './untyped.js';
 
 export interface FirstValueOptions<Squeeze extends boolean = boolean> {
   /** Gives inputs whose declared shape is one element, `[1]` say, as plain values. Default true. */
@@ -77,8 +77,9 @@ export function firstValue<
   options: FirstValueOptions<Squeeze> = {},
 ): TensorFunc<I, O, Decoupled> {
   const { squeezeSingleValues = true, strict = true } = options;
-  const call = fn as unknown as (inputs: Readonly<Record<string, unknown>>, context: InferenceContext<I>) => unknown;
-  const first = (inputs: Tensors, context: InferenceContext<I>): unknown => {
+  const infer = fn as unknown as (inputs: Readonly<Record<string, unknown>>, context: InferenceContext) => unknown;
+  function first(this: unknown, inputs: Tensors, context: InferenceContext): unknown {
+    expectContext(context, 'firstValue');
     const values: Record<string, unknown> = { ...inputs };
     for (const name of names) {
       const tensor = inputs[name];
@@ -87,10 +88,12 @@ export function firstValue<
       const row = tensor.row(0);
       values[name] = squeezeSingleValues && isSingle(name, context.modelConfig) ? row.reshape([]).toNested() : row;
     }
-    return call(values, context);
-  };
-  return markDecorated(first as unknown as TensorFunc<I, O, Decoupled>, 'firstValue', fn, (config) => {
-    for (const name of names) expectInput(name, config, 'firstValue');
+    return infer.call(this, values, context);
+  }
+  return markDecorated(first as unknown as TensorFunc<I, O, Decoupled>, 'firstValue', fn, {
+    check: (config) => {
+      for (const name of names) expectInput(name, config, 'firstValue');
+    },
   });
 }
 

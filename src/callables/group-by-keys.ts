@@ -1,6 +1,7 @@
 // The decorator for models with optional inputs: never two sets of inputs in one call.
 
 import { logTextOf, TritonError } from '../errors.js';
+import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
@@ -8,9 +9,11 @@ import { isPromiseLike } from '../model/is-promise-like.js';
 import { RequestGroups } from '../model/request-groups.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import { callInTurn } from './call-in-turn.js';
+import { expectContext } from './expect-context.js';
+import type { AnyMethod } from './untyped.js';
 
-type AnyInferFunc = (requests: readonly InferenceRequest[], context: InferenceContext) => unknown;
-
+/** As a decorator of a method: `@groupByKeys @batch infer(inputs, context) {…}`. */
+export function groupByKeys<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 /**
  * Calls `fn` once for each set of inputs that requests of a batch have, so that `batch` can join them. Groups are
  * called one after the other in the order of their first requests; a group that fails fails alone. In decoupled
@@ -21,24 +24,25 @@ type AnyInferFunc = (requests: readonly InferenceRequest[], context: InferenceCo
  */
 export function groupByKeys<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
   fn: InferFunc<I, O, Decoupled>,
-): InferFunc<I, O, Decoupled> {
-  const infer = fn as unknown as AnyInferFunc;
-  const grouped: AnyInferFunc = (requests, context) => {
+): InferFunc<I, O, Decoupled>;
+export function groupByKeys(fn: AnyInferFunc, decorated?: ClassMethodDecoratorContext): AnyInferFunc {
+  function grouped(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
+    const { modelConfig } = expectContext(context, 'groupByKeys');
     const groups = groupsOf(requests);
-    if (groups.length <= 1) return requests.length === 0 ? [] : infer(requests, context);
+    if (groups.length <= 1) return requests.length === 0 ? [] : fn.call(this, requests, context);
     const callGroup = (members: readonly number[]) => {
       const part = members.map((index) => requests[index]!);
-      return infer(part, withRequests(context, part));
+      return fn.call(this, part, withRequests(context, part));
     };
-    if (context.modelConfig.decoupled) {
+    if (modelConfig.decoupled) {
       return new RequestGroups(groups.map((members) => ({ members, start: () => callGroup(members) })));
     }
     const results = callInTurn(groups, (members) => settleGroup(() => callGroup(members), members.length, context));
     return isPromiseLike(results)
       ? results.then((settled) => scatter(settled, groups, requests.length))
       : scatter(results, groups, requests.length);
-  };
-  return markDecorated(grouped as unknown as InferFunc<I, O, Decoupled>, 'groupByKeys', fn);
+  }
+  return markDecorated(grouped, 'groupByKeys', fn, { decorated });
 }
 
 /** The places of the requests that have the same inputs. */

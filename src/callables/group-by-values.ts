@@ -12,11 +12,11 @@ import { formatShape, sameShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 import { callInTurn } from './call-in-turn.js';
 import type { GroupOutputs, PadFunc } from './constant-padder.js';
+import { expectContext } from './expect-context.js';
 import { expectInput } from './expect-input.js';
 import { rowKeys } from './row-values.js';
 import { scatterRows, takeRows } from './rows.js';
-
-type Tensors = Readonly<Record<string, Tensor>>;
+import type { AnyTensorFunc, Tensors } from './untyped.js';
 
 export interface GroupByValuesOptions {
   /** Makes the outputs of the groups equal in shape: `constantPadder(0)`, or a function of your own. */
@@ -37,12 +37,12 @@ export function groupByValues<I extends TensorSpecs, O extends TensorSpecs, Deco
   options: GroupByValuesOptions = {},
 ): TensorFunc<I, O, Decoupled> {
   const { padFn } = options;
-  const call = fn as (inputs: Tensors, context: InferenceContext<I>) => unknown;
-  const grouped = (inputs: Tensors, context: InferenceContext<I>): unknown => {
+  const infer = fn as AnyTensorFunc;
+  function grouped(this: unknown, inputs: Tensors, context: InferenceContext): unknown {
+    const { modelConfig } = expectContext(context, 'groupByValues');
     const groups = groupsOf(names.flatMap((name) => inputs[name] ?? []));
-    if (groups.length <= 1) return call(inputs, context);
-    const { modelConfig } = context;
-    const results = callInTurn(groups, (rows) => call(rowsOfInputs(inputs, rows), context));
+    if (groups.length <= 1) return infer.call(this, inputs, context);
+    const results = callInTurn(groups, (rows) => infer.call(this, rowsOfInputs(inputs, rows), context));
     const join = (outputs: readonly unknown[]) => joinGroups(outputs, groups, { padFn, modelConfig });
     const finish = (settled: readonly unknown[]) => {
       if (!modelConfig.decoupled) return join(settled);
@@ -52,9 +52,11 @@ export function groupByValues<I extends TensorSpecs, O extends TensorSpecs, Deco
       );
     };
     return isPromiseLike(results) ? results.then(finish) : finish(results);
-  };
-  return markDecorated(grouped as unknown as TensorFunc<I, O, Decoupled>, 'groupByValues', fn, (config) => {
-    for (const name of names) expectInput(name, config, 'groupByValues');
+  }
+  return markDecorated(grouped as unknown as TensorFunc<I, O, Decoupled>, 'groupByValues', fn, {
+    check: (config) => {
+      for (const name of names) expectInput(name, config, 'groupByValues');
+    },
   });
 }
 

@@ -1,16 +1,18 @@
 // The decorator for models that are fast at certain batch sizes, as compiled ones are.
 
-import type { InferenceContext, TensorFunc, TensorResult } from '../model/callable.js';
+import type { InferenceContext, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { Tensor } from '../tensor/tensor.js';
+import { expectContext } from './expect-context.js';
 import { repeatLastRow } from './rows.js';
+import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
 
-type Tensors = Readonly<Record<string, Tensor>>;
-
+/** As a decorator of a method: `@batch @padBatch infer(inputs, context) {…}`. */
+export function padBatch<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 /**
  * Repeats the last row until there are as many rows as the next preferred batch size, or the maximum where none is
  * large enough, and takes the outputs of the added rows off again: `fn` returns as many rows as it gets.
@@ -21,19 +23,21 @@ type Tensors = Readonly<Record<string, Tensor>>;
  */
 export function padBatch<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
   fn: TensorFunc<I, O, Decoupled>,
-): TensorFunc<I, O, Decoupled> {
-  const call = fn as (inputs: Tensors, context: InferenceContext<I>) => TensorResult<O, Decoupled>;
-  const padding = (inputs: Tensors, context: InferenceContext<I>): unknown => {
-    const { modelConfig } = context;
+): TensorFunc<I, O, Decoupled>;
+export function padBatch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyMethod {
+  const infer = fn as AnyTensorFunc;
+  function padding(this: unknown, inputs: Tensors, context: InferenceContext): unknown {
+    const { modelConfig } = expectContext(context, 'padBatch');
     const rows = Object.values(inputs)[0]?.rowCount ?? 0;
     const size = paddedSize(rows, modelConfig);
-    if (rows === 0 || size === rows) return call(inputs, context);
+    if (rows === 0 || size === rows) return infer.call(this, inputs, context);
     const padded = Object.fromEntries(
       Object.entries(inputs).map(([name, tensor]) => [name, repeatLastRow(tensor, size)]),
     );
-    return finishResult(call(padded, context), modelConfig, (outputs) => trim(outputs, { rows, size, modelConfig }));
-  };
-  return markDecorated(padding as unknown as TensorFunc<I, O, Decoupled>, 'padBatch', fn);
+    const result = infer.call(this, padded, context);
+    return finishResult(result, modelConfig, (outputs) => trim(outputs, { rows, size, modelConfig }));
+  }
+  return markDecorated(padding, 'padBatch', fn, { decorated });
 }
 
 /** The smallest size that is preferred, or the largest allowed, and holds all rows. */

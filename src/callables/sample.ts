@@ -2,15 +2,18 @@
 
 import { TritonError } from '../errors.js';
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
+import type { AnyInferFunc } from '../model/callable-function.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { Tensor } from '../tensor/tensor.js';
+import { expectContext } from './expect-context.js';
+import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
 
-type Tensors = Readonly<Record<string, Tensor>>;
-
+/** As a decorator of a method: `@sample infer(inputs, context) {…}`. */
+export function sample<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 /**
  * `fn` gets the tensors of one sample and returns its outputs, all of the declared shapes without a batch axis.
  * For models with `batching: false`, or with `maxBatchSize: 1`. PyTriton's `@sample`.
@@ -20,22 +23,21 @@ type Tensors = Readonly<Record<string, Tensor>>;
  */
 export function sample<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
   fn: TensorFunc<I, O, Decoupled>,
-): InferFunc<I, O, Decoupled> {
-  const sampled = (requests: readonly InferenceRequest<I>[], context: InferenceContext<I>): unknown => {
+): InferFunc<I, O, Decoupled>;
+export function sample(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyInferFunc {
+  const infer = fn as AnyTensorFunc;
+  function sampled(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
+    const { modelConfig } = expectContext(context, 'sample');
     const [request] = requests;
     if (request === undefined || requests.length > 1) {
       throw new TritonError('INTERNAL', `sample takes one request at a time, got ${requests.length}`);
     }
-    const batching = context.modelConfig.maxBatchSize > 0;
+    const batching = modelConfig.maxBatchSize > 0;
     const inputs = request.inputs as Tensors;
-    const result = (fn as (inputs: Tensors, context: InferenceContext<I>) => unknown)(
-      batching ? withoutBatchAxis(inputs) : inputs,
-      context,
-    );
-    const { modelConfig } = context;
+    const result = infer.call(this, batching ? withoutBatchAxis(inputs) : inputs, context);
     return finishResult(result, modelConfig, (outputs) => [batching ? withBatchAxis(outputs, modelConfig) : outputs]);
-  };
-  return markDecorated(sampled as unknown as InferFunc<I, O, Decoupled>, 'sample', fn);
+  }
+  return markDecorated(sampled, 'sample', fn, { decorated });
 }
 
 function withoutBatchAxis(inputs: Tensors): Tensors {

@@ -6,6 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { assert, TritonError, TritonUnrecoverableError } from '../errors.js';
 import { checkCallables } from '../model/check-callables.js';
 import type { Logger } from '../model/logger.js';
+import { runSetup } from '../model/run-setup.js';
 import { loadCallableModule, type CallableModule } from './load-callable-module.js';
 import { loadOpenTelemetry } from './opentelemetry.js';
 import { PortHost } from './port-host.js';
@@ -38,14 +39,8 @@ async function start(): Promise<CallableModule> {
   const module = await loadCallableModule(url);
   // As `bind` does with the callables of its own thread.
   checkCallables(module.callable, config.name, config);
-  await module.setup?.({
-    modelName: config.name,
-    modelVersion: config.version,
-    modelConfig: config,
-    instance,
-    args,
-    logger,
-  });
+  const { name: modelName, version: modelVersion } = config;
+  await runSetup(module.setup, { modelName, modelVersion, modelConfig: config, instance, args, logger }, url);
   return module;
 }
 

@@ -79,11 +79,10 @@ export type InferFunc<
  * response in this step, or such a list that is returned, for one response each.
  */
 export type Results<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = Decoupled extends true
-  ?
-      | Steps<readonly (Result<I, O> | undefined)[]>
-      | RequestStreams
-      | RequestGroups
-      | Awaitable<readonly Awaitable<Result<I, O> | undefined>[]>
+  ? | Steps<readonly (Result<I, O> | undefined)[]>
+    | RequestStreams
+    | RequestGroups
+    | Awaitable<readonly Awaitable<Result<I, O> | undefined>[]>
   : Awaitable<readonly Awaitable<Result<I, O>>[]>;
 
 /**
@@ -105,21 +104,43 @@ export type TensorResult<O extends TensorSpecs, Decoupled extends boolean> = Dec
   ? Steps<OutputsLike<O>> | Awaitable<OutputsLike<O>>
   : Awaitable<OutputsLike<O>>;
 
+/**
+ * A method under `@batch`, `@sample` or `@stream`: it takes requests, but to the compiler it keeps the type that it is
+ * written with. (Its two signatures say the same. One alone would count when the compiler looks for the types of the
+ * parameters of a function that is written in place.)
+ */
+export interface DecoratedMethod<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> {
+  (inputs: Inputs<I>, context: InferenceContext<I>): TensorResult<O, Decoupled>;
+  <_>(inputs: Inputs<I>, context: InferenceContext<I>): TensorResult<O, Decoupled>;
+}
+
 /** An object whose method `infer` is called on it. */
 export interface ModelObject<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
   Decoupled extends boolean = false,
 > {
-  readonly infer: InferFunc<I, O, Decoupled>;
+  readonly infer: InferFunc<I, O, Decoupled> | DecoratedMethod<I, O, Decoupled>;
 }
 
-/** One instance of a model: a function, or an object with a method `infer`. */
+/** A method of an object, by its name: `{ object: classifier, method: 'classify' }`. It is called on the object. */
+export interface MethodOf<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = false,
+  Method extends string = string,
+> {
+  readonly object: { readonly [Name in Method]?: InferFunc<I, O, Decoupled> | DecoratedMethod<I, O, Decoupled> };
+  readonly method: Method;
+}
+
+/** One instance of a model: a function, an object with a method `infer`, or an object with the name of its method. */
 export type Callable<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
   Decoupled extends boolean = false,
-> = InferFunc<I, O, Decoupled> | ModelObject<I, O, Decoupled>;
+  Method extends string = string,
+> = InferFunc<I, O, Decoupled> | ModelObject<I, O, Decoupled> | MethodOf<I, O, Decoupled, Method>;
 
 /** A model without its callable: what server and client share. */
 export interface ModelSpec<
@@ -139,15 +160,16 @@ export interface ModelSpec<
 }
 
 /** A model with its callable: what `Triton.bind` takes. A list of callables makes as many instances. */
-export type BoundModel<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = ModelSpec<
-  I,
-  O,
-  Decoupled
-> & {
+export type BoundModel<
+  I extends TensorSpecs,
+  O extends TensorSpecs,
+  Decoupled extends boolean,
+  Method extends string = string,
+> = ModelSpec<I, O, Decoupled> & {
   readonly inferFunc:
-    | Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>>
+    | Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>, Method>
     | InstanceGroup
-    | readonly (Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>> | InstanceGroup)[];
+    | readonly (Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>, Method> | InstanceGroup)[];
   /**
    * Runs before the model is served; when it fails, the load fails. For callables of this thread: a module of an
    * instance group exports its own.

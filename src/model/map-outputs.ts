@@ -29,7 +29,6 @@ export function finishResult(
   config: { readonly decoupled: boolean },
   finish: (outputs: unknown) => unknown,
 ): unknown {
-  const settle = (settled: unknown) =>
-    config.decoupled ? mapSteps(asSteps(settled), finish) : finish(settled);
+  const settle = (settled: unknown) => (config.decoupled ? mapSteps(asSteps(settled), finish) : finish(settled));
   return isPromiseLike(result) ? result.then(settle) : settle(result);
 }

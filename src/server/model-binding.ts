@@ -10,7 +10,7 @@ import { completeModelConfig } from '../model/complete-model.js';
 import { isInstanceGroup, type InstanceGroup } from '../model/instance-group.js';
 import type { Logger } from '../model/logger.js';
 import { modelKey } from '../model/model-key.js';
-import type { SetupContext } from '../model/setup-context.js';
+import { runSetup, type Setup } from '../model/run-setup.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { HostedModel, OpenedModel, ServerHandle } from './server-handle.js';
 
@@ -22,7 +22,7 @@ export class ModelBinding implements HostedModel {
   onUnrecoverable: (error: TritonError) => void = () => undefined;
   readonly #callables: readonly Callable[];
   readonly #groups: readonly InstanceGroup[];
-  readonly #setup: ((context: SetupContext) => Awaitable<void>) | undefined;
+  readonly #setup: Setup | undefined;
   readonly #teardown: (() => Awaitable<void>) | undefined;
   #server: ServerHandle | undefined;
   #logger: Logger | undefined;
@@ -116,7 +116,8 @@ export class ModelBinding implements HostedModel {
     try {
       if (this.#callables.length > 0) {
         const { name: modelName, version: modelVersion } = config;
-        await this.#setup?.({ modelName, modelVersion, modelConfig: config, instance: 0, args: undefined, logger });
+        const context = { modelName, modelVersion, modelConfig: config, instance: 0, args: undefined, logger };
+        await runSetup(this.#setup, context);
         this.#isSetUp = true;
       }
       return { callables: this.#callables, ports: await this.#threads.start() };
@@ -133,8 +134,9 @@ export class ModelBinding implements HostedModel {
     await threads?.stop();
     if (!this.#isSetUp) return;
     this.#isSetUp = false;
+    const teardown = this.#teardown;
     try {
-      await this.#teardown?.();
+      await teardown?.();
     } catch (error) {
       this.#logger?.error(`teardown of model '${this.config.name}' failed: ${TritonError.from(error).message}`);
     }

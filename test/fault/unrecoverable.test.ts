@@ -150,7 +150,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
       triton.onUnrecoverable = (error) => (told = error);
       await expect(triton.serve()).rejects.toMatchObject({
         name: 'TritonUnrecoverableError',
-        message: 'the device was lost',
+        message: expect.stringMatching(/(^|failed: )the device was lost$/) as string,
       });
       expect(told).toBeInstanceOf(TritonUnrecoverableError);
     });
@@ -172,7 +172,10 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
         served,
       ]);
       expect(answer).toMatchObject({ value: { status: 503 } });
-      expect(ended).toMatchObject({ reason: { name: 'TritonUnrecoverableError', message: 'the device was lost' } });
+      const message = expect.stringMatching(
+        /^setup of instance 0 of model 'Threads', .* failed: the device was lost$/,
+      ) as string;
+      expect(ended).toMatchObject({ reason: { name: 'TritonUnrecoverableError', message } });
     });
 
     it('from the setup of a model that is bound later ends serve()', async () => {

@@ -1,0 +1,31 @@
+// Runs what prepares a model's instance; what it fails with names what was to be prepared.
+
+import { TritonError, TritonUnrecoverableError } from '../errors.js';
+import type { Awaitable } from './awaitable.js';
+import { lossOf, lossText } from './lost-object.js';
+import type { SetupContext } from './setup-context.js';
+
+export type Setup = (context: SetupContext) => Awaitable<void>;
+
+/**
+ * `module` is the one that the instance's thread runs; undefined for callables of the thread where models are bound.
+ * Rejects with the error's own code and class.
+ */
+export async function runSetup(setup: Setup | undefined, context: SetupContext, module?: string): Promise<void> {
+  try {
+    await setup?.(context);
+  } catch (thrown) {
+    const { code, message, cause } = TritonError.from(thrown);
+    const { modelName, instance } = context;
+    const what =
+      module === undefined ? `model '${modelName}'` : `instance ${instance} of model '${modelName}', ${module},`;
+    const loss = lossOf(thrown, setup);
+    const hint =
+      loss === undefined ? '' : `: ${lossText(loss, setup!.name)}. Give (context) => object.${setup!.name}(context)`;
+    const text = `setup of ${what} failed: ${message}${hint}`;
+    const options = { cause: TritonError.is(thrown) ? (cause ?? thrown) : thrown };
+    throw TritonUnrecoverableError.is(thrown)
+      ? new TritonUnrecoverableError(text, options)
+      : new TritonError(code, text, options);
+  }
+}
