@@ -46,7 +46,7 @@ export {
   type TensorResult,
 } from './model/callable.js';
 export { stream } from './callables/stream.js';
-export { withRequests } from './model/derived-context.js';
+export { withRequests, withRows } from './model/derived-context.js';
 export { withInputs } from './model/inference-request.js';
 export { mapOutputs } from './model/map-outputs.js';
 export type { Awaitable } from './model/awaitable.js';

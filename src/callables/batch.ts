@@ -7,6 +7,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { rowsOf } from '../model/inference-request.js';
 import { finishResult } from '../model/map-outputs.js';
+import { requestedByAny } from '../model/requested-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import { concatRows } from '../tensor/concat-rows.js';
@@ -14,8 +15,6 @@ import type { Tensor } from '../tensor/tensor.js';
 import { expectContext } from './expect-context.js';
 import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
 
-/** As a decorator of a method: `@batch infer(inputs, context) {…}`. */
-export function batch<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 /**
  * Puts the rows of all requests of a batch together: `fn` gets each input as one tensor of shape
  * `[rows, …declared shape]` and returns outputs with as many rows, which are handed back to the requests they
@@ -26,13 +25,17 @@ export function batch<Method extends AnyMethod>(method: Method, decorated: Class
  */
 export function batch<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
   fn: TensorFunc<I, O, Decoupled>,
+  decorated?: undefined,
 ): InferFunc<I, O, Decoupled>;
+/** As a decorator of a method: `@batch infer(inputs, context) {…}`. */
+export function batch<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 export function batch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyInferFunc {
   const infer = fn as AnyTensorFunc;
   function batched(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
     const { modelConfig } = expectContext(context, 'batch');
     const rowCounts = requests.map(rowsOf);
-    const split = (result: unknown) => splitOutputs(result, rowCounts, modelConfig);
+    const requested = requestedByAny(requests, modelConfig);
+    const split = (result: unknown) => splitOutputs(result, rowCounts, { modelConfig, requested });
     const result = infer.call(this, joinInputs(requests), context);
     return finishResult(result, modelConfig, split);
   }
@@ -61,9 +64,14 @@ function joinInputs(requests: readonly InferenceRequest[]): Tensors {
   return joined;
 }
 
-function splitOutputs(result: unknown, rowCounts: readonly number[], modelConfig: CompleteModelConfig): Tensors[] {
+interface Splitting {
+  readonly modelConfig: CompleteModelConfig;
+  readonly requested: readonly string[];
+}
+
+function splitOutputs(result: unknown, rowCounts: readonly number[], { modelConfig, requested }: Splitting): Tensors[] {
   const total = rowCounts.reduce((sum, rows) => sum + rows, 0);
-  const outputs = resolveOutputs(result, modelConfig, total);
+  const outputs = resolveOutputs(result, modelConfig, total, requested);
   const records: Record<string, Tensor>[] = rowCounts.map(() => ({}));
   outputs.forEach((tensor, index) => {
     if (tensor === undefined) return;

@@ -12,8 +12,6 @@ import { callInTurn } from './call-in-turn.js';
 import { expectContext } from './expect-context.js';
 import type { AnyMethod } from './untyped.js';
 
-/** As a decorator of a method: `@groupByKeys @batch infer(inputs, context) {…}`. */
-export function groupByKeys<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 /**
  * Calls `fn` once for each set of inputs that requests of a batch have, so that `batch` can join them. Groups are
  * called one after the other in the order of their first requests; a group that fails fails alone. In decoupled
@@ -24,7 +22,10 @@ export function groupByKeys<Method extends AnyMethod>(method: Method, decorated:
  */
 export function groupByKeys<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
   fn: InferFunc<I, O, Decoupled>,
+  decorated?: undefined,
 ): InferFunc<I, O, Decoupled>;
+/** As a decorator of a method: `@groupByKeys @batch infer(inputs, context) {…}`. */
+export function groupByKeys<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 export function groupByKeys(fn: AnyInferFunc, decorated?: ClassMethodDecoratorContext): AnyInferFunc {
   function grouped(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
     const { modelConfig } = expectContext(context, 'groupByKeys');

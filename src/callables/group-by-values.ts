@@ -4,6 +4,7 @@ import { TritonError } from '../errors.js';
 import type { InferenceContext, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
+import { withRows } from '../model/derived-context.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import { asSteps, mapSteps, zipSteps } from '../model/steps.js';
@@ -42,8 +43,8 @@ export function groupByValues<I extends TensorSpecs, O extends TensorSpecs, Deco
     const { modelConfig } = expectContext(context, 'groupByValues');
     const groups = groupsOf(names.flatMap((name) => inputs[name] ?? []));
     if (groups.length <= 1) return infer.call(this, inputs, context);
-    const results = callInTurn(groups, (rows) => infer.call(this, rowsOfInputs(inputs, rows), context));
-    const join = (outputs: readonly unknown[]) => joinGroups(outputs, groups, { padFn, modelConfig });
+    const results = callInTurn(groups, (rows) => infer.call(this, rowsOfInputs(inputs, rows), withRows(context, rows)));
+    const join = (outputs: readonly unknown[]) => joinGroups(outputs, groups, { padFn, context });
     const finish = (settled: readonly unknown[]) => {
       if (!modelConfig.decoupled) return join(settled);
       return mapSteps(
@@ -84,20 +85,22 @@ function unevenSteps({ name }: CompleteModelConfig): TritonError {
 
 interface Joining {
   readonly padFn: PadFunc | undefined;
-  readonly modelConfig: CompleteModelConfig;
+  readonly context: InferenceContext;
 }
 
 function joinGroups(
   results: readonly unknown[],
   groups: readonly (readonly number[])[],
-  { padFn, modelConfig }: Joining,
+  { padFn, context }: Joining,
 ): Tensors {
-  const given = results.map((result, group) => outputsOf(result, groups[group]!.length, modelConfig));
-  const padded = padFn === undefined ? given : checkPadded(padFn(given), groups, modelConfig);
+  const { modelConfig, requestedOutputs } = context;
+  const given = results.map((result, group) => outputsOf(result, groups[group]!.length, context));
+  const padded = padFn === undefined ? given : checkPadded(padFn(given), groups, context);
   const joined: Record<string, Tensor> = {};
   for (const { name } of modelConfig.outputs) {
     const parts = padded.flatMap((outputs) => outputs[name] ?? []);
     if (parts.length === 0) continue;
+    if (parts.length < groups.length && requestedOutputs?.includes(name) === false) continue;
     const what = `output '${name}' of model '${modelConfig.name}'`;
     if (parts.length < groups.length) {
       throw new TritonError(
@@ -118,9 +121,9 @@ function joinGroups(
   return joined;
 }
 
-function outputsOf(result: unknown, rows: number, modelConfig: CompleteModelConfig): GroupOutputs {
+function outputsOf(result: unknown, rows: number, { modelConfig, requestedOutputs }: InferenceContext): GroupOutputs {
   const outputs: Record<string, Tensor> = {};
-  resolveOutputs(result, modelConfig, rows).forEach((tensor, index) => {
+  resolveOutputs(result, modelConfig, rows, requestedOutputs).forEach((tensor, index) => {
     if (tensor !== undefined) outputs[modelConfig.outputs[index]!.name] = tensor;
   });
   return outputs;
@@ -130,10 +133,10 @@ function outputsOf(result: unknown, rows: number, modelConfig: CompleteModelConf
 function checkPadded(
   padded: unknown,
   groups: readonly (readonly number[])[],
-  modelConfig: CompleteModelConfig,
+  context: InferenceContext,
 ): readonly GroupOutputs[] {
   if (Array.isArray(padded) && padded.length === groups.length) {
-    return padded.map((outputs, group) => outputsOf(outputs, groups[group]!.length, modelConfig));
+    return padded.map((outputs, group) => outputsOf(outputs, groups[group]!.length, context));
   }
   const got = Array.isArray(padded) ? `${padded.length} records` : typeof padded;
   throw new TritonError(

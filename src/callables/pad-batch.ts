@@ -3,6 +3,7 @@
 import type { InferenceContext, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
+import { withRows } from '../model/derived-context.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
@@ -11,8 +12,6 @@ import { expectContext } from './expect-context.js';
 import { repeatLastRow } from './rows.js';
 import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
 
-/** As a decorator of a method: `@batch @padBatch infer(inputs, context) {…}`. */
-export function padBatch<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 /**
  * Repeats the last row until there are as many rows as the next preferred batch size, or the maximum where none is
  * large enough, and takes the outputs of the added rows off again: `fn` returns as many rows as it gets.
@@ -23,7 +22,10 @@ export function padBatch<Method extends AnyMethod>(method: Method, decorated: Cl
  */
 export function padBatch<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
   fn: TensorFunc<I, O, Decoupled>,
+  decorated?: undefined,
 ): TensorFunc<I, O, Decoupled>;
+/** As a decorator of a method: `@batch @padBatch infer(inputs, context) {…}`. */
+export function padBatch<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 export function padBatch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyMethod {
   const infer = fn as AnyTensorFunc;
   function padding(this: unknown, inputs: Tensors, context: InferenceContext): unknown {
@@ -34,8 +36,9 @@ export function padBatch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext)
     const padded = Object.fromEntries(
       Object.entries(inputs).map(([name, tensor]) => [name, repeatLastRow(tensor, size)]),
     );
-    const result = infer.call(this, padded, context);
-    return finishResult(result, modelConfig, (outputs) => trim(outputs, { rows, size, modelConfig }));
+    const places = Array.from({ length: size }, (_, row) => Math.min(row, rows - 1));
+    const result = infer.call(this, padded, withRows(context, places));
+    return finishResult(result, modelConfig, (outputs) => trim(outputs, { rows, size, context }));
   }
   return markDecorated(padding, 'padBatch', fn, { decorated });
 }
@@ -49,12 +52,13 @@ function paddedSize(rows: number, { dynamicBatching, maxBatchSize }: CompleteMod
 interface Padding {
   readonly rows: number;
   readonly size: number;
-  readonly modelConfig: CompleteModelConfig;
+  readonly context: InferenceContext;
 }
 
-function trim(result: unknown, { rows, size, modelConfig }: Padding): Tensors {
+function trim(result: unknown, { rows, size, context }: Padding): Tensors {
+  const { modelConfig, requestedOutputs } = context;
   const outputs: Record<string, Tensor> = {};
-  resolveOutputs(result, modelConfig, size).forEach((tensor, index) => {
+  resolveOutputs(result, modelConfig, size, requestedOutputs).forEach((tensor, index) => {
     if (tensor !== undefined) outputs[modelConfig.outputs[index]!.name] = tensor.slice(0, rows);
   });
   return outputs;

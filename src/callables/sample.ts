@@ -3,7 +3,6 @@
 import { TritonError } from '../errors.js';
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
-import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
@@ -12,8 +11,6 @@ import type { Tensor } from '../tensor/tensor.js';
 import { expectContext } from './expect-context.js';
 import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
 
-/** As a decorator of a method: `@sample infer(inputs, context) {…}`. */
-export function sample<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 /**
  * `fn` gets the tensors of one sample and returns its outputs, all of the declared shapes without a batch axis.
  * For models with `batching: false`, or with `maxBatchSize: 1`. PyTriton's `@sample`.
@@ -23,7 +20,10 @@ export function sample<Method extends AnyMethod>(method: Method, decorated: Clas
  */
 export function sample<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
   fn: TensorFunc<I, O, Decoupled>,
+  decorated?: undefined,
 ): InferFunc<I, O, Decoupled>;
+/** As a decorator of a method: `@sample infer(inputs, context) {…}`. */
+export function sample<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 export function sample(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyInferFunc {
   const infer = fn as AnyTensorFunc;
   function sampled(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
@@ -35,7 +35,7 @@ export function sample(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): 
     const batching = modelConfig.maxBatchSize > 0;
     const inputs = request.inputs as Tensors;
     const result = infer.call(this, batching ? withoutBatchAxis(inputs) : inputs, context);
-    return finishResult(result, modelConfig, (outputs) => [batching ? withBatchAxis(outputs, modelConfig) : outputs]);
+    return finishResult(result, modelConfig, (outputs) => [batching ? withBatchAxis(outputs, context) : outputs]);
   }
   return markDecorated(sampled, 'sample', fn, { decorated });
 }
@@ -50,9 +50,9 @@ function withoutBatchAxis(inputs: Tensors): Tensors {
   );
 }
 
-function withBatchAxis(result: unknown, modelConfig: CompleteModelConfig): Tensors {
+function withBatchAxis(result: unknown, { modelConfig, requestedOutputs }: InferenceContext): Tensors {
   // Resolved as if the model did not batch: the callable knows nothing of a batch axis.
-  const outputs = resolveOutputs(result, { ...modelConfig, maxBatchSize: 0 }, 1);
+  const outputs = resolveOutputs(result, { ...modelConfig, maxBatchSize: 0 }, 1, requestedOutputs);
   const record: Record<string, Tensor> = {};
   outputs.forEach((tensor, index) => {
     if (tensor !== undefined) record[modelConfig.outputs[index]!.name] = tensor.reshape([1, ...tensor.shape]);

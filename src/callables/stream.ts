@@ -9,8 +9,6 @@ import type { TensorSpecs } from '../model/tensor-spec.js';
 import { expectContext } from './expect-context.js';
 import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
 
-/** As a decorator of a method: `@stream async *infer(inputs, context) {…}`. */
-export function stream<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 /**
  * Runs `fn` once per request, with that request's own tensors as they came, the batch axis included; what it
  * yields are outputs of the same form. Each request ends, fails and is cancelled by itself: `context.signal` is
@@ -21,7 +19,12 @@ export function stream<Method extends AnyMethod>(method: Method, decorated: Clas
  *   for (const token of generate(prompt.strings()[0]!, signal)) yield { token: [[token]] };
  * })
  */
-export function stream<I extends TensorSpecs, O extends TensorSpecs>(fn: TensorFunc<I, O, true>): InferFunc<I, O, true>;
+export function stream<I extends TensorSpecs, O extends TensorSpecs>(
+  fn: TensorFunc<I, O, true>,
+  decorated?: undefined,
+): InferFunc<I, O, true>;
+/** As a decorator of a method: `@stream async *infer(inputs, context) {…}`. */
+export function stream<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 export function stream(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyInferFunc {
   const infer = fn as AnyTensorFunc;
   function streaming(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {

@@ -10,6 +10,7 @@ import type { ExecutionRequest } from '../core/instance/model-instance.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { epochNow } from '../model/epoch-clock.js';
 import { HostedRequest } from '../model/inference-request.js';
+import { requestedNames } from '../model/requested-outputs.js';
 import { DTYPES, type DataOf, type Dtype } from '../tensor/dtype.js';
 import { decodeRaw } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -18,6 +19,8 @@ import type { BatchTraces, RequestExtras } from './messages.js';
 
 /** Below this many bytes of a request a copy is cheaper than handing over one more buffer. */
 const HAND_OVER_BYTES = 64 * 1024;
+
+const ALL: readonly string[] = [];
 
 export interface EncodedBatch {
   /** The frame first. All of them are to be transferred. */
@@ -158,7 +161,9 @@ export function decodeBatch(
       const { name, dtype } = config.inputs[index]!;
       inputs[name] = new Tensor(dtype, dataAt(dtype, buffers[buffer]!, offset, byteLength), shape);
     }
-    requests.push(new HostedRequest(inputs, rows, extras?.ids?.[r] ?? '', extras?.parameters?.[r]));
+    const request = new HostedRequest(inputs, rows, extras?.ids?.[r] ?? '', extras?.parameters?.[r]);
+    request.requestedOutputs = requestedNames(extras?.requestedOutputs?.[r] ?? ALL, config);
+    requests.push(request);
   }
   return requests;
 }

@@ -202,7 +202,7 @@ export class CallableHost {
         : undefined;
       const given = InferenceResponse.is(result) ? result.outputs : result;
       const outputs = isInferenceRequest(given) ? this.#asOutputs(given) : given;
-      return { outcome: resolveOutputs(outputs, this.#config, request.rows), parameters };
+      return { outcome: resolveOutputs(outputs, this.#config, request.rows, request.requestedOutputs), parameters };
     } catch (thrown) {
       disownPromises(result);
       const error = TritonError.from(thrown);

@@ -6,8 +6,11 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import type { Metrics } from '../model/metrics.js';
 import type { CallableModels, ModelCaller } from '../model/model-calls.js';
+import type { Parameters } from '../model/parameters.js';
+import { parametersOf, requestsByRow } from '../model/row-requests.js';
 import type { Span } from '../model/span.js';
 import type { TraceContext } from '../model/trace-context.js';
+import { requestedByAny } from '../model/requested-outputs.js';
 import { typedModel } from '../model/typed-model.js';
 import { hostModels } from './host-models.js';
 
@@ -37,6 +40,8 @@ export class HostContext implements InferenceContext {
   readonly requests: readonly InferenceRequest[];
   readonly #requests: readonly HostedRequest[];
   readonly #calling: BatchCalls;
+  #requestOfRow: readonly InferenceRequest[] | undefined;
+  #rowParameters: readonly Parameters[] | undefined;
   #models: CallableModels | undefined;
   #controller: AbortController | undefined;
 
@@ -60,6 +65,18 @@ export class HostContext implements InferenceContext {
 
   get modelVersion(): number {
     return this.modelConfig.version;
+  }
+
+  get requestOfRow(): readonly InferenceRequest[] {
+    return (this.#requestOfRow ??= requestsByRow(this.#requests));
+  }
+
+  get rowParameters(): readonly Parameters[] {
+    return (this.#rowParameters ??= parametersOf(this.requestOfRow));
+  }
+
+  get requestedOutputs(): readonly string[] {
+    return requestedByAny(this.#requests, this.modelConfig);
   }
 
   get models(): CallableModels {

@@ -23,6 +23,8 @@ export interface InferenceRequest<I extends TensorSpecs = TensorSpecs> {
   readonly parameters: Parameters;
   /** The id that the client gave, or ''. */
   readonly id: string;
+  /** Names of the outputs that the client gets, in declaration order: all, unless it asked for some. Others may be left out. */
+  readonly requestedOutputs: readonly string[];
   /** Aborts when the client is gone: it hung up, cancelled, or its deadline passed. */
   readonly signal: AbortSignal;
   /** OpenTelemetry's span of the request, from its arrival to its answer; undefined when it is not traced. */
@@ -36,6 +38,17 @@ export interface InferenceContext<I extends TensorSpecs = TensorSpecs> {
   readonly modelConfig: CompleteModelConfig;
   /** The requests of this batch, for parameters and ids under `batch` and `sample`. */
   readonly requests: readonly InferenceRequest<I>[];
+  /** The request that each row of the inputs belongs to, under every decorator: `requestOfRow[2]` is that of the third row. */
+  readonly requestOfRow: readonly InferenceRequest<I>[];
+  /**
+   * The parameters of each row's request.
+   *
+   * @example
+   * batch(({ x }, { rowParameters }) => ({ y: rowParameters.map(({ scale }, row) => scaled(x.row(row), scale)) }))
+   */
+  readonly rowParameters: readonly Parameters[];
+  /** Names of the outputs that any of the requests gets, in declaration order. Others may be left out. */
+  readonly requestedOutputs: readonly string[];
   /** Aborts when the clients of all requests of the batch are gone. */
   readonly signal: AbortSignal;
   /**

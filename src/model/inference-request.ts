@@ -17,6 +17,8 @@ export class HostedRequest implements InferenceRequest {
   readonly id: string;
   /** Rows of the batch axis; 1 when the model does not batch. */
   readonly rows: number;
+  /** Set before the callable runs. */
+  requestedOutputs: readonly string[] = [];
   /** Set before the callable runs, when the request is traced. */
   span: Span | undefined = undefined;
   #controller: AbortController | undefined;
@@ -67,6 +69,10 @@ class DerivedRequest implements InferenceRequest {
 
   get signal(): AbortSignal {
     return this.#original.signal;
+  }
+
+  get requestedOutputs(): readonly string[] {
+    return this.#original.requestedOutputs;
   }
 
   get span(): Span | undefined {

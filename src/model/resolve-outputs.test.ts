@@ -408,9 +408,21 @@ describe('with strict: true', () => {
 
   it('every declared output must be there', () => {
     const config = model([['float32', [1]], ['int32', [1]]], { strict }); // prettier-ignore
-    const message = broken("model 'm' returned no output 'b', and strict: true wants every declared output");
+    const message = broken(
+      "model 'm' returned no output 'b', and strict: true wants every declared output that is asked for",
+    );
     expect(() => resolveOutputs({ a: row }, config, 1)).toThrow(message);
     expect(() => resolveOutputs([row, undefined], config, 1)).toThrow(message);
+    expect(() => resolveOutputs({ a: row }, config, 1, ['a', 'b'])).toThrow(message);
+  });
+
+  it('an output that nobody asked for may be left out', () => {
+    const config = model([['float32', [1]], ['int32', [1]]], { strict }); // prettier-ignore
+    for (const result of [{ a: row }, { a: row, b: undefined }, [row, undefined]]) {
+      expect(resolveOutputs(result, config, 1, ['a'])).toEqual([row, undefined]);
+    }
+    // What is there is checked all the same.
+    expect(() => resolveOutputs({ a: row, b: row }, config, 1, ['a'])).toThrow('has dtype float32, expected int32');
   });
 
   it.each<[string, unknown, Dtype, readonly number[], string]>([

@@ -17,19 +17,26 @@ import { tensorFromValue } from './tensor-from-value.js';
 export type ResolvedOutputs = readonly (Tensor | undefined)[];
 
 /**
- * `rows` is the number of rows that the outputs must have when the model batches. Throws INTERNAL naming the model, the
- * output, what was got and what was expected; an error that is the result is thrown as it is.
+ * `rows` is the number of rows that the outputs must have when the model batches; `requested` names those that somebody
+ * asked for, all by default. Throws INTERNAL naming the model, the output, what was got and what was expected; an error
+ * that is the result is thrown as it is.
  */
-export function resolveOutputs(result: unknown, config: CompleteModelConfig, rows: number): ResolvedOutputs {
+export function resolveOutputs(
+  result: unknown,
+  config: CompleteModelConfig,
+  rows: number,
+  requested?: readonly string[],
+): ResolvedOutputs {
   const { outputs, name } = config;
   if (isError(result)) throw result;
   const values = Array.isArray(result) ? listedValues(result, config) : namedValues(result, config);
   return outputs.map((spec, index) => {
     const value = values[index];
     if (value === undefined) {
-      if (config.strict)
-        throw fail(`model '${name}' returned no output '${spec.name}', and strict: true wants every declared output`);
-      return undefined;
+      if (!config.strict || requested?.includes(spec.name) === false) return undefined;
+      throw fail(
+        `model '${name}' returned no output '${spec.name}', and strict: true wants every declared output that is asked for`,
+      );
     }
     return resolveOutput(value, spec, config, rows);
   });

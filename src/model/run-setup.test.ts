@@ -25,7 +25,7 @@ describe('runSetup', () => {
 
   it.each<[unknown, string | undefined, object]>([
     [new Error('no weights'), undefined, { code: 'INTERNAL', message: "setup of model 'm' failed: no weights" }],
-    [new Error('no weights'), MODULE, { message: `setup of instance 2 of model 'm', ${MODULE}, failed: no weights` }],
+    [new Error('no weights'), MODULE, { message: "setup of instance 2 of model 'm' (m.js) failed: no weights" }],
     [
       new TritonError('UNAVAILABLE', 'no device'),
       undefined,
@@ -41,6 +41,11 @@ describe('runSetup', () => {
     await expect(runSetup(async () => Promise.reject(thrown as Error), CONTEXT, module)).rejects.toMatchObject(
       expected,
     );
+  });
+
+  it('leaves a TritonError alone that names the model itself', async () => {
+    const told = new TritonError('UNAVAILABLE', "model 'm' has no weights");
+    await expect(runSetup(failing(told), CONTEXT, MODULE)).rejects.toBe(told);
   });
 
   it('keeps what was thrown, or its cause, as the cause', async () => {

@@ -103,15 +103,15 @@ export type InputName<I extends TensorSpecs> = keyof Inputs<I> & string;
 /** The tensors of a response, by output name, as clients get them. */
 export type Outputs<O extends TensorSpecs> = TensorsOf<NamedSpecs<O, 'OUTPUT'>>;
 
-type ValuesOf<N> = { readonly [K in keyof N]: TensorLike<DtypeIn<N[K]>> };
+type ValuesOf<N> = { readonly [K in keyof N]: TensorLike<DtypeIn<N[K]>> | undefined };
 
-/** What a callable returns for one request or one batch, by output name. */
+/** What a callable returns for one request or one batch, by output name; undefined for one that is left out. */
 export type OutputRecord<O extends TensorSpecs> = Simplify<ValuesOf<NamedSpecs<O, 'OUTPUT'>>>;
 
 /** The same as a list in declaration order: typed by position for list declarations. */
 export type OutputList<O extends TensorSpecs> = O extends readonly TensorSpec[]
-  ? { readonly [K in keyof O]: TensorLike<DtypeIn<O[K]>> }
-  : readonly TensorLike<Dtype>[];
+  ? { readonly [K in keyof O]: TensorLike<DtypeIn<O[K]>> | undefined }
+  : readonly (TensorLike<Dtype> | undefined)[];
 
 /** What a client may send for the inputs: optional ones may be left out. */
 export type InputValues<I extends TensorSpecs> = Simplify<

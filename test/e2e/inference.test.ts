@@ -195,6 +195,38 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
     expect(answer.outputs[0]!.data).toEqual(['abc {"flag":true,"count":3,"ratio":0.5,"text":"ä"}']);
   });
 
+  it('tells a callable which outputs are wanted, and does without the others', async () => {
+    const two = { ...vector, outputs: { y: vector.outputs.y, z: vector.outputs.y } };
+    await using server = await startServer(
+      (triton) =>
+        void triton.bind({
+          ...two,
+          strict: true,
+          inferFunc: batch(({ x }, { requestedOutputs, rowParameters }) => {
+            const scale = Number(rowParameters[0]!['scale']);
+            return {
+              y: requestedOutputs.includes('y') ? x.map((value) => value * scale) : undefined,
+              z: requestedOutputs.includes('z') ? x.map((value) => -value * scale) : undefined,
+            };
+          }),
+        }),
+      { serverThread },
+    );
+    for (const wire of WIRES) {
+      await using client = new ModelClient(server[wire], two);
+      const ask = async (...outputs: ('y' | 'z')[]) => {
+        const answer = await client.inferSample(
+          { x: [2] },
+          { parameters: { scale: 3 }, ...(outputs[0] && { outputs }) },
+        );
+        return Object.entries(answer).map(([name, { data }]) => `${name} ${data.join()}`);
+      };
+      expect(await ask('z')).toEqual(['z -6']);
+      expect(await ask('y')).toEqual(['y 6']);
+      expect(await ask()).toEqual(['y 6', 'z -6']);
+    }
+  });
+
   it('tells a running callable that its client is gone', async () => {
     const started = gate();
     const aborted = gate();

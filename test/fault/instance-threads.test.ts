@@ -319,7 +319,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
       'a setup that fails',
       MODULE,
       { args: ['fail'] },
-      `setup of instance 0 of model 'Broken', ${MODULE.href}, failed: no weights here`,
+      "setup of instance 0 of model 'Broken' (instance.js) failed: no weights here",
     ],
     ['a module that is not there', new URL('../fixtures/none.js', import.meta.url), {}, 'cannot load the module'],
     [

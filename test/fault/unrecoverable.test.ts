@@ -173,7 +173,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
       ]);
       expect(answer).toMatchObject({ value: { status: 503 } });
       const message = expect.stringMatching(
-        /^setup of instance 0 of model 'Threads', .* failed: the device was lost$/,
+        /^setup of instance 0 of model 'Threads' \(instance\.js\) failed: the device was lost$/,
       ) as string;
       expect(ended).toMatchObject({ reason: { name: 'TritonUnrecoverableError', message } });
     });

@@ -32,7 +32,7 @@ export interface HostedInstance {
   close(): void;
 }
 
-type Spec = Pick<ModelSpec, 'inputs' | 'outputs' | 'config'>;
+type Spec = Pick<ModelSpec, 'inputs' | 'outputs' | 'config' | 'strict'>;
 
 /** In this thread, or behind the two ends of a message channel. */
 export type InstanceKind = 'inline' | 'port';

@@ -145,6 +145,28 @@ triton.bind({
   }),
 });
 
+// Settings of each row's user, and outputs that nobody asked for.
+
+triton.bind({
+  ...linear,
+  inferFunc: batch(({ data }, { rowParameters, requestOfRow }) => {
+    const scale: string | boolean | number | bigint | undefined = rowParameters[0]?.['scale'];
+    const first: Tensor<'float32'> | undefined = requestOfRow[0]?.inputs.data;
+    return { result: scale === undefined ? data : (first ?? data) };
+  }),
+});
+triton.bind({
+  ...linear,
+  inferFunc: batch(({ data }, { requestedOutputs }) => ({
+    result: requestedOutputs.includes('result') ? data : undefined,
+  })),
+});
+triton.bind({
+  ...linear,
+  inferFunc: (requests) =>
+    requests.map(({ inputs, requestedOutputs }) => [requestedOutputs.includes('result') ? inputs.data : undefined]),
+});
+
 // Callables written apart, objects, lists of them.
 
 const apart: CallableOf<typeof linear> = batch(({ data }) => ({ result: data.map((value) => 2 * value) }));
@@ -208,8 +230,6 @@ triton.bind({ ...linear, inferFunc: batch(async ({ data }) => ({ resultx: data }
 triton.bind({ ...linear, inferFunc: (requests) => requests.map(({ inputs }) => ({ resultx: inputs.data })) });
 // @ts-expect-error Misspelt output, sample.
 triton.bind({ ...linear, inferFunc: sample(({ data }) => ({ resultx: data })) });
-// @ts-expect-error Undefined for an output.
-triton.bind({ ...linear, inferFunc: batch(() => ({ result: undefined })) });
 // @ts-expect-error Output tensor of another dtype.
 triton.bind({ ...linear, inferFunc: batch(() => ({ result: Tensor.from('float64', [[1]]) })) });
 // @ts-expect-error Output data of another dtype.
