@@ -67,8 +67,9 @@ export class ModelClient<const I extends TensorSpecs = TensorSpecs, const O exte
   /**
    * Infers one sample: tensors without a batch axis in and out; it is added and removed when the model batches.
    *
-   * Inputs are a record by name or a list in declaration order, of Tensors, typed arrays, or nested arrays. Their
-   * memory must not change until the promise settles: large tensors are sent from it without a copy. Outputs that the
+   * Inputs are a record by name or a list in declaration order, of Tensors, typed arrays, or arrays nested as deep as the
+   * declared shape; a typed array has no shape of its own and fills the declared one, a single value stands for a
+   * tensor of one element. Their memory must not change until the promise settles: large tensors are sent from it without a copy. Outputs that the
    * model left out are absent. The output tensors may share one ArrayBuffer.
    *
    * Rejects with a TritonError: the server's code and message; INVALID_ARG for inputs that do not fit the model;
