@@ -62,7 +62,7 @@ function groupsOf(requests: readonly InferenceRequest[]): number[][] {
 function settleGroup(call: () => unknown, count: number, context: InferenceContext): unknown {
   const failed = (thrown: unknown) => {
     const error = TritonError.from(thrown);
-    context.logger.error(`model '${context.modelName}' failed: ${logTextOf(error)}`);
+    context.logger.error(`the callable failed: ${logTextOf(error)}`);
     return error;
   };
   const failAll = (thrown: unknown) => {

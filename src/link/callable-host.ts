@@ -169,7 +169,7 @@ export class CallableHost {
 
   /** The client gets the message; the stack is for whoever runs the server. */
   #logFailure(error: TritonError, requests: readonly HostedRequest[]): void {
-    const line = `model '${this.#config.name}' failed: ${logTextOf(error)}`;
+    const line = `the callable failed: ${logTextOf(error)}`;
     // With nobody left to answer to, an error is how most callables follow their signal: no failure of theirs.
     if (requests.every(({ aborted }) => aborted)) this.#logger.verbose(1, line);
     else this.#logger.error(line);

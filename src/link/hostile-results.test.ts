@@ -98,7 +98,7 @@ describe.each<InstanceKind>(['inline', 'port'])('in the place of one result (%s)
   it('an Error is logged with its stack', async () => {
     const { instance, errors } = host(kind, () => [new RangeError('no such row')]);
     await outcomes(instance, [x(1)]);
-    expect(errors).toEqual([expect.stringMatching(/^model 'm' failed: RangeError: no such row\n +at /)]);
+    expect(errors).toEqual([expect.stringMatching(/^the callable failed: RangeError: no such row\n +at /)]);
   });
 });
 

@@ -5,6 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 import { assert, TritonError, TritonUnrecoverableError } from '../errors.js';
 import { checkCallables } from '../model/check-callables.js';
+import { instanceLogger } from '../model/instance-logger.js';
 import type { Logger } from '../model/logger.js';
 import { runSetup } from '../model/run-setup.js';
 import { loadCallableModule, type CallableModule } from './load-callable-module.js';
@@ -21,7 +22,7 @@ function report(message: ThreadReport): void {
   supervisor.postMessage(message);
 }
 
-const logger: Logger = {
+const log: Logger = {
   error: (message) => report({ kind: 'log', level: 'error', message }),
   warn: (message) => report({ kind: 'log', level: 'warn', message }),
   info: (message) => report({ kind: 'log', level: 'info', message }),
@@ -29,6 +30,8 @@ const logger: Logger = {
     if (level <= verboseLevel) report({ kind: 'log', level, message });
   },
 };
+
+const logger = instanceLogger(log, config, instance);
 
 // What nobody catches ends the thread, which is then started again; but not when it says that there is no use in it.
 process.on('uncaughtExceptionMonitor', (error: unknown) => {
@@ -48,7 +51,7 @@ async function tearDown({ teardown }: CallableModule): Promise<void> {
   try {
     await teardown?.();
   } catch (error) {
-    logger.error(`teardown of model '${config.name}' failed: ${TritonError.from(error).message}`);
+    log.error(`teardown of model '${config.name}' failed: ${TritonError.from(error).message}`);
   }
 }
 

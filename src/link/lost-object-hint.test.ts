@@ -108,7 +108,7 @@ describe.each<InstanceKind>(['inline', 'port'])('a method that was bound without
     const { instance, errors } = host(kind, callable);
     expect(await outcomes(instance, [x(1), x(2)])).toEqual([expected, expected]);
     // With the stack, which leads to the method.
-    expect(errors[0]).toContain(`model 'm' failed: ${expected.slice('INTERNAL '.length)}\n    at `);
+    expect(errors[0]).toContain(`the callable failed: ${expected.slice('INTERNAL '.length)}\n    at `);
   });
 
   it.each<[string, unknown, string]>([

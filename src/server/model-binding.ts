@@ -8,11 +8,13 @@ import { checkCallables } from '../model/check-callables.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { isInstanceGroup, type InstanceGroup } from '../model/instance-group.js';
+import { instanceLogger } from '../model/instance-logger.js';
 import type { Logger } from '../model/logger.js';
 import { modelKey } from '../model/model-key.js';
 import { runSetup, type Setup } from '../model/run-setup.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { HostedModel, OpenedModel, ServerHandle } from './server-handle.js';
+import { loggedWait } from './waiting-log.js';
 
 export class ModelBinding implements HostedModel {
   readonly config: CompleteModelConfig;
@@ -87,7 +89,8 @@ export class ModelBinding implements HostedModel {
 
   /** Ends what the model needed while it was loaded. Idempotent. */
   async close(): Promise<void> {
-    await this.#opening?.catch(() => undefined);
+    const opened = this.#opening?.catch(() => undefined);
+    if (opened !== undefined) await this.#logged(opened, 'is set up');
     this.#opening = undefined;
     await this.#release();
   }
@@ -116,7 +119,8 @@ export class ModelBinding implements HostedModel {
     try {
       if (this.#callables.length > 0) {
         const { name: modelName, version: modelVersion } = config;
-        const context = { modelName, modelVersion, modelConfig: config, instance: 0, args: undefined, logger };
+        const own = instanceLogger(logger, config, 0);
+        const context = { modelName, modelVersion, modelConfig: config, instance: 0, args: undefined, logger: own };
         await runSetup(this.#setup, context);
         this.#isSetUp = true;
       }
@@ -128,15 +132,20 @@ export class ModelBinding implements HostedModel {
     }
   }
 
+  /** A stop that waits for something of the user's says so. */
+  #logged<T>(promise: Promise<T>, until: string): Promise<T> {
+    return loggedWait(promise, this.#logger, `model '${this.config.name}' until it ${until}`);
+  }
+
   async #release(): Promise<void> {
     const threads = this.#threads;
     this.#threads = undefined;
-    await threads?.stop();
+    if (threads !== undefined) await this.#logged(threads.stop(), 'has torn down its instance threads');
     if (!this.#isSetUp) return;
     this.#isSetUp = false;
     const teardown = this.#teardown;
     try {
-      await teardown?.();
+      if (teardown !== undefined) await this.#logged(Promise.resolve(teardown()), 'is torn down');
     } catch (error) {
       this.#logger?.error(`teardown of model '${this.config.name}' failed: ${TritonError.from(error).message}`);
     }

@@ -8,6 +8,7 @@ import type { RequestTracing } from '../link/request-tracing.js';
 import type { ServerLogger } from '../logger.js';
 import type { Callable } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { instanceLogger } from '../model/instance-logger.js';
 import type { ServerOptions } from './server-options.js';
 import { Server, type ServerPorts } from './server.js';
 
@@ -75,8 +76,8 @@ export class LocalServer implements ServerHandle {
     return this.#server.load(config, {
       open: async () => {
         const { callables, ports } = await model.open();
-        const instances = callables.map((callable) => {
-          const instance = new InlineInstance(config, callable, this.#server.logger);
+        const instances = callables.map((callable, index) => {
+          const instance = new InlineInstance(config, callable, instanceLogger(this.#server.logger, config, index));
           instance.onUnrecoverable = onUnrecoverable;
           instance.tracing = this.tracing;
           return instance;

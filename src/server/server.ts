@@ -26,6 +26,7 @@ import { modelKey } from '../model/model-key.js';
 import { ServedModel, type InstanceSource } from './served-model.js';
 import type { ServerOptions } from './server-options.js';
 import { VERSION } from './version.js';
+import { inflightLines, loggedWait, logEverySecond } from './waiting-log.js';
 
 /** The real ports; undefined where a frontend is off. */
 export interface ServerPorts {
@@ -45,6 +46,7 @@ export interface ServerListeners {
 }
 
 const NOBODY = (): void => undefined;
+const TIMED_OUT = Symbol('timed out');
 
 export class Server {
   readonly #options: ServerOptions;
@@ -206,6 +208,22 @@ export class Server {
     await this.#reapplyVersionPolicy(config);
   }
 
+  /** Waits until no request is under way, for so many seconds, and says what it waits for. */
+  async #drain(timeoutSecs: number): Promise<void> {
+    const inflight = (seconds: number) => inflightLines(this.#engine.repository.runningModels(), timeoutSecs - seconds);
+    const drained = this.#engine.drain();
+    const [first] = inflight(0);
+    if (first !== undefined) this.#logger.info('Waiting for in-flight requests to complete.');
+    for (const line of inflight(0)) this.#logger.info(line);
+    const end = logEverySecond(this.#logger, inflight);
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise((resolve) => (timer = setTimeout(resolve, timeoutSecs * 1000, TIMED_OUT)));
+    const outcome = await Promise.race([drained, timeout]);
+    clearTimeout(timer);
+    end();
+    if (outcome === TIMED_OUT) this.#logger.warn('Exit timeout expired: what is under way fails');
+  }
+
   /** The log that callables in this thread write to. */
   get logger(): ServerLogger {
     return this.#logger;
@@ -214,13 +232,11 @@ export class Server {
   /** Lets requests under way finish for so many seconds, then fails them with UNAVAILABLE; closes all ports. */
   async stop(timeoutSecs: number = this.#options.exitTimeoutSecs): Promise<void> {
     for (const frontend of this.#frontends) frontend.drain();
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise((resolve) => (timer = setTimeout(resolve, timeoutSecs * 1000)));
-    await Promise.race([this.#engine.drain(), timeout]);
-    clearTimeout(timer);
+    await this.#drain(timeoutSecs);
     this.#engine.stop();
     for (const served of [...this.#served.values(), ...this.#replaced]) served.closeInstances();
-    await Promise.all(this.#frontends.map((frontend) => frontend.close()));
+    const closed = Promise.all(this.#frontends.map((frontend) => frontend.close()));
+    await loggedWait(closed, this.#logger, 'connections to close');
     this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');
     this.#sink.close();

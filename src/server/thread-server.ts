@@ -9,6 +9,7 @@ import { PortHost } from '../link/port-host.js';
 import type { RequestTracing } from '../link/request-tracing.js';
 import { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { instanceLogger } from '../model/instance-logger.js';
 import { modelKey } from '../model/model-key.js';
 import type {
   ControlCall,
@@ -164,9 +165,10 @@ export class ThreadServer implements ServerHandle {
     // Nobody would take the other ends of their ports; the model is released by whoever loads it.
     if (this.#over) throw new TritonError('UNAVAILABLE', "the server's thread has ended");
     const hosts: PortHost[] = [];
-    const own = callables.map((callable) => {
+    const own = callables.map((callable, index) => {
       const { port1, port2 } = new MessageChannel();
-      const host = new PortHost(port1, model.config, callable, this.#logger);
+      const logger = instanceLogger(this.#logger, model.config, index);
+      const host = new PortHost(port1, model.config, callable, logger);
       host.onUnrecoverable = model.onUnrecoverable;
       host.tracing = this.tracing;
       hosts.push(host);
