@@ -105,6 +105,7 @@ export type {
   SpanTraceState,
 } from './model/span.js';
 export type { DataOf, Datatype, Dtype, DtypeLike, ToDtype } from './tensor/dtype.js';
+export type { ForeignDtype, ForeignTensor } from './tensor/foreign-tensor.js';
 export type { Nested } from './tensor/nested.js';
 export { Tensor } from './tensor/tensor.js';
 export type { TritonConfig } from './config/triton-config.js';

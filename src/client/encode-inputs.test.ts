@@ -1,4 +1,6 @@
+import { Tensor as OrtTensor } from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
+
 import type { CompleteTensorSpec } from '../model/complete-model-config.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import { DTYPES, type Dtype } from '../tensor/dtype.js';
@@ -44,6 +46,8 @@ describe('encodeInputs', () => {
     ],
     ['nested lists', 'float64', [-1, -1], [[1, 2, 3]], [1, 1, 3]],
     ['a Tensor', 'float16', [-1, -1], Tensor.fromFloat32('float16', [1, 2], [2, 1]), [1, 2, 1]],
+    ["onnxruntime's tensor", 'int64', [-1, 1], new OrtTensor('int64', BigInt64Array.of(1n, 2n), [2, 1]), [1, 2, 1]],
+    ['an object like a tensor', 'int8', [-1], { data: Int8Array.of(1), shape: [1], dtype: 'int8' }, [1, 1]],
     ['a string', 'string', [1], 'x', [1, 1]],
     ['a Uint8Array as one element of bytes', 'bytes', [-1], Uint8Array.of(1, 2), [1, 1]],
     ['a list of Uint8Arrays', 'bytes', [-1], [Uint8Array.of(1), 'x'], [1, 2]],
@@ -127,6 +131,11 @@ describe('encodeInputs', () => {
       'null',
       { a: null, b: B },
       "input 'a' of model 'M' is null, expected a Tensor, a typed array, a value or nested arrays of values",
+    ],
+    [
+      'a tensor without its sizes',
+      { a: { data: Float32Array.of(1), type: 'float32' }, b: B },
+      "input 'a' of model 'M': an object with data and type is no tensor: it lacks dims (or shape)",
     ],
     ['an object', { a: new Date(0), b: B }, "input 'a' of model 'M' is a Date, expected a Tensor"],
     ['a function', { a: () => 1, b: B }, "input 'a' of model 'M' is function, expected a Tensor"],

@@ -3,11 +3,12 @@
 
 import type { Outputs, InputValues, TensorLike, TensorSpec, TensorSpecs, DtypeIn } from '../model/tensor-spec.js';
 import type { Dtype } from '../tensor/dtype.js';
+import type { ForeignTensor } from '../tensor/foreign-tensor.js';
 import type { Nested } from '../tensor/nested.js';
 import type { Tensor } from '../tensor/tensor.js';
 
-/** What is taken for a tensor: a Tensor, a typed array, a value or nested arrays of values. */
-export type AnyInputValue = Tensor | Nested;
+/** What is taken for a tensor: a Tensor, a typed array, a value, nested arrays of values, or another library's tensor. */
+export type AnyInputValue = Tensor | Nested | ForeignTensor;
 
 /** Inputs by name; optional ones may be left out. */
 export type NamedInputs<I extends TensorSpecs> = TensorSpecs extends I

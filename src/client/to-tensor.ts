@@ -2,6 +2,7 @@
 
 import { TritonError } from '../errors.js';
 import { DTYPES, isDataOf, type DataOf, type Dtype } from '../tensor/dtype.js';
+import { isTensorLike, type ForeignTensor } from '../tensor/foreign-tensor.js';
 import { flattenNested, type Nested } from '../tensor/nested.js';
 import { elementCount, formatShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -25,6 +26,7 @@ export function toTensor(value: unknown, dtype: Dtype, expected: readonly number
     const got = `${what} is ${withArticle(value.constructor.name)} of ${data.length} elements`;
     return new Tensor(dtype, data, shapeOfFlat(data.length, expected, got));
   }
+  if (isTensorLike(value)) return fromForeign(value as ForeignTensor, what);
   if (!isValue && !Array.isArray(value)) {
     const got =
       value === null
@@ -44,6 +46,14 @@ export function toTensor(value: unknown, dtype: Dtype, expected: readonly number
 export function isSingleValue(value: unknown, dtype: Dtype): boolean {
   if (dtype === 'bytes' && value instanceof Uint8Array) return true;
   return ['number', 'bigint', 'boolean', 'string'].includes(typeof value);
+}
+
+function fromForeign(value: ForeignTensor, what: string): Tensor {
+  try {
+    return Tensor.from(value);
+  } catch (error) {
+    throw new TritonError('INVALID_ARG', `${what}: ${TritonError.from(error).message}`, { cause: error });
+  }
 }
 
 function withArticle(name: string): string {

@@ -4,6 +4,7 @@
 
 import { TritonError } from '../errors.js';
 import { isBytesDtype } from '../tensor/dtype.js';
+import { isForeignTensor } from '../tensor/foreign-tensor.js';
 import { convertElements } from '../tensor/nested.js';
 import { formatShape, matchesShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -11,7 +12,7 @@ import type { CompleteModelConfig, CompleteTensorSpec } from './complete-model-c
 import { describeValue } from './describe-value.js';
 import { isPromiseLike } from './is-promise-like.js';
 import { nearest } from './nearest.js';
-import { tensorFromValue } from './tensor-from-value.js';
+import { foreignTensor, tensorFromValue } from './tensor-from-value.js';
 
 /** One place per declared output, in declaration order; undefined where the callable gave none. */
 export type ResolvedOutputs = readonly (Tensor | undefined)[];
@@ -59,6 +60,11 @@ function namedValues(record: unknown, { name, outputs }: CompleteModelConfig): r
   if (!isRecord(record)) {
     throw fail(
       `model '${name}' returned ${describeValue(record)}, expected a record of its outputs by name or a list in declaration order${hintFor(record)}`,
+    );
+  }
+  if (isForeignTensor(record)) {
+    throw fail(
+      `model '${name}' returned a tensor for its outputs, expected a record of them by name or a list in declaration order`,
     );
   }
   const names = outputs.map((spec) => spec.name);
@@ -117,9 +123,12 @@ function resolveOutput(value: unknown, spec: CompleteTensorSpec, config: Complet
 
 function toTensor(value: unknown, spec: CompleteTensorSpec, config: CompleteModelConfig, rows: number): Tensor {
   if (Tensor.is(value)) return castTensor(value, spec, config);
+  const what = `output '${spec.name}' of model '${config.name}'`;
+  const foreign = foreignTensor(value, what);
+  if (foreign !== undefined) return castTensor(foreign, spec, config);
   const shape = config.maxBatchSize > 0 ? [rows, ...spec.shape] : spec.shape;
   return tensorFromValue(value, {
-    what: `output '${spec.name}' of model '${config.name}'`,
+    what,
     dtype: spec.dtype,
     shape,
     declared: spec.shape,

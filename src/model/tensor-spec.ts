@@ -2,6 +2,7 @@
 // or a list whose unnamed entries are called INPUT_1, INPUT_2, … and OUTPUT_1, … by position, as in PyTriton.
 
 import type { DataOf, Dtype, DtypeLike, ToDtype } from '../tensor/dtype.js';
+import type { ForeignTensor } from '../tensor/foreign-tensor.js';
 import type { Tensor } from '../tensor/tensor.js';
 
 /** One input or output of a model, as the user declares it. */
@@ -91,8 +92,11 @@ export type PlainElement<D extends Dtype> = D extends 'string'
       ? bigint | number
       : number | boolean;
 
-/** What is taken for a tensor of a dtype: a Tensor, its bare data, or plain nested arrays. */
-export type TensorLike<D extends Dtype> = Tensor<D> | DataOf[D] | PlainArray<D>;
+/**
+ * What is taken for a tensor of a dtype: a Tensor, its bare data, plain nested arrays, or another library's tensor, whose
+ * dtype is looked at when it comes.
+ */
+export type TensorLike<D extends Dtype> = Tensor<D> | DataOf[D] | PlainArray<D> | ForeignTensor;
 
 /** The tensors of a request, by input name. */
 export type Inputs<I extends TensorSpecs> = TensorsOf<NamedSpecs<I, 'INPUT'>>;
