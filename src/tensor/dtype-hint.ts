@@ -1,10 +1,8 @@
 // The dtype that somebody meant who wrote another library's name for it. numpy has several names for most of its types,
 // of which ours are one each: `object`, `bytes_` and `str_` are in PyTriton's own examples.
 
-import type { Dtype } from './dtype.js';
-
 /** numpy's aliases, Python's types and one-letter codes, torch's names; in lower case. */
-const MEANT: Readonly<Record<string, readonly Dtype[]>> = {
+const MEANT: Readonly<Record<string, readonly string[]>> = {
   object: ['bytes', 'string'],
   object_: ['bytes', 'string'],
   o: ['bytes', 'string'],
