@@ -5,6 +5,7 @@ import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '
 import type { AnyInferFunc } from '../model/callable-function.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
+import { inFormOf } from '../model/input-list.js';
 import { rowsOf } from '../model/inference-request.js';
 import { finishResult } from '../model/map-outputs.js';
 import { requestedByAny } from '../model/requested-outputs.js';
@@ -61,7 +62,7 @@ function joinInputs(requests: readonly InferenceRequest[]): Tensors {
       }),
     );
   }
-  return joined;
+  return inFormOf(first, joined);
 }
 
 interface Splitting {

@@ -4,6 +4,7 @@ import { TritonError } from '../errors.js';
 import type { InferenceContext, TensorFunc, TensorResult } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
+import { inFormOf } from '../model/input-list.js';
 import type { DtypeIn, InputName, Inputs, NamedSpecs, TensorSpecs } from '../model/tensor-spec.js';
 import type { Dtype } from '../tensor/dtype.js';
 import { elementCount } from '../tensor/shape.js';
@@ -80,7 +81,7 @@ export function firstValue<
   const infer = fn as unknown as (inputs: Readonly<Record<string, unknown>>, context: InferenceContext) => unknown;
   function first(this: unknown, inputs: Tensors, context: InferenceContext): unknown {
     expectContext(context, 'firstValue');
-    const values: Record<string, unknown> = { ...inputs };
+    const values: Record<string, unknown> = inFormOf(inputs, { ...inputs });
     for (const name of names) {
       const tensor = inputs[name];
       if (tensor === undefined) continue;

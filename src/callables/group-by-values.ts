@@ -5,6 +5,7 @@ import type { InferenceContext, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRows } from '../model/derived-context.js';
+import { inFormOf } from '../model/input-list.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import { asSteps, mapSteps, zipSteps } from '../model/steps.js';
@@ -73,7 +74,8 @@ function groupsOf(keyed: readonly Tensor[]): number[][] {
 }
 
 function rowsOfInputs(inputs: Tensors, rows: readonly number[]): Tensors {
-  return Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, takeRows(tensor, rows)]));
+  const taken = Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, takeRows(tensor, rows)]));
+  return inFormOf(inputs, taken);
 }
 
 function unevenSteps({ name }: CompleteModelConfig): TritonError {

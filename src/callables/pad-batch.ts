@@ -4,6 +4,7 @@ import type { InferenceContext, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRows } from '../model/derived-context.js';
+import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
@@ -37,7 +38,7 @@ export function padBatch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext)
       Object.entries(inputs).map(([name, tensor]) => [name, repeatLastRow(tensor, size)]),
     );
     const places = Array.from({ length: size }, (_, row) => Math.min(row, rows - 1));
-    const result = infer.call(this, padded, withRows(context, places));
+    const result = infer.call(this, inFormOf(inputs, padded), withRows(context, places));
     return finishResult(result, modelConfig, (outputs) => trim(outputs, { rows, size, context }));
   }
   return markDecorated(padding, 'padBatch', fn, { decorated });

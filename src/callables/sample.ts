@@ -4,6 +4,7 @@ import { TritonError } from '../errors.js';
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
 import { markDecorated } from '../model/decorated.js';
+import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
@@ -41,13 +42,14 @@ export function sample(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): 
 }
 
 function withoutBatchAxis(inputs: Tensors): Tensors {
-  return Object.fromEntries(
+  const rows = Object.fromEntries(
     Object.entries(inputs).map(([name, tensor]) => {
       if (tensor.rowCount !== 1)
         throw new TritonError('INTERNAL', `sample takes one row, got ${tensor.rowCount} rows of input '${name}'`);
       return [name, tensor.row(0)];
     }),
   );
+  return inFormOf(inputs, rows);
 }
 
 function withBatchAxis(result: unknown, { modelConfig, requestedOutputs }: InferenceContext): Tensors {

@@ -9,6 +9,7 @@
 import type { ExecutionRequest } from '../core/instance/model-instance.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { epochNow } from '../model/epoch-clock.js';
+import { emptyInputs } from '../model/input-list.js';
 import { HostedRequest } from '../model/inference-request.js';
 import { requestedNames } from '../model/requested-outputs.js';
 import { DTYPES, type DataOf, type Dtype } from '../tensor/dtype.js';
@@ -149,7 +150,7 @@ export function decodeBatch(
   let at = 2;
   for (let r = 0; r < count; r++) {
     const rows = header[at++]!;
-    const inputs: Record<string, Tensor> = {};
+    const inputs = emptyInputs(config);
     for (let index = 0; index < config.inputs.length; index++) {
       const rank = header[at++]!;
       if (rank < 0) continue;

@@ -3,6 +3,7 @@
 
 import type { Tensor } from '../tensor/tensor.js';
 import type { InferenceRequest } from './callable.js';
+import { inFormOf } from './input-list.js';
 import type { Parameters } from './parameters.js';
 import type { Span } from './span.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
@@ -60,7 +61,7 @@ class DerivedRequest implements InferenceRequest {
   readonly #original: InferenceRequest;
 
   constructor(original: InferenceRequest, inputs: Readonly<Record<string, Tensor>>) {
-    this.inputs = inputs;
+    this.inputs = inFormOf(original.inputs, inputs);
     this.parameters = original.parameters;
     this.id = original.id;
     this.rows = rowsOf(original);

@@ -10,6 +10,7 @@ import { formatShape, matchesShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from './complete-model-config.js';
 import { describeValue } from './describe-value.js';
+import { isInputList } from './input-list.js';
 import { isPromiseLike } from './is-promise-like.js';
 import { nearest } from './nearest.js';
 import { foreignTensor, tensorFromValue } from './tensor-from-value.js';
@@ -83,6 +84,7 @@ function namedValues(record: unknown, { name, outputs }: CompleteModelConfig): r
 // outputs.
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Tensor.is(value)) return false;
+  if (isInputList(value)) return true;
   if (isPromiseLike(value) || Symbol.iterator in value || Symbol.asyncIterator in value) return false;
   return isPlain(value) || Object.keys(value).length > 0;
 }

@@ -1,12 +1,14 @@
 // Iterables, sync and async alike, as generators make them.
 
 import { TritonError } from '../errors.js';
+import { isInputList } from './input-list.js';
 
 export type Steps<T> = AsyncIterable<T> | Iterable<T>;
 
 /** True for what a generator returns; not for lists and strings. */
 export function isSteps(value: unknown): value is Steps<unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) return false;
+  if (isInputList(value)) return false;
   return Symbol.asyncIterator in value || Symbol.iterator in value;
 }
 
