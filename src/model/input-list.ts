@@ -16,7 +16,10 @@ type InputListClass = new () => NamedTensors;
 const FORM = Symbol.for('tstriton.InputList');
 
 /** Empty inputs of a model, to be filled by name in declaration order. */
-export function emptyInputs({ inputs, listsInputs }: Pick<CompleteModelConfig, 'inputs' | 'listsInputs'>): NamedTensors {
+export function emptyInputs({
+  inputs,
+  listsInputs,
+}: Pick<CompleteModelConfig, 'inputs' | 'listsInputs'>): NamedTensors {
   if (listsInputs !== true) return {};
   const ListClass = classes.get(inputs) ?? classOf(inputs);
   return ListClass === undefined ? {} : new ListClass();
