@@ -6,7 +6,7 @@ import type { TritonConfig } from './config/triton-config.js';
 import { TritonError } from './errors.js';
 import { loadOpenTelemetry } from './link/opentelemetry.js';
 import { RequestTracing } from './link/request-tracing.js';
-import type { BoundModel } from './model/callable.js';
+import type { BoundModel } from './model/bound-model.js';
 import type { TensorSpecs } from './model/tensor-spec.js';
 import { ModelBinding } from './server/model-binding.js';
 import { ModelBindings } from './server/model-bindings.js';
@@ -80,7 +80,8 @@ export class Triton {
     const O extends TensorSpecs,
     const Decoupled extends boolean = false,
     const Method extends string = string,
-  >(model: BoundModel<I, O, Decoupled, Method>): this {
+    Loose = never,
+  >(model: BoundModel<I, O, Decoupled, Method, Loose>): this {
     this.#bindings.add(this.#binding(model as never));
     return this;
   }
@@ -96,7 +97,8 @@ export class Triton {
     const O extends TensorSpecs,
     const Decoupled extends boolean = false,
     const Method extends string = string,
-  >(model: BoundModel<I, O, Decoupled, Method>): Promise<void> {
+    Loose = never,
+  >(model: BoundModel<I, O, Decoupled, Method, Loose>): Promise<void> {
     await this.#bindings.replace(this.#binding(model as never));
   }
 

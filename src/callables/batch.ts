@@ -7,10 +7,12 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { inFormOf } from '../model/input-list.js';
 import { rowsOf } from '../model/inference-request.js';
+import type { LooseTensorFunc } from '../model/loose-callable.js';
 import { finishResult } from '../model/map-outputs.js';
 import { requestedByAny } from '../model/requested-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
-import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { InputsOrAny, TakenInputs, TensorSpecs } from '../model/tensor-spec.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import type { Tensor } from '../tensor/tensor.js';
 import { expectContext } from './expect-context.js';
@@ -24,10 +26,16 @@ import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
  * @example
  * batch(({ a, b }) => ({ sum: a.map((value, i) => value + b.data[i]!) }))
  */
-export function batch<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
-  fn: TensorFunc<I, O, Decoupled>,
+export function batch<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  T = InputsOrAny<I>,
+  Loose = never,
+>(
+  fn: TensorFunc<I, O, Decoupled, T> | LooseTensorFunc<Loose, T, Decoupled>,
   decorated?: undefined,
-): InferFunc<I, O, Decoupled>;
+): InferFunc<I, O, Decoupled, TakenInputs<T>>;
 /** As a decorator of a method: `@batch infer(inputs, context) {…}`. */
 export function batch<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 export function batch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyInferFunc {

@@ -11,12 +11,14 @@ import { tensorFromValue } from '../model/tensor-from-value.js';
 import type {
   DtypeIn,
   InputName,
+  NameAt,
   NamedSpecs,
   PlainElement,
   TensorLike,
   TensorSpec,
   TensorSpecs,
 } from '../model/tensor-spec.js';
+import type { Settled, Unchecked } from '../model/inference-hints.js';
 import type { DtypeLike } from '../tensor/dtype.js';
 import type { Nested } from '../tensor/nested.js';
 import { formatShape, matchesShape } from '../tensor/shape.js';
@@ -37,17 +39,35 @@ export type OptionalInputName<I extends TensorSpecs> =
 /** A default for an input: a value of the declared shape, without a batch axis; one element may stand alone. */
 export type DefaultValue<Spec> = TensorLike<DtypeIn<Spec>> | PlainElement<DtypeIn<Spec>>;
 
-type Present<Spec> = Spec extends {
+// What the compiler says of a name that the model does not have, or that is no optional one.
+type DefaultOf<I extends TensorSpecs, Name extends string> =
+  Name extends OptionalInputName<I>
+    ? DefaultValue<Specs<I>[Name & keyof Specs<I>]>
+    : `${Name} is no optional input of the model`;
+
+type Present<Spec, Name> = Spec extends {
   readonly dtype: infer D extends DtypeLike;
   readonly shape: infer Shape extends readonly number[];
 }
-  ? { readonly dtype: D; readonly shape: Shape }
+  ? Name extends string
+    ? { readonly name: Name; readonly dtype: D; readonly shape: Shape }
+    : { readonly dtype: D; readonly shape: Shape }
   : never;
 
-/** A model's inputs, by name, with the named ones no longer optional. */
-export type FilledSpecs<I extends TensorSpecs, Names extends string> = {
+/** A model's inputs with the named ones no longer optional, in the form that they were declared in. */
+export type FilledSpecs<I extends TensorSpecs, Names extends string> = TensorSpecs extends I
+  ? TensorSpecs
+  : I extends readonly TensorSpec[]
+    ? FilledList<I, Names>
+    : FilledRecord<I, Names>;
+
+type FilledList<I extends readonly TensorSpec[], Names extends string> = {
+  readonly [K in keyof I]: NameAt<I[K], K, 'INPUT'> extends Names ? Present<I[K], NameAt<I[K], K, 'INPUT'>> : I[K];
+};
+
+type FilledRecord<I extends TensorSpecs, Names extends string> = {
   readonly [K in keyof Specs<I> & string]: K extends Names
-    ? Present<Specs<I>[K]>
+    ? Present<Specs<I>[K], undefined>
     : Specs<I>[K] extends infer Spec extends Omit<TensorSpec, 'name'>
       ? Spec
       : never;
@@ -61,13 +81,13 @@ export type FilledSpecs<I extends TensorSpecs, Names extends string> = {
  * fillOptionals({ temperature: 0.7 }, batch(({ prompt, temperature }) => generate(prompt, temperature.data)))
  */
 export function fillOptionals<
-  I extends TensorSpecs,
-  O extends TensorSpecs,
-  Decoupled extends boolean,
-  Names extends OptionalInputName<I>,
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  Names extends string = OptionalInputName<I>,
 >(
-  defaults: { readonly [K in Names]: DefaultValue<Specs<I>[K & keyof Specs<I>]> },
-  fn: InferFunc<FilledSpecs<I, Names>, O, Decoupled>,
+  defaults: { readonly [Name in Names]: DefaultOf<I, Name> },
+  fn: InferFunc<FilledSpecs<Settled<I>, Settled<Names>>, O, Decoupled>,
 ): InferFunc<I, O, Decoupled> {
   const infer = fn as unknown as AnyInferFunc;
   // A decorated function serves one model, as a rule; its defaults are made once.

@@ -5,7 +5,19 @@ import type { InferenceContext, TensorFunc, TensorResult } from '../model/callab
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { inFormOf } from '../model/input-list.js';
-import type { DtypeIn, InputName, Inputs, NamedSpecs, TensorSpecs } from '../model/tensor-spec.js';
+import type {
+  AnyInputs,
+  DtypeIn,
+  InputName,
+  ListAndNames,
+  NameAt,
+  NamedInputs,
+  NamedSpecs,
+  OrAbsent,
+  TensorSpec,
+  TensorSpecs,
+} from '../model/tensor-spec.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import type { Dtype } from '../tensor/dtype.js';
 import { elementCount } from '../tensor/shape.js';
 import type { Tensor } from '../tensor/tensor.js';
@@ -43,20 +55,38 @@ type FirstOf<Spec, Squeeze extends boolean> = Spec extends { readonly shape: inf
   : never;
 
 /** A model's inputs, the named ones as one row or one value instead of all rows. */
-export type FirstValues<I extends TensorSpecs, Names extends string, Squeeze extends boolean = true> = {
-  readonly [K in keyof Inputs<I>]: K extends Names
+export type FirstValues<
+  I extends TensorSpecs,
+  Names extends string,
+  Squeeze extends boolean = true,
+> = TensorSpecs extends I
+  ? AnyInputs & { readonly [Name in Names]: Unchecked }
+  : I extends readonly TensorSpec[]
+    ? ListAndNames<I, FirstTuple<I, Names, Squeeze>, FirstByName<I, Names, Squeeze>>
+    : FirstByName<I, Names, Squeeze>;
+
+type FirstByName<I extends TensorSpecs, Names extends string, Squeeze extends boolean> = {
+  readonly [K in keyof NamedInputs<I>]: K extends Names
     ? FirstOf<NamedSpecs<I, 'INPUT'>[K & keyof NamedSpecs<I, 'INPUT'>], Squeeze>
-    : Inputs<I>[K];
+    : NamedInputs<I>[K];
+};
+
+type FirstTuple<I extends readonly TensorSpec[], Names extends string, Squeeze extends boolean> = {
+  -readonly [K in keyof I]: NameAt<I[K], K, 'INPUT'> extends Names
+    ? FirstOf<I[K], Squeeze> | OrAbsent<I[K]>
+    : Tensor<DtypeIn<I[K]>> | OrAbsent<I[K]>;
 };
 
 /** The function under `firstValue`. */
-export type ValueFunc<
+export interface ValueFunc<
   I extends TensorSpecs,
   O extends TensorSpecs,
-  Decoupled extends boolean,
+  in out Decoupled extends boolean,
   Names extends string,
   Squeeze extends boolean = true,
-> = (inputs: FirstValues<I, Names, Squeeze>, context: InferenceContext<I>) => TensorResult<O, Decoupled>;
+> {
+  (inputs: FirstValues<I, Names, Squeeze>, context: InferenceContext<I>): TensorResult<O, Decoupled>;
+}
 
 /**
  * Gives `fn` the first row of the named inputs in place of all rows: inputs whose declared shape is one element as
@@ -67,10 +97,10 @@ export type ValueFunc<
  * batch(firstValue(['temperature'], ({ prompt, temperature }) => generate(prompt, temperature)))
  */
 export function firstValue<
-  I extends TensorSpecs,
-  O extends TensorSpecs,
-  Decoupled extends boolean,
-  const Names extends InputName<I>,
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  const Names extends InputName<I> = InputName<I>,
   const Squeeze extends boolean = true,
 >(
   names: readonly Names[],

@@ -7,7 +7,8 @@ import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
 import { RequestGroups } from '../model/request-groups.js';
-import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { Inputs, TensorSpecs } from '../model/tensor-spec.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import { callInTurn } from './call-in-turn.js';
 import { expectContext } from './expect-context.js';
 import type { AnyMethod } from './untyped.js';
@@ -20,13 +21,16 @@ import type { AnyMethod } from './untyped.js';
  * @example
  * groupByKeys(batch(({ x, scale }) => ({ y: scale === undefined ? x : x.map((value) => value * scale.data[0]!) })))
  */
-export function groupByKeys<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
-  fn: InferFunc<I, O, Decoupled>,
-  decorated?: undefined,
-): InferFunc<I, O, Decoupled>;
+export function groupByKeys<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  T = Inputs<I>,
+>(fn: InferFunc<I, O, Decoupled, T>, decorated?: undefined): InferFunc<I, O, Decoupled, T>;
 /** As a decorator of a method: `@groupByKeys @batch infer(inputs, context) {…}`. */
 export function groupByKeys<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
-export function groupByKeys(fn: AnyInferFunc, decorated?: ClassMethodDecoratorContext): AnyInferFunc {
+export function groupByKeys(method: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyInferFunc {
+  const fn = method as AnyInferFunc;
   function grouped(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
     const { modelConfig } = expectContext(context, 'groupByKeys');
     const groups = groupsOf(requests);

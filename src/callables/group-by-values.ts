@@ -9,7 +9,8 @@ import { inFormOf } from '../model/input-list.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import { asSteps, mapSteps, zipSteps } from '../model/steps.js';
-import type { InputName, TensorSpecs } from '../model/tensor-spec.js';
+import type { InputName, InputsOrAny, TensorSpecs } from '../model/tensor-spec.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import { formatShape, sameShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 import { callInTurn } from './call-in-turn.js';
@@ -33,11 +34,16 @@ export interface GroupByValuesOptions {
  * @example
  * batch(groupByValues(['language'], firstValue(['language'], ({ text, language }) => translate(text, language))))
  */
-export function groupByValues<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
+export function groupByValues<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  T = InputsOrAny<I>,
+>(
   names: readonly InputName<I>[],
-  fn: TensorFunc<I, O, Decoupled>,
+  fn: TensorFunc<I, O, Decoupled, T>,
   options: GroupByValuesOptions = {},
-): TensorFunc<I, O, Decoupled> {
+): TensorFunc<I, O, Decoupled, T> {
   const { padFn } = options;
   const infer = fn as AnyTensorFunc;
   function grouped(this: unknown, inputs: Tensors, context: InferenceContext): unknown {
@@ -55,7 +61,7 @@ export function groupByValues<I extends TensorSpecs, O extends TensorSpecs, Deco
     };
     return isPromiseLike(results) ? results.then(finish) : finish(results);
   }
-  return markDecorated(grouped as unknown as TensorFunc<I, O, Decoupled>, 'groupByValues', fn, {
+  return markDecorated(grouped as unknown as TensorFunc<I, O, Decoupled, T>, 'groupByValues', fn, {
     check: (config) => {
       for (const name of names) expectInput(name, config, 'groupByValues');
     },

@@ -7,7 +7,8 @@ import { withRows } from '../model/derived-context.js';
 import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
-import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { InputsOrAny, TensorSpecs } from '../model/tensor-spec.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import type { Tensor } from '../tensor/tensor.js';
 import { expectContext } from './expect-context.js';
 import { repeatLastRow } from './rows.js';
@@ -21,10 +22,12 @@ import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
  * @example
  * batch(padBatch(({ image }) => compiled.run(image)))
  */
-export function padBatch<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
-  fn: TensorFunc<I, O, Decoupled>,
-  decorated?: undefined,
-): TensorFunc<I, O, Decoupled>;
+export function padBatch<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  T = InputsOrAny<I>,
+>(fn: TensorFunc<I, O, Decoupled, T>, decorated?: undefined): TensorFunc<I, O, Decoupled, T>;
 /** As a decorator of a method: `@batch @padBatch infer(inputs, context) {…}`. */
 export function padBatch<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 export function padBatch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyMethod {

@@ -5,9 +5,11 @@ import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '
 import type { AnyInferFunc } from '../model/callable-function.js';
 import { markDecorated } from '../model/decorated.js';
 import { inFormOf } from '../model/input-list.js';
+import type { LooseTensorFunc } from '../model/loose-callable.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
-import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { InputsOrAny, TakenInputs, TensorSpecs } from '../model/tensor-spec.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import type { Tensor } from '../tensor/tensor.js';
 import { expectContext } from './expect-context.js';
 import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
@@ -19,10 +21,16 @@ import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
  * @example
  * sample(({ image }) => ({ label: [classify(image)] }))
  */
-export function sample<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
-  fn: TensorFunc<I, O, Decoupled>,
+export function sample<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  T = InputsOrAny<I>,
+  Loose = never,
+>(
+  fn: TensorFunc<I, O, Decoupled, T> | LooseTensorFunc<Loose, T, Decoupled>,
   decorated?: undefined,
-): InferFunc<I, O, Decoupled>;
+): InferFunc<I, O, Decoupled, TakenInputs<T>>;
 /** As a decorator of a method: `@sample infer(inputs, context) {…}`. */
 export function sample<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
 export function sample(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyInferFunc {

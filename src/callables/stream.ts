@@ -1,11 +1,10 @@
 // The decorator for decoupled models: one generator per request, each with its own end.
 
-import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
 import { RequestStreams } from '../model/request-streams.js';
-import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { InputsOrAny, TakenInputs, TensorSpecs } from '../model/tensor-spec.js';
 import { expectContext } from './expect-context.js';
 import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
 
@@ -19,13 +18,13 @@ import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
  *   for (const token of generate(prompt.strings()[0]!, signal)) yield { token: [[token]] };
  * })
  */
-export function stream<I extends TensorSpecs, O extends TensorSpecs>(
-  fn: TensorFunc<I, O, true>,
+export function stream<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs = TensorSpecs, T = InputsOrAny<I>>(
+  fn: TensorFunc<I, O, true, T>,
   decorated?: undefined,
-): InferFunc<I, O, true>;
+): InferFunc<I, O, true, TakenInputs<T>>;
 /** As a decorator of a method: `@stream async *infer(inputs, context) {…}`. */
 export function stream<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
-export function stream(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyInferFunc {
+export function stream(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyMethod {
   const infer = fn as AnyTensorFunc;
   function streaming(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
     expectContext(context, 'stream');

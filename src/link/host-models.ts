@@ -3,6 +3,7 @@
 import { TritonError } from '../errors.js';
 import { checkMembers, expectObject } from '../model/check.js';
 import type { InferTensor } from '../model/exchange.js';
+import { isInputList } from '../model/input-list.js';
 import type { CallableModel, CallableModels, ModelCall, ModelCaller, ModelCallOptions } from '../model/model-calls.js';
 import { foreignTensor } from '../model/tensor-from-value.js';
 import type { TraceContext } from '../model/trace-context.js';
@@ -68,7 +69,7 @@ interface Asked {
 }
 
 function callOf(modelName: string, { inputs, options, batch }: Asked): ModelCall {
-  expectObject(inputs, `inputs for model '${modelName}'`);
+  if (!isInputList(inputs)) expectObject(inputs, `inputs for model '${modelName}'`);
   checkMembers(options, OPTIONS, `a call of model '${modelName}'`);
   const tensors = Object.entries<unknown>(inputs).map(([name, tensor]) => {
     const { dtype, data, shape } = asTensor(tensor, `input '${name}' for model '${modelName}'`);

@@ -3,7 +3,6 @@
 import type { Awaitable } from './awaitable.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 import type { InferenceResponse } from './inference-response.js';
-import type { InstanceGroup } from './instance-group.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import type { CallableModels, TypedModel } from './model-calls.js';
@@ -11,15 +10,18 @@ import type { ModelConfig } from './model-config.js';
 import type { Parameters } from './parameters.js';
 import type { RequestGroups } from './request-groups.js';
 import type { RequestStreams } from './request-streams.js';
-import type { SetupContext } from './setup-context.js';
 import type { Span } from './span.js';
 import type { Steps } from './steps.js';
 import type { Inputs, OutputList, OutputRecord, TensorSpecs } from './tensor-spec.js';
+import type { Unchecked } from './inference-hints.js';
 
-/** One request, as a callable sees it. */
-export interface InferenceRequest<I extends TensorSpecs = TensorSpecs> {
-  /** The tensors by input name, in declaration order; optional ones that were not sent are absent. */
-  readonly inputs: Inputs<I>;
+/** One request with its tensors, whatever their types: what {@link InferenceRequest} is for a model's. */
+export interface RequestWith<T> {
+  /**
+   * The tensors by input name, in declaration order; optional ones that were not sent are absent. For inputs that are
+   * declared as a list they are an array too.
+   */
+  readonly inputs: T;
   readonly parameters: Parameters;
   /** The id that the client gave, or ''. */
   readonly id: string;
@@ -31,15 +33,18 @@ export interface InferenceRequest<I extends TensorSpecs = TensorSpecs> {
   readonly span?: Span | undefined;
 }
 
-/** What a callable knows beside its requests: PyTriton's `@triton_context`, and more. */
-export interface InferenceContext<I extends TensorSpecs = TensorSpecs> {
+/** One request, as a callable sees it; of any model where none is named. */
+export type InferenceRequest<I extends TensorSpecs = TensorSpecs> = RequestWith<Inputs<I>>;
+
+/** The context of requests, whatever the types of their tensors: what {@link InferenceContext} is for a model's. */
+export interface ContextWith<T> {
   readonly modelName: string;
   readonly modelVersion: number;
   readonly modelConfig: CompleteModelConfig;
   /** The requests of this batch, for parameters and ids under `batch` and `sample`. */
-  readonly requests: readonly InferenceRequest<I>[];
+  readonly requests: readonly RequestWith<T>[];
   /** The request that each row of the inputs belongs to, under every decorator: `requestOfRow[2]` is that of the third row. */
-  readonly requestOfRow: readonly InferenceRequest<I>[];
+  readonly requestOfRow: readonly RequestWith<T>[];
   /**
    * The parameters of each row's request.
    *
@@ -76,41 +81,64 @@ export interface InferenceContext<I extends TensorSpecs = TensorSpecs> {
   readonly modelOf: <CI extends TensorSpecs, CO extends TensorSpecs>(spec: ModelSpec<CI, CO>) => TypedModel<CI, CO>;
 }
 
-/** What a callable returns for one request: outputs by name, or in declaration order. */
-export type OutputsLike<O extends TensorSpecs> = OutputRecord<O> | OutputList<O>;
+/** What a callable knows beside its requests: PyTriton's `@triton_context`, and more. */
+export type InferenceContext<I extends TensorSpecs = TensorSpecs> = ContextWith<Inputs<I>>;
 
-/** The raw form: a list of requests in, as many results out, in the same order. */
-export type InferFunc<
+/** What a callable returns for one request: outputs by name, or in declaration order; anything for an unknown model. */
+export type OutputsLike<O extends TensorSpecs> = TensorSpecs extends O
+  ? Unchecked
+  : OutputsNamed<keyof OutputRecord<O> & string, OutputRecord<O>, OutputList<O>>;
+
+// With the names before all else, so that compilers' messages about a wrong result begin with them.
+type OutputsNamed<Names extends string, Values extends { readonly [Name in Names]: unknown }, List> = Values | List;
+
+/**
+ * The raw form: a list of requests in, as many results out, in the same order. Of any model where none is named; what
+ * it gives is checked at run time then. `T` is what the function itself says that its requests' tensors are.
+ */
+export interface InferFunc<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
-  Decoupled extends boolean = false,
-> = (requests: readonly InferenceRequest<I>[], context: InferenceContext<I>) => Results<I, O, Decoupled>;
+  in out Decoupled extends boolean = false,
+  T = Inputs<I>,
+> {
+  (requests: RequestWith<T>[], context: ContextWith<T>): Results<I, O, Decoupled>;
+}
 
 /**
  * What a raw callable gives for its list of requests: a list of results, or of promises of them, each of which may
  * fail by itself; for decoupled models steps, each a list with a place per request, undefined where a request has no
  * response in this step, or such a list that is returned, for one response each.
  */
-export type Results<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = Decoupled extends true
-  ? | Steps<readonly (Result<I, O> | undefined)[]>
-    | RequestStreams
-    | RequestGroups
-    | Awaitable<readonly Awaitable<Result<I, O> | undefined>[]>
-  : Awaitable<readonly Awaitable<Result<I, O>>[]>;
+export type Results<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = unknown extends Decoupled
+  ? Unchecked
+  : Decoupled extends true
+    ? | Steps<readonly (Result<I, O> | undefined)[]>
+      | RequestStreams
+      | RequestGroups
+      | Awaitable<readonly Awaitable<Result<I, O> | undefined>[]>
+    : Awaitable<readonly Awaitable<Result<I, O>>[]>;
 
 /**
  * What a raw callable gives for one request: its outputs, with parameters as an InferenceResponse; the request
  * itself, which stands for its inputs by position; or the error that this request alone fails with.
  */
-export type Result<I extends TensorSpecs, O extends TensorSpecs> =
-  OutputsLike<O> | InferenceResponse<OutputsLike<O>> | InferenceRequest<I> | Error;
+export type Result<I extends TensorSpecs, O extends TensorSpecs> = TensorSpecs extends O
+  ? Unchecked
+  : ResultNamed<keyof OutputRecord<O> & string, OutputRecord<O>, OutputList<O>, InferenceRequest<I>>;
 
-/** The form under `batch`, `sample` and `stream`: tensors by name in, outputs back. */
-export type TensorFunc<
+type ResultNamed<Names extends string, Values extends { readonly [Name in Names]: unknown }, List, Request> =
+  Values | List | InferenceResponse<Values | List> | Request | Error;
+
+/** The form under `batch`, `sample` and `stream`: tensors by name in, outputs back. `T` as in {@link InferFunc}. */
+export interface TensorFunc<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
-  Decoupled extends boolean = false,
-> = (inputs: Inputs<I>, context: InferenceContext<I>) => TensorResult<O, Decoupled>;
+  in out Decoupled extends boolean = false,
+  T = Inputs<I>,
+> {
+  (inputs: T, context: ContextWith<T>): TensorResult<O, Decoupled>;
+}
 
 /** What a function of tensors gives: outputs, or a promise of them; in decoupled models also steps of outputs. */
 export type TensorResult<O extends TensorSpecs, Decoupled extends boolean> = Decoupled extends true
@@ -171,26 +199,6 @@ export interface ModelSpec<
   /** Refuse outputs that do not have exactly the declared names, dtypes and shapes. Default false: see `docs/quick-start.md`. */
   readonly strict?: boolean;
 }
-
-/** A model with its callable: what `Triton.bind` takes. A list of callables makes as many instances. */
-export type BoundModel<
-  I extends TensorSpecs,
-  O extends TensorSpecs,
-  Decoupled extends boolean,
-  Method extends string = string,
-> = ModelSpec<I, O, Decoupled> & {
-  readonly inferFunc:
-    | Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>, Method>
-    | InstanceGroup
-    | readonly (Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>, Method> | InstanceGroup)[];
-  /**
-   * Runs before the model is served; when it fails, the load fails. For callables of this thread: a module of an
-   * instance group exports its own.
-   */
-  readonly setup?: (context: SetupContext) => Awaitable<void>;
-  /** Runs when the model is served no more. */
-  readonly teardown?: () => Awaitable<void>;
-};
 
 /**
  * The type of a callable that is written apart from `bind`.

@@ -2,9 +2,8 @@
 // rows than they got. Everything else is the whole batch's; the signal, which cancels calls of other models too, goes
 // with the requests.
 
-import type { InferenceContext, InferenceRequest, ModelSpec } from './callable.js';
+import type { ContextWith, InferenceContext, InferenceRequest, ModelSpec, RequestWith } from './callable.js';
 import type { CallableModel, CallableModels } from './model-calls.js';
-import type { TensorSpecs } from './tensor-spec.js';
 import { requestedByAny } from './requested-outputs.js';
 import { parametersOf, requestsByRow } from './row-requests.js';
 import { typedModel } from './typed-model.js';
@@ -14,10 +13,7 @@ import { joinSignals, withSignals } from './with-signals.js';
  * `context` for these requests, for decorators that hand on others than they got: its signal aborts when the
  * clients of all of them are gone.
  */
-export function withRequests<Given extends TensorSpecs, I extends TensorSpecs>(
-  context: InferenceContext<Given>,
-  requests: readonly InferenceRequest<I>[],
-): InferenceContext<I> {
+export function withRequests<T>(context: ContextWith<unknown>, requests: readonly RequestWith<T>[]): ContextWith<T> {
   const whole = context as unknown as InferenceContext;
   const own = requests as unknown as readonly InferenceRequest[];
   const signal = once(() => signalOf(whole, own));
@@ -38,27 +34,21 @@ export function withRequests<Given extends TensorSpecs, I extends TensorSpecs>(
  * `context` for some of the rows, by their places, for decorators that hand on others than they got, or in another
  * order: `requestOfRow` and `rowParameters` follow.
  */
-export function withRows<I extends TensorSpecs>(
-  context: InferenceContext<I>,
-  rows: readonly number[],
-): InferenceContext<I> {
+export function withRows<T>(context: ContextWith<T>, rows: readonly number[]): ContextWith<T> {
   const requestOfRow = once(() => rows.map((row) => context.requestOfRow[row]!));
   return derived(context, { requestOfRow, rowParameters: once(() => parametersOf(requestOfRow())) });
 }
 
 type Members = { readonly [Member in keyof InferenceContext]?: () => unknown };
 
-function derived<Given extends TensorSpecs, I extends TensorSpecs>(
-  context: InferenceContext<Given>,
-  own: Members,
-): InferenceContext<I> {
+function derived<T>(context: ContextWith<unknown>, own: Members): ContextWith<T> {
   const proxy = new Proxy(context as unknown as InferenceContext, {
     get(whole, member) {
       const make = Object.hasOwn(own, member) ? own[member as keyof Members] : undefined;
       return make === undefined ? Reflect.get(whole, member, whole) : make();
     },
   });
-  return proxy as unknown as InferenceContext<I>;
+  return proxy as unknown as ContextWith<T>;
 }
 
 /** Made only when somebody asks for it, as the requests' own signals are. */

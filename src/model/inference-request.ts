@@ -2,12 +2,11 @@
 // a brand; its AbortSignal is made only when somebody asks for it.
 
 import type { Tensor } from '../tensor/tensor.js';
-import type { InferenceRequest } from './callable.js';
-import { inFormOf } from './input-list.js';
+import type { InferenceRequest, RequestWith } from './callable.js';
+import { inFormOf, type NamedTensors } from './input-list.js';
 import type { Parameters } from './parameters.js';
 import type { Span } from './span.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
-import type { Inputs, TensorSpecs } from './tensor-spec.js';
 
 const BRAND = Symbol.for('tstriton.InferenceRequest');
 const NO_PARAMETERS: Parameters = Object.freeze({});
@@ -86,8 +85,8 @@ Object.defineProperty(DerivedRequest.prototype, BRAND, { value: true });
  * The same request with other inputs, for decorators that change them: parameters, id and signal stay. A copy by
  * spreading would lose the signal.
  */
-export function withInputs<I extends TensorSpecs>(request: InferenceRequest, inputs: Inputs<I>): InferenceRequest<I> {
-  return new DerivedRequest(request, inputs) as unknown as InferenceRequest<I>;
+export function withInputs<T extends object>(request: RequestWith<unknown>, inputs: T): RequestWith<T> {
+  return new DerivedRequest(request as InferenceRequest, inputs as NamedTensors) as unknown as RequestWith<T>;
 }
 
 /** True for a request as callables get it, of this or another copy of the package. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { Tensor } from '../tensor/tensor.js';
 import { completeModelConfig } from './complete-model.js';
-import { emptyInputs, inFormOf, isInputList, type NamedTensors } from './input-list.js';
+import { emptyInputs, inFormOf, isInputList, withTensors, type NamedTensors } from './input-list.js';
 import type { TensorSpec, TensorSpecs } from './tensor-spec.js';
 
 const SPECS = [
@@ -106,6 +106,18 @@ describe('inputs of a model that declares them as a record', () => {
     expect(Object.getPrototypeOf(inputs)).toBe(Object.prototype);
     const tensors = { x: scale };
     expect(inFormOf(inputs, tensors)).toBe(tensors);
+  });
+});
+
+describe('withTensors', () => {
+  it('keeps the form of the inputs, and leaves them as they were', () => {
+    const other = Tensor.from('float32', [9]);
+    const inputs = all();
+    const changed = withTensors(inputs, { INPUT_1: other });
+    expect(Array.isArray(changed)).toBe(true);
+    expect([...asList(changed)]).toEqual([other, scale, c]);
+    expect(inputs['INPUT_1']).toBe(a);
+    expect(withTensors({ x: a, y: c }, { x: other })).toEqual({ x: other, y: c });
   });
 });
 

@@ -31,6 +31,17 @@ export function inFormOf(inputs: object, tensors: Readonly<NamedTensors>): Named
   return ListClass === undefined ? tensors : Object.assign(new ListClass(), tensors);
 }
 
+/**
+ * The same inputs with other tensors under some names: for decorators at the level of tensors, whichever form the
+ * model's inputs have.
+ *
+ * @example
+ * (inputs, context) => fn(withTensors(inputs, { image: normalised }), context)
+ */
+export function withTensors<T extends object>(inputs: T, tensors: Readonly<Record<string, Tensor>>): T {
+  return inFormOf(inputs, { ...(inputs as NamedTensors), ...tensors }) as T;
+}
+
 /** True for an input list, of this or another copy of the package, and for a copy of one by spreading. */
 export function isInputList(value: object): boolean {
   return formOf(value) !== undefined;

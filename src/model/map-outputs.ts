@@ -1,7 +1,7 @@
 // One way to change the outputs of a function of tensors, whether it returns them, promises them or yields them.
 // What decorators at the level of tensors are made with, users' own included.
 
-import type { InferenceContext, OutputsLike, TensorResult } from './callable.js';
+import type { ContextWith, OutputsLike, TensorResult } from './callable.js';
 import { isPromiseLike } from './is-promise-like.js';
 import { asSteps, mapSteps } from './steps.js';
 import type { TensorSpecs } from './tensor-spec.js';
@@ -15,9 +15,9 @@ import type { TensorSpecs } from './tensor-spec.js';
  *   return (inputs, context) => mapOutputs(fn(inputs, context), context, ({ y }) => ({ y: y.map((v) => v / 2) }));
  * }
  */
-export function mapOutputs<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
+export function mapOutputs<O extends TensorSpecs, Decoupled extends boolean>(
   result: TensorResult<O, Decoupled>,
-  context: InferenceContext<I>,
+  context: ContextWith<unknown>,
   map: (outputs: OutputsLike<O>) => OutputsLike<O>,
 ): TensorResult<O, Decoupled> {
   return finishResult(result, context.modelConfig, map as (outputs: unknown) => unknown) as TensorResult<O, Decoupled>;

@@ -3,7 +3,8 @@
 import { TritonError } from '../errors.js';
 import { InstanceThreads } from '../link/instance-threads.js';
 import type { Awaitable } from '../model/awaitable.js';
-import type { BoundModel, Callable, ModelSpec } from '../model/callable.js';
+import type { BoundModel } from '../model/bound-model.js';
+import type { Callable, ModelSpec } from '../model/callable.js';
 import { checkCallables } from '../model/check-callables.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';

@@ -9,9 +9,9 @@ import {
   type CallableOf,
   type CompleteModelConfig,
   type InferenceContext,
-  type Inputs,
   type InputValues,
   type ModelSpec,
+  type NamedInputs,
   type Outputs,
   type TensorSpec,
 } from 'tstriton';
@@ -56,7 +56,7 @@ const partlyNamed = defineModel({
 export type PartlyNamed = [
   Expect<
     Equal<
-      Inputs<typeof partlyNamed.inputs>,
+      NamedInputs<typeof partlyNamed.inputs>,
       { readonly INPUT_1: Tensor<'float32'>; readonly INPUT_3: Tensor<'bool'>; readonly scale?: Tensor<'int64'> }
     >
   >,
