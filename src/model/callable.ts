@@ -78,7 +78,9 @@ export interface ContextWith<T> {
    * @example
    * const { embedding } = await context.modelOf(embed).infer({ text });
    */
-  readonly modelOf: <CI extends TensorSpecs, CO extends TensorSpecs>(spec: ModelSpec<CI, CO>) => TypedModel<CI, CO>;
+  readonly modelOf: <CI extends TensorSpecs, CO extends TensorSpecs, Strict extends boolean = boolean>(
+    spec: ModelSpec<CI, CO, boolean, Strict>,
+  ) => TypedModel<CI, CO, Strict>;
 }
 
 /** What a callable knows beside its requests: PyTriton's `@triton_context`, and more. */
@@ -188,6 +190,7 @@ export interface ModelSpec<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
   Decoupled extends boolean = boolean,
+  Strict extends boolean = boolean,
 > {
   /** Letters, digits, dots, underscores and dashes. */
   readonly modelName: string;
@@ -197,7 +200,7 @@ export interface ModelSpec<
   readonly outputs: O;
   readonly config?: ModelConfig<Decoupled>;
   /** Refuse outputs that do not have exactly the declared names, dtypes and shapes. Default false: see `docs/quick-start.md`. */
-  readonly strict?: boolean;
+  readonly strict?: Strict;
 }
 
 /**
@@ -223,6 +226,7 @@ export function defineModel<
   const I extends TensorSpecs,
   const O extends TensorSpecs,
   const Decoupled extends boolean = false,
->(spec: ModelSpec<I, O, Decoupled>): ModelSpec<I, O, Decoupled> {
+  const Strict extends boolean = false,
+>(spec: ModelSpec<I, O, Decoupled, Strict>): ModelSpec<I, O, Decoupled, Strict> {
   return spec;
 }

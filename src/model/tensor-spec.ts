@@ -152,6 +152,11 @@ export type InputName<I extends TensorSpecs> = keyof NamedInputs<I> & string;
 /** The tensors of a response, by output name, as clients get them. */
 export type Outputs<O extends TensorSpecs> = TensorsOf<NamedSpecs<O, 'OUTPUT'>>;
 
+/** The same of a model that is `strict`; of others each may be missing. */
+export type OutputsOf<O extends TensorSpecs, Strict extends boolean> = [Strict] extends [true]
+  ? Outputs<O>
+  : Partial<Outputs<O>>;
+
 type ValuesOf<N> = { readonly [K in keyof N]: TensorLike<DtypeIn<N[K]>> | undefined };
 
 /** What a callable returns for one request or one batch, by output name; undefined for one that is left out. */

@@ -30,7 +30,7 @@ describe('typedModel', () => {
   it('gives strings where they are declared, and bytes where those are', async () => {
     const { models } = modelsWith({ word: BYTES, raw: BYTES });
     const { word, raw } = await typedModel(models, spec).infer(INPUTS);
-    expect([word.dtype, word.data, raw.dtype]).toEqual(['string', ['ä'], 'bytes']);
+    expect([word!.dtype, word!.data, raw!.dtype]).toEqual(['string', ['ä'], 'bytes']);
   });
 
   it('does so for every response of a stream', async () => {
@@ -70,7 +70,7 @@ describe('typedModel', () => {
   it('knows the names of outputs that are declared as a list', async () => {
     const list = defineModel({ modelName: 'Words', inputs: [], outputs: [{ dtype: 'string', shape: [1] }] });
     const { OUTPUT_1: word } = await typedModel(modelsWith({ OUTPUT_1: BYTES }).models, list).infer({});
-    expect(word.data).toEqual(['ä']);
+    expect(word!.data).toEqual(['ä']);
   });
 
   it('takes inputs in declaration order, whichever form they were declared in', async () => {

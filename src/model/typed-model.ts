@@ -12,10 +12,10 @@ import type { TensorSpecs } from './tensor-spec.js';
 type Tensors = Readonly<Record<string, Tensor>>;
 
 /** The model that `spec` declares, of these. Its version is the declared one, or else the latest that is ready. */
-export function typedModel<I extends TensorSpecs, O extends TensorSpecs>(
+export function typedModel<I extends TensorSpecs, O extends TensorSpecs, Strict extends boolean>(
   models: CallableModels,
-  spec: ModelSpec<I, O>,
-): TypedModel<I, O> {
+  spec: ModelSpec<I, O, boolean, Strict>,
+): TypedModel<I, O, Strict> {
   const { modelName, modelVersion } = spec;
   const declared = outputDtypes(spec);
   const typed = (tensors: Tensors) =>
@@ -36,7 +36,7 @@ export function typedModel<I extends TensorSpecs, O extends TensorSpecs>(
       for await (const tensors of models[modelName]!.stream(given, versioned(options))) yield typed(tensors);
     },
   };
-  return model as unknown as TypedModel<I, O>;
+  return model as unknown as TypedModel<I, O, Strict>;
 }
 
 /** Looked up once per declaration: a callable asks for its models with every batch. */

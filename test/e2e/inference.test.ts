@@ -38,7 +38,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
           const length = 1 + ((Math.floor(client / 16) + question) % 3);
           const x = Float32Array.from({ length }, (__, i) => client * 1000 + question * 10 + i);
           const { y } = await model.inferSample({ x });
-          expect(y.data).toEqual(x.map((value) => value + 1));
+          expect(y!.data).toEqual(x.map((value) => value + 1));
         }
       }),
     );
@@ -108,9 +108,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
     for (const [index, tensor] of Object.values(values).entries()) {
       await using client = new ModelClient(server[wire], models[index]!);
       const { OUTPUT_1 } = await client.inferSample([tensor]);
-      expect(OUTPUT_1.dtype).toBe(tensor.dtype);
-      expect(OUTPUT_1.data).toEqual(tensor.data);
-      expect(OUTPUT_1.shape).toEqual([2]);
+      expect(OUTPUT_1!.dtype).toBe(tensor.dtype);
+      expect(OUTPUT_1!.data).toEqual(tensor.data);
+      expect(OUTPUT_1!.shape).toEqual([2]);
     }
   });
 
@@ -124,7 +124,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
       await using client = new ModelClient(server[wire], vector);
       const { y } = await client.inferSample({ x });
       expect(
-        Buffer.compare(Buffer.from(y.data.buffer, y.data.byteOffset, y.data.byteLength), Buffer.from(x.buffer)),
+        Buffer.compare(Buffer.from(y!.data.buffer, y!.data.byteOffset, y!.data.byteLength), Buffer.from(x.buffer)),
       ).toBe(0);
     }
   });
@@ -173,7 +173,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
       message:
         "output 'y' of model 'Short' has shape [3,2], expected 1 row in the first dimension, one per row of the input",
     });
-    expect((await ask('Fine')).y.data).toEqual(Float32Array.of(1));
+    expect((await ask('Fine')).y!.data).toEqual(Float32Array.of(1));
   });
 
   it('hands parameters and ids to the callable and the id back to the client', async () => {
