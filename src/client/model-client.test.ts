@@ -264,7 +264,7 @@ describe('ModelClient', () => {
     expect(make).toThrow(expect.objectContaining({ code: 'INVALID_ARG' }));
   });
 
-  it.each<[string, object, string]>([
+  it.each<[string, unknown, string]>([
     ['an unknown option', { retries: 3 }, "options of an inference has an unknown option 'retries'"],
     [
       'a header of the protocol',
