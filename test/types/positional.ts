@@ -180,7 +180,7 @@ triton.bind({ ...addSub, inferFunc: batch(([a]) => [a]) });
 // @ts-expect-error There is no third input.
 triton.bind({ ...addSub, inferFunc: batch(([a, b, c]) => [a.map((value) => value * c.data.length), b]) });
 // @ts-expect-error There is no third input, by its index.
-triton.bind({ ...addSub, inferFunc: batch((inputs) => [inputs[2], inputs[1]]) });
+triton.bind({ ...addSub, inferFunc: batch((inputs) => [inputs[2].reshape([1]), inputs[1]]) });
 // @ts-expect-error An optional input taken for granted.
 triton.bind({ ...scaled, inferFunc: batch(([x, scale]) => [x.map((value) => value * Number(scale.data[0]))]) });
 // @ts-expect-error An unknown name.
