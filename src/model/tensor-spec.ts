@@ -155,7 +155,7 @@ export type Outputs<O extends TensorSpecs> = TensorsOf<NamedSpecs<O, 'OUTPUT'>>;
 /** The same of a model that is `strict`; of others each may be missing. */
 export type OutputsOf<O extends TensorSpecs, Strict extends boolean> = [Strict] extends [true]
   ? Outputs<O>
-  : Partial<Outputs<O>>;
+  : { readonly [Name in keyof Outputs<O>]: Outputs<O>[Name] | undefined };
 
 type ValuesOf<N> = { readonly [K in keyof N]: TensorLike<DtypeIn<N[K]>> | undefined };
 

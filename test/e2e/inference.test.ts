@@ -219,7 +219,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
           { x: [2] },
           { parameters: { scale: 3 }, ...(outputs[0] && { outputs }) },
         );
-        return Object.entries(answer).map(([name, { data }]) => `${name} ${data.join()}`);
+        return Object.entries(answer).map(([name, tensor]) => `${name} ${tensor?.data.join()}`);
       };
       expect(await ask('z')).toEqual(['z -6']);
       expect(await ask('y')).toEqual(['y 6']);
