@@ -81,7 +81,7 @@ type FirstTuple<I extends readonly TensorSpec[], Names extends string, Squeeze e
 export interface ValueFunc<
   I extends TensorSpecs,
   O extends TensorSpecs,
-  in out Decoupled extends boolean,
+  out Decoupled extends boolean,
   Names extends string,
   Squeeze extends boolean = true,
 > {

@@ -19,7 +19,7 @@ import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
  * })
  */
 export function stream<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs = TensorSpecs, T = InputsOrAny<I>>(
-  fn: TensorFunc<I, O, true, T>,
+  fn: TensorFunc<I, O, boolean, T>,
   decorated?: undefined,
 ): InferFunc<I, O, true, TakenInputs<T>>;
 /** As a decorator of a method: `@stream async *infer(inputs, context) {…}`. */

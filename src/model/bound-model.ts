@@ -1,19 +1,12 @@
 // What `Triton.bind` takes: a declaration and what it is bound to.
 
 import type { Awaitable } from './awaitable.js';
-import type { Callable, ModelSpec } from './callable.js';
+import type { Callable, MayStream, ModelSpec } from './callable.js';
 import type { Settled } from './inference-hints.js';
 import type { InstanceGroup } from './instance-group.js';
 import type { LooseCallable } from './loose-callable.js';
 import type { SetupContext } from './setup-context.js';
 import type { TensorSpecs } from './tensor-spec.js';
-
-// False also while the compiler has yet to find out: a generator would fix its own answer then.
-type StatedDecoupled<Decoupled extends boolean> = [boolean] extends [Decoupled]
-  ? boolean
-  : [true] extends [Decoupled]
-    ? true
-    : false;
 
 type Instance<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean, Method extends string, Loose> =
   Callable<I, O, Decoupled, Method> | LooseCallable<Loose, I, O, Decoupled> | InstanceGroup;
@@ -27,8 +20,8 @@ export type BoundModel<
   Loose = never,
 > = ModelSpec<I, O, Decoupled> & {
   readonly inferFunc:
-    | Instance<Settled<I>, Settled<O>, StatedDecoupled<Settled<Decoupled>>, Method, Loose>
-    | readonly Instance<Settled<I>, Settled<O>, StatedDecoupled<Settled<Decoupled>>, Method, Loose>[];
+    | Instance<Settled<I>, Settled<O>, MayStream<Settled<Decoupled>>, Method, Loose>
+    | readonly Instance<Settled<I>, Settled<O>, MayStream<Settled<Decoupled>>, Method, Loose>[];
   /**
    * Runs before the model is served; when it fails, the load fails. For callables of this thread: a module of an
    * instance group exports its own.

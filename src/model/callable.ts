@@ -101,7 +101,7 @@ type OutputsNamed<Names extends string, Values extends { readonly [Name in Names
 export interface InferFunc<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
-  in out Decoupled extends boolean = false,
+  out Decoupled extends boolean = false,
   T = Inputs<I>,
 > {
   (requests: RequestWith<T>[], context: ContextWith<T>): Results<I, O, Decoupled>;
@@ -136,7 +136,7 @@ type ResultNamed<Names extends string, Values extends { readonly [Name in Names]
 export interface TensorFunc<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
-  in out Decoupled extends boolean = false,
+  out Decoupled extends boolean = false,
   T = Inputs<I>,
 > {
   (inputs: T, context: ContextWith<T>): TensorResult<O, Decoupled>;
@@ -209,7 +209,11 @@ export interface ModelSpec<
  * @example
  * const double: CallableOf<typeof model> = batch(({ x }) => ({ y: x.map((v) => 2 * v) }));
  */
-export type CallableOf<M> = M extends ModelSpec<infer I, infer O, infer Decoupled> ? InferFunc<I, O, Decoupled> : never;
+export type CallableOf<M> =
+  M extends ModelSpec<infer I, infer O, infer Decoupled> ? InferFunc<I, O, MayStream<Decoupled>> : never;
+
+/** The `Decoupled` of a model's callables: of a decoupled model's either. False, where nothing is said. */
+export type MayStream<Decoupled extends boolean> = [true] extends [Decoupled] ? boolean : false;
 
 /**
  * Declares a model apart from its callable, so that `bind` and `ModelClient` share one set of types.

@@ -12,7 +12,7 @@ import {
   padBatch,
   sample,
   stream,
-  Tensor,
+  type Tensor,
   withTensors,
   type TensorFunc,
   type TensorSpecs,

@@ -16,8 +16,10 @@ import {
   type InferenceRequest,
   type InferFunc,
   type ModelObject,
+  type ModelSpec,
   type OutputsLike,
   type TensorFunc,
+  type TensorSpecs,
 } from 'tstriton';
 
 const triton = new Triton();
@@ -135,6 +137,20 @@ triton.bind({ ...listed, inferFunc: recording });
 triton.bind({ ...optional, inferFunc: untyped });
 triton.bind({ ...decoupled, inferFunc: yielding });
 triton.bind({ ...decoupled, inferFunc: streaming });
+
+// A function that answers once serves a decoupled model too.
+
+export const once: CallableOf<typeof addSub> = batch(({ a, b }) => ({ add: a, sub: b }));
+triton.bind({ ...decoupled, inferFunc: once });
+export function bindAny(model: ModelSpec, inferFunc: InferFunc): void {
+  triton.bind({ ...model, inferFunc });
+}
+export function bindTyped<I extends TensorSpecs, O extends TensorSpecs>(
+  model: ModelSpec<I, O>,
+  inferFunc: InferFunc<I, O>,
+): void {
+  triton.bind({ ...model, inferFunc });
+}
 
 // With the model's own type, nothing is left to run time.
 
