@@ -270,7 +270,7 @@ describe.each<InstanceKind>(['inline', 'port'])('An instance (%s)', (kind) => {
   });
 
   it.each([
-    ['is misspelt', { z: [[1]] }, "did you mean 'y'?"],
+    ['is misspelt', { yy: [[1]] }, "did you mean 'y'?"],
     ['has too many rows', { y: [[1], [2]] }, 'expected 1 row'],
     ['holds strings for numbers', { y: [['a']] }, "output 'y' of model 'm'"],
     [

@@ -24,9 +24,17 @@ export function lossText(loss: Loss, name: string): string {
   return `${what} ${loss === 'certain' ? 'lost' : 'may have lost'} its object: it was called with 'this' undefined`;
 }
 
+/** Read once per function: clients may make a callable fail as often as they like. */
+const sources = new WeakMap<object, string | undefined>();
+
 /** Without comments and texts. Undefined for functions whose `this` nobody can take away: arrow functions, bound ones. */
 function sourceOf(fn: unknown): string | undefined {
   if (typeof fn !== 'function') return undefined;
+  if (!sources.has(fn)) sources.set(fn, readSource(fn));
+  return sources.get(fn);
+}
+
+function readSource(fn: object): string | undefined {
   const source = Function.prototype.toString.call(fn);
   if (/\{\s*\[native code\]\s*\}$/.test(source)) return undefined;
   if (/^(?:async\s+)?[\w$]+\s*=>|^(?:async\s*)?\([^()]*(?:\([^()]*\)[^()]*)*\)\s*=>/.test(source)) return undefined;

@@ -19,8 +19,10 @@ export function requestedNames(asked: readonly string[], { outputs }: Declared):
 
 /** What any of the requests is answered with, in declaration order. */
 export function requestedByAny(requests: readonly InferenceRequest[], config: Declared): readonly string[] {
-  const [first, ...others] = requests;
-  if (first !== undefined && others.length === 0) return namesOf(first, config);
+  if (requests.length === 0) return requestedNames([], config);
+  const first = namesOf(requests[0]!, config);
+  // As nearly always: nobody asked for some.
+  if (requests.every((request) => namesOf(request, config) === first)) return first;
   return requestedNames([...new Set(requests.flatMap((request) => [...namesOf(request, config)]))], config);
 }
 

@@ -97,6 +97,7 @@ function isPlain(value: object): boolean {
 
 /** True for errors, also of another realm. */
 function isError(value: unknown): value is Error {
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) === Object.prototype) return false;
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
 

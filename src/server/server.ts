@@ -8,6 +8,7 @@ import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
 import { SharedMemoryRegistry } from '../core/shared-memory/shared-memory-registry.js';
 import { TritonError } from '../errors.js';
 import type { Frontend } from '../frontend/frontend.js';
+import { withOptions } from '../frontend/listen-failure.js';
 import { GrpcFrontend } from '../frontend/grpc/grpc-frontend.js';
 import { HttpFrontend } from '../frontend/http/http-frontend.js';
 import { MetricsFrontend } from '../frontend/metrics/metrics-frontend.js';
@@ -101,11 +102,13 @@ export class Server {
     this.#byProtocol = frontends;
     this.#frontends = Object.values(frontends).filter((frontend) => frontend !== undefined);
     const started = await Promise.allSettled(this.#frontends.map((frontend) => frontend.start()));
-    const failed = started.find((result) => result.status === 'rejected');
-    if (failed !== undefined) {
+    const failed = started.findIndex((result) => result.status === 'rejected');
+    if (failed >= 0) {
       await Promise.all(this.#frontends.map((frontend) => frontend.close()));
       this.#sink.close();
-      throw failed.reason;
+      const [option = ''] =
+        Object.entries(frontends).find(([, frontend]) => frontend === this.#frontends[failed]) ?? [];
+      throw withOptions(TritonError.from((started[failed] as PromiseRejectedResult).reason), option);
     }
     const portOf = (frontend: Frontend | undefined): number | undefined => {
       const result = started[this.#frontends.indexOf(frontend!)];

@@ -39,6 +39,8 @@ function echo({ request }: HttpCase): HttpAnswer {
 }
 
 const TRACEBACK = /Internal: TritonModelException: (.*?)\n\nAt:\n[^;]*?\n(?=;|$)/;
+/** The one model whose set-up fails. */
+const FAILED_SETUP = "setup of model 'broken' failed: ";
 
 export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
@@ -72,11 +74,14 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   },
   {
     name: 'reasons are messages, not tracebacks',
-    reason: 'File names and lines of the server are for its log.',
+    reason: 'File names and lines of the server are for its log; what failed is named.',
     expects: (recorded) =>
-      withError(recorded, (message) => message.replace(TRACEBACK, 'Internal: $1')) ??
+      withError(recorded, (message) => message.replace(TRACEBACK, `Internal: ${FAILED_SETUP}$1`)) ??
       withText(recorded, (text) =>
-        text.replace(/"reason":"Internal: TritonModelException: ([^"\\]*)\\n\\nAt:[^"]*"/, '"reason":"Internal: $1"'),
+        text.replace(
+          /"reason":"Internal: TritonModelException: ([^"\\]*)\\n\\nAt:[^"]*"/,
+          `"reason":"Internal: ${FAILED_SETUP}$1"`,
+        ),
       ),
   },
   {
