@@ -32,12 +32,6 @@ export const ERROR_RULES: readonly ErrorRule[] = [
     'generator-no-yield-on-ordinary-model',
     'generator-three-yields-on-ordinary-model',
   ),
-  instead(
-    'a decoupled callable gives streams',
-    'A list is nothing that ends; PyTriton makes it a stream of one answer.',
-    '501; ""',
-    'decoupled-returns-list',
-  ),
   {
     name: 'an unrecoverable error is answered at once',
     reason: 'PyTriton takes 20 s, in which it refuses new connections.',

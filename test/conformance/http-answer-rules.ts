@@ -147,7 +147,7 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
       'Triton passes on an output with more rows than the request, and drops an output that was not declared: both are mistakes of the callable.',
     expects: (_recorded, testCase) => {
       if (thrown(testCase) === 17)
-        return errorAnswer(500, "model 'throws' returned an output 'z' that is not declared; did you mean 'y'?");
+        return errorAnswer(500, "model 'throws' returned an output 'z' that is not declared; declared are y");
       return thrown(testCase) === 23
         ? errorAnswer(
             500,
