@@ -37,7 +37,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('executionTimeo
       inferJson(server.http, 'Slow', [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [value] }]);
     expect(await ask(1)).toMatchObject({
       status: 503,
-      error: "model 'Slow' did not answer within its executionTimeoutMicroseconds of 100000",
+      error: "model 'Slow' did not answer within its executionTimeoutMicroseconds of 50000",
     });
     await aborted.opened;
     // On a machine that is busy one that answers at once may be too late, too.
