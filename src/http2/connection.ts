@@ -6,23 +6,21 @@ import { findFrameProblem, nameOfFrame } from './check-frame.js';
 import type { ConnectionListener } from './connection-listener.js';
 import { DEFAULT_OPTIONS, type CompleteConnectionOptions, type ConnectionOptions } from './connection-options.js';
 import { DataReceiver } from './data-receiver.js';
+import { Exchanges, type ExchangeConnection } from './exchanges.js';
 import { FloodGuard } from './flood-guard.js';
 import { FLAG, FRAME, readUint31, readUint32, type FrameHead } from './frame.js';
 import { FrameReader, PAYLOAD, type FrameSink, type Payload } from './frame-reader.js';
 import { Goodbye } from './goodbye.js';
 import { Handshake } from './handshake.js';
-import type { HeaderList } from './header-list.js';
 import { HeaderReceiver } from './header-receiver.js';
-import { ERROR_CODE, Http2Error, nameOfErrorCode, type ErrorCodeName } from './http2-error.js';
+import { Http2Error, nameOfErrorCode, type ErrorCodeName } from './http2-error.js';
 import type { Http2Stream, StreamListener } from './http2-stream.js';
-import { HeaderTemplate, type OutgoingHeaders } from './outgoing-headers.js';
+import type { OutgoingHeaders } from './outgoing-headers.js';
 import type { BlockPool, Output } from './output.js';
 import { PingBook } from './ping-book.js';
-import { ReceiveWindow } from './receive-window.js';
 import type { ReceivingConnection } from './receiving-connection.js';
-import { Sender, type SenderOwner } from './sender.js';
+import { Sender } from './sender.js';
 import { Stopwatch } from './stopwatch.js';
-import { StreamState, type MessageRest, type StreamOwner } from './stream-state.js';
 import { StreamTable, type Role } from './stream-table.js';
 
 /** Frames that are wanted whole, header blocks apart, are small or a nuisance. */
@@ -36,8 +34,6 @@ const STREAMS_PER_CREDIT = 64;
 /** A client may open so many streams before it knows how many it may. */
 const STREAMS_BEFORE_SETTINGS = 100;
 
-const FIELDS_TOO_LARGE = new HeaderTemplate([':status', '431']);
-
 export interface ConnectionEnvironment {
   readonly role: Role;
   /** Makes who is told the connection's events. */
@@ -49,18 +45,21 @@ export interface ConnectionEnvironment {
   readonly onOutput: () => void;
 }
 
-export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, ReceivingConnection {
+export class Http2Connection implements FrameSink, ReceivingConnection, ExchangeConnection {
   readonly role: Role;
   readonly streams: StreamTable;
   readonly sender: Sender;
+  readonly data: DataReceiver;
+  readonly exchanges: Exchanges;
+  readonly options: CompleteConnectionOptions;
+  readonly listener: ConnectionListener;
   /** Nothing is received any more, and nothing is added to the output. */
   isFinished = false;
-  readonly #listener: ConnectionListener;
-  readonly #options: CompleteConnectionOptions;
+  /** Once it is finished: nobody did anything wrong. */
+  isInOrder = false;
   readonly #onOutput: () => void;
   readonly #reader: FrameReader;
   readonly #headers: HeaderReceiver;
-  readonly #data: DataReceiver;
   readonly #guard: FloodGuard;
   readonly #handshake: Handshake;
   readonly #pings: PingBook;
@@ -70,20 +69,21 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
 
   constructor({ role, listen, options, pool, onOutput }: ConnectionEnvironment) {
     this.role = role;
-    this.#options = { ...DEFAULT_OPTIONS, ...options };
+    this.options = { ...DEFAULT_OPTIONS, ...options };
     this.#onOutput = onOutput;
-    const { headerTableSize, maxHeaderListSize, connectionWindow } = this.#options;
+    const { headerTableSize, maxHeaderListSize, connectionWindow } = this.options;
     this.streams = new StreamTable(role);
-    this.sender = new Sender(this, pool);
+    this.exchanges = new Exchanges(this);
+    this.sender = new Sender(this.exchanges, pool);
     this.#reader = new FrameReader(this);
     this.#headers = new HeaderReceiver(this, { tableSize: headerTableSize, maxListSize: maxHeaderListSize });
-    this.#data = new DataReceiver(this, this.#reader, connectionWindow);
-    this.#guard = new FloodGuard(this.#options);
-    this.#handshake = new Handshake(role, this.sender, this.#options);
+    this.data = new DataReceiver(this, this.#reader, connectionWindow);
+    this.#guard = new FloodGuard(this.options);
+    this.#handshake = new Handshake(role, this.sender, this.options);
     this.#pings = new PingBook(this.sender);
     this.#goodbye = new Goodbye(this.sender);
     if (role === 'client') this.#handshake.introduce();
-    this.#listener = listen(this);
+    this.listener = listen(this);
   }
 
   // For the socket.
@@ -111,7 +111,7 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
 
   /** Where the next bytes are best read to, instead of the usual place (data-receiver.ts). */
   directTarget(): Buffer | undefined {
-    return this.#data.directTarget();
+    return this.data.directTarget();
   }
 
   /** The socket is closed, or the peer's side of it. */
@@ -131,7 +131,7 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
       this.fail(delay);
       return;
     }
-    const { idleTimeout, drainTimeout } = this.#options;
+    const { idleTimeout, drainTimeout } = this.options;
     const idle = this.#idleTime.look(now, this.streams.size === 0);
     if (this.#goodbye.isOverdue(now, drainTimeout)) this.#decideLastStream();
     else if (idleTimeout > 0 && idle >= idleTimeout) this.drain();
@@ -157,7 +157,7 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
   /** A client sends a request's head, and with `endsStream` all of it. */
   openStream(headers: OutgoingHeaders, listener: StreamListener, endsStream = false): Http2Stream {
     if (!this.canOpenStream) throw new Http2Error('REFUSED_STREAM', 'the connection takes no more streams');
-    const stream = this.#newStream(this.streams.takeLocalId());
+    const stream = this.exchanges.open(this.streams.takeLocalId());
     stream.listener = listener;
     stream.sendHeaders(headers, endsStream);
     return stream;
@@ -187,14 +187,14 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
   // For the parts of the connection: frames.
 
   frameBegins(head: FrameHead): Payload {
-    const problem = findFrameProblem(head, this.#options.maxFrameSize) ?? this.#findMisplacement(head);
+    const problem = findFrameProblem(head, this.options.maxFrameSize) ?? this.#findMisplacement(head);
     if (problem !== undefined) {
       this.fail(problem);
       return PAYLOAD.SKIPPED;
     }
     switch (head.type) {
       case FRAME.DATA:
-        return this.#data.begins(head) ? PAYLOAD.PIECES : PAYLOAD.SKIPPED;
+        return this.data.begins(head) ? PAYLOAD.PIECES : PAYLOAD.SKIPPED;
       case FRAME.HEADERS:
       case FRAME.CONTINUATION:
         return this.#headers.begins(head) ? PAYLOAD.WHOLE : PAYLOAD.SKIPPED;
@@ -215,7 +215,7 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
   }
 
   framePiece(bytes: Buffer, start: number, end: number): void {
-    this.#data.piece(bytes, start, end);
+    this.data.piece(bytes, start, end);
   }
 
   framePayload(bytes: Buffer, start: number, end: number): void {
@@ -266,7 +266,7 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
   /** Priorities have no meaning any more (section 5.3.2). */
   #priority(streamId: number, dependency: number): void {
     if (!this.charge(1, 'PRIORITY') || dependency !== streamId) return;
-    this.failStream(streamId, 'PROTOCOL_ERROR', 'PRIORITY that makes a stream depend on itself');
+    this.exchanges.failStream(streamId, 'PROTOCOL_ERROR', 'PRIORITY that makes a stream depend on itself');
   }
 
   #reset(streamId: number, code: ErrorCodeName): void {
@@ -280,7 +280,7 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
     if (stream === undefined) return;
     // A server has answered and does not want the rest of the request (section 8.1).
     const isInOrder = stream.endIsReceived && code === 'NO_ERROR';
-    this.#closeStream(stream, isInOrder ? undefined : new Http2Error(code, `the peer reset the stream: ${code}`));
+    this.exchanges.close(stream, isInOrder ? undefined : new Http2Error(code, `the peer reset the stream: ${code}`));
   }
 
   #settings(flags: number, bytes: Buffer, range: { readonly start: number; readonly end: number }): void {
@@ -301,8 +301,8 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
       this.fail(error);
       return;
     }
-    if (isFirst) this.#listener.onReady?.();
-    if (this.streams.size >= mostBefore && this.canOpenStream) this.#listener.onStreamAvailable?.();
+    if (isFirst) this.listener.onReady?.();
+    if (this.streams.size >= mostBefore && this.canOpenStream) this.listener.onStreamAvailable?.();
   }
 
   #settingsAcknowledged(): void {
@@ -320,7 +320,7 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
       if (!this.#pings.answered(payload)) this.charge(1, 'PING with ACK');
     } else if (this.charge(1, 'PING')) {
       const pingsWithoutData = this.#pings.answer(payload);
-      this.#listener.onPing?.(pingsWithoutData);
+      this.listener.onPing?.(pingsWithoutData);
     }
   }
 
@@ -332,9 +332,9 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
       `the peer ends the connection (${goaway.code}) and did not process the stream`,
     );
     for (const stream of this.streams.all()) {
-      if (this.streams.isLocal(stream.id) && stream.id > goaway.lastStreamId) this.#closeStream(stream, error);
+      if (this.streams.isLocal(stream.id) && stream.id > goaway.lastStreamId) this.exchanges.close(stream, error);
     }
-    this.#listener.onGoaway?.(goaway);
+    this.listener.onGoaway?.(goaway);
     this.#finishWhenEmpty();
   }
 
@@ -350,9 +350,9 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
       }
       return;
     }
-    if (increment === 0) this.failStream(streamId, 'PROTOCOL_ERROR', 'WINDOW_UPDATE by 0');
+    if (increment === 0) this.exchanges.failStream(streamId, 'PROTOCOL_ERROR', 'WINDOW_UPDATE by 0');
     else if (!this.sender.enlargeWindow(stream, increment)) {
-      this.failStream(streamId, 'FLOW_CONTROL_ERROR', 'WINDOW_UPDATE makes the window too large');
+      this.exchanges.failStream(streamId, 'FLOW_CONTROL_ERROR', 'WINDOW_UPDATE makes the window too large');
     }
   }
 
@@ -361,130 +361,11 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
     this.fail(new Http2Error('PROTOCOL_ERROR', `WINDOW_UPDATE on stream ${streamId}, which nobody opened`));
   }
 
-  // For the parts of the connection: streams.
-
-  accept(streamId: number, headers: HeaderList, endsStream: boolean): void {
-    // It crossed our GOAWAY: the peer knows that it is not served.
-    if (streamId > this.#goodbye.lastStreamId) {
-      this.streams.rememberReset(streamId);
-      return;
-    }
-    if (this.streams.size >= this.#options.maxConcurrentStreams) {
-      if (this.charge(1, 'streams beyond the limit')) this.#refuse(streamId, 'REFUSED_STREAM');
-      return;
-    }
-    const stream = this.#newStream(streamId);
-    stream.headIsReceived = true;
-    stream.endIsReceived = endsStream;
-    stream.missingBytes = headers.contentLength;
-    if (headers.isCut) {
-      stream.sendHeaders(FIELDS_TOO_LARGE, true);
-      return;
-    }
-    try {
-      const listener = this.#listener.onStream?.(stream, headers, endsStream);
-      if (!stream.isClosed) stream.listener = listener;
-    } catch (error) {
-      this.#listenerFailed(stream, error);
-    }
-    if (endsStream && !stream.isClosed) this.tellEnd(stream);
-  }
-
-  tellHeaders(stream: StreamState, headers: HeaderList): void {
-    try {
-      stream.listener?.onHeaders?.(headers);
-    } catch (error) {
-      this.#listenerFailed(stream, error);
-    }
-  }
-
-  tellData(stream: StreamState, chunk: Buffer): void {
-    try {
-      stream.listener?.onData(chunk);
-    } catch (error) {
-      this.#listenerFailed(stream, error);
-    }
-  }
-
-  tellFilled(stream: StreamState): void {
-    try {
-      stream.listener?.onFilled?.();
-    } catch (error) {
-      this.#listenerFailed(stream, error);
-    }
-  }
-
-  tellEnd(stream: StreamState): void {
-    try {
-      stream.listener?.onEnd();
-    } catch (error) {
-      this.#listenerFailed(stream, error);
-    }
-    if (stream.endIsSent && !stream.isClosed) this.#closeStream(stream, undefined);
-  }
-
-  drained(stream: StreamState): void {
-    if (stream.isClosed) return;
-    try {
-      stream.listener?.onDrain?.();
-    } catch (error) {
-      this.#listenerFailed(stream, error);
-    }
-  }
-
-  endSent(stream: StreamState): void {
-    stream.endIsSent = true;
-    if (stream.endIsReceived) this.#closeStream(stream, undefined);
-    else if (this.role === 'server') {
-      // The answer does not need the rest of the request (section 8.1).
-      this.sender.writeReset(stream.id, ERROR_CODE.NO_ERROR);
-      this.#closeStream(stream, undefined, true);
-    }
-  }
-
-  sendHeaders(stream: StreamState, headers: OutgoingHeaders, endsStream: boolean): void {
-    this.sender.sendHeaders(stream, headers, endsStream);
-    this.#onOutput();
-  }
-
-  sendData(stream: StreamState, chunk: Uint8Array, endsStream: boolean): void {
-    this.sender.sendData(stream, chunk, endsStream);
-    this.#checkQueue();
-    this.#onOutput();
-  }
-
-  sendMessage(stream: StreamState, head: OutgoingHeaders, rest: MessageRest): void {
-    this.sender.sendMessage(stream, head, rest);
-    this.#checkQueue();
-    this.#onOutput();
-  }
-
-  consume(stream: StreamState, bytes: number): void {
-    this.#data.consume(stream, bytes);
-    this.#onOutput();
-  }
-
-  reset(stream: StreamState, code: ErrorCodeName): void {
-    stream.listener = undefined;
-    // What the peer never heard of needs no reset.
-    if (this.role === 'server' || stream.headersAreSent) this.sender.writeReset(stream.id, ERROR_CODE[code]);
-    this.#closeStream(stream, undefined, true);
-    this.#onOutput();
-  }
-
-  failStream(streamId: number, code: ErrorCodeName, message: string): void {
-    const error = new Http2Error(code, message);
-    this.#listener.onStreamError?.(error, streamId);
-    const stream = this.streams.find(streamId);
-    if (stream === undefined) this.#refuse(streamId, code);
-    else {
-      this.sender.writeReset(streamId, ERROR_CODE[code]);
-      this.#closeStream(stream, error, true);
-    }
-  }
+  // For the parts of the connection.
 
   fail(error: Http2Error): void {
     if (this.isFinished) return;
+    this.#handshake.introduce();
     this.#goodbye.write(this.streams.lastPeerId, error.code as ErrorCodeName, error.message);
     this.#finish(error, false);
   }
@@ -495,59 +376,36 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
     return false;
   }
 
+  earn(): void {
+    this.#guard.earn(1);
+  }
+
+  get receiveWindow(): number {
+    return this.#handshake.receiveWindow;
+  }
+
+  get lastServedId(): number {
+    return this.#goodbye.lastStreamId;
+  }
+
+  streamClosed(): void {
+    if (this.isFinished) return;
+    this.#finishWhenEmpty();
+    if (this.streams.size === this.#mostStreams - 1 && this.canOpenStream) this.listener.onStreamAvailable?.();
+  }
+
+  changed(): void {
+    this.#onOutput();
+  }
+
   get #mostStreams(): number {
     const { isReady, peer } = this.#handshake;
     return isReady ? peer.maxConcurrentStreams : STREAMS_BEFORE_SETTINGS;
   }
 
-  #newStream(id: number): StreamState {
-    const stream = new StreamState(id, this, {
-      send: this.sender.initialWindow,
-      receive: new ReceiveWindow(this.#handshake.receiveWindow),
-    });
-    this.streams.add(stream);
-    return stream;
-  }
-
-  /** Of a stream that does not exist. */
-  #refuse(streamId: number, code: ErrorCodeName): void {
-    this.sender.writeReset(streamId, ERROR_CODE[code]);
-    this.streams.rememberReset(streamId);
-  }
-
-  #closeStream(stream: StreamState, error: Http2Error | undefined, isResetByUs = false): void {
-    const { listener } = stream;
-    const wasFull = this.streams.size === this.#mostStreams;
-    stream.isClosed = true;
-    stream.listener = undefined;
-    this.streams.remove(stream, isResetByUs);
-    this.sender.forget(stream);
-    this.#data.forget(stream);
-    // One stream more that was worth its while.
-    if (error === undefined && !isResetByUs) this.#guard.earn(1);
-    try {
-      listener?.onClose?.(error);
-    } catch (failure) {
-      this.#listener.onListenerError?.(failure, stream.id);
-    }
-    if (this.isFinished) return;
-    this.#finishWhenEmpty();
-    if (wasFull && this.role === 'client' && this.canOpenStream) this.#listener.onStreamAvailable?.();
-  }
-
-  #listenerFailed(stream: StreamState, error: unknown): void {
-    this.#listener.onListenerError?.(error, stream.id);
-    stream.reset('INTERNAL_ERROR');
-  }
-
-  #checkQueue(): void {
-    const { maxQueuedBytes } = this.#options;
-    if (this.sender.queuedBytes <= maxQueuedBytes) return;
-    this.fail(new Http2Error('ENHANCE_YOUR_CALM', `more than ${maxQueuedBytes} bytes wait for the peer to take them`));
-  }
-
   #decideLastStream(): void {
     if (this.isFinished) return;
+    this.#handshake.introduce();
     this.#goodbye.decide(this.streams.lastPeerId);
     this.#finishWhenEmpty();
     this.#onOutput();
@@ -561,10 +419,11 @@ export class Http2Connection implements FrameSink, StreamOwner, SenderOwner, Rec
 
   #finish(error: Http2Error | undefined, isInOrder: boolean): void {
     this.isFinished = true;
+    this.isInOrder = isInOrder;
     this.#reader.stop();
     const lost = error ?? new Http2Error('CONNECTION_LOST', 'the connection has ended');
-    for (const stream of this.streams.all()) this.#closeStream(stream, lost);
-    this.#listener.onClose?.(isInOrder ? undefined : error);
+    for (const stream of this.streams.all()) this.exchanges.close(stream, lost);
+    this.listener.onClose?.(isInOrder ? undefined : error);
     this.#onOutput();
   }
 }

@@ -75,13 +75,17 @@ export class DataReceiver {
     if (end - start < to - from) this.#consumed(stream, to - from - (end - start));
     if (hasWrongLength(stream, end - start, isLast)) {
       this.#giveBack(end - start);
-      this.#connection.failStream(stream.id, 'PROTOCOL_ERROR', 'a message of another length than its content-length');
+      this.#connection.exchanges.failStream(
+        stream.id,
+        'PROTOCOL_ERROR',
+        'a message of another length than its content-length',
+      );
       return;
     }
     // Who answers at the last piece need not tell the client to stop: it has sent everything.
     if (isLast) stream.endIsReceived = true;
     if (end > start) this.#deliver(stream, bytes, { start, end });
-    if (isLast && !stream.isClosed) this.#connection.tellEnd(stream);
+    if (isLast && !stream.isClosed) this.#connection.exchanges.tellEnd(stream);
   }
 
   /** The user has consumed data that was delivered before. */
@@ -114,11 +118,12 @@ export class DataReceiver {
 
   #isWanted(stream: StreamState, length: number): boolean {
     const connection = this.#connection;
-    if (stream.endIsReceived) connection.failStream(stream.id, 'STREAM_CLOSED', 'DATA after the end of the message');
+    if (stream.endIsReceived)
+      connection.exchanges.failStream(stream.id, 'STREAM_CLOSED', 'DATA after the end of the message');
     else if (!stream.headIsReceived)
-      connection.failStream(stream.id, 'PROTOCOL_ERROR', 'DATA before the head of the message');
+      connection.exchanges.failStream(stream.id, 'PROTOCOL_ERROR', 'DATA before the head of the message');
     else if (stream.receiveWindow.take(length)) return true;
-    else connection.failStream(stream.id, 'FLOW_CONTROL_ERROR', "DATA beyond the stream's window");
+    else connection.exchanges.failStream(stream.id, 'FLOW_CONTROL_ERROR', "DATA beyond the stream's window");
     return false;
   }
 
@@ -128,7 +133,7 @@ export class DataReceiver {
     if (state === 'idle')
       connection.fail(new Http2Error('PROTOCOL_ERROR', `DATA on stream ${streamId}, which nobody opened`));
     else if (state === 'closed' && connection.charge(1, 'DATA on closed streams')) {
-      connection.failStream(streamId, 'STREAM_CLOSED', 'DATA after the end of the stream');
+      connection.exchanges.failStream(streamId, 'STREAM_CLOSED', 'DATA after the end of the stream');
     }
   }
 
@@ -143,7 +148,7 @@ export class DataReceiver {
       return;
     }
     stream.unconsumed += length;
-    this.#connection.tellData(stream, bytes.subarray(at, end));
+    this.#connection.exchanges.tellData(stream, bytes.subarray(at, end));
     if (stream.consumesAtOnce) this.consume(stream, length);
   }
 
@@ -156,7 +161,7 @@ export class DataReceiver {
     this.#consumed(stream, length);
     if (stream.filled === target.length) {
       stream.target = undefined;
-      this.#connection.tellFilled(stream);
+      this.#connection.exchanges.tellFilled(stream);
     }
     return length;
   }

@@ -25,6 +25,7 @@ export class Handshake {
   readonly #time = new Stopwatch();
   /** Of the client's preface: what a server has seen. */
   #prefaceBytes = 0;
+  #isIntroduced = false;
 
   constructor(role: Role, sender: Sender, options: CompleteConnectionOptions) {
     this.#role = role;
@@ -32,8 +33,10 @@ export class Handshake {
     this.#options = options;
   }
 
-  /** What this side says first: a client at once, a server when the preface has come. */
+  /** What this side says first, once: a client at once, a server when the preface has come. */
   introduce(): void {
+    if (this.#isIntroduced) return;
+    this.#isIntroduced = true;
     const { maxConcurrentStreams, streamWindow, connectionWindow, maxFrameSize, ...rest } = this.#options;
     const isClient = this.#role === 'client';
     if (isClient) this.#sender.writeRaw(PREFACE);

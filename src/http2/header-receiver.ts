@@ -103,13 +103,13 @@ export class HeaderReceiver {
   #toStream(stream: StreamState, { endsStream, dependsOnItself }: HeadersFlags, headers: HeaderList): void {
     const connection = this.#connection;
     if (stream.endIsReceived) {
-      connection.failStream(stream.id, 'STREAM_CLOSED', 'HEADERS after the end of the message');
+      connection.exchanges.failStream(stream.id, 'STREAM_CLOSED', 'HEADERS after the end of the message');
       return;
     }
     const part = stream.headIsReceived ? 'trailers' : 'response';
     const problem = dependsOnItself ? 'a stream that depends on itself' : problemOf(headers, part, endsStream);
     if (problem !== undefined) {
-      connection.failStream(stream.id, 'PROTOCOL_ERROR', `malformed ${part}: ${problem}`);
+      connection.exchanges.failStream(stream.id, 'PROTOCOL_ERROR', `malformed ${part}: ${problem}`);
       return;
     }
     if (part === 'response') {
@@ -119,11 +119,11 @@ export class HeaderReceiver {
     }
     stream.endIsReceived = endsStream;
     if (endsStream && (stream.missingBytes ?? 0) > 0) {
-      connection.failStream(stream.id, 'PROTOCOL_ERROR', 'a message shorter than its content-length');
+      connection.exchanges.failStream(stream.id, 'PROTOCOL_ERROR', 'a message shorter than its content-length');
       return;
     }
-    connection.tellHeaders(stream, headers);
-    if (endsStream && !stream.isClosed) connection.tellEnd(stream);
+    connection.exchanges.tellHeaders(stream, headers);
+    if (endsStream && !stream.isClosed) connection.exchanges.tellEnd(stream);
   }
 
   #toNewStream(streamId: number, flags: HeadersFlags, headers: HeaderList): void {
@@ -148,8 +148,8 @@ export class HeaderReceiver {
     }
     streams.lastPeerId = streamId;
     const problem = flags.dependsOnItself ? 'a stream that depends on itself' : findRequestProblem(headers, flags);
-    if (problem === undefined) connection.accept(streamId, headers, flags.endsStream);
-    else connection.failStream(streamId, 'PROTOCOL_ERROR', `malformed request: ${problem}`);
+    if (problem === undefined) connection.exchanges.accept(streamId, headers, flags.endsStream);
+    else connection.exchanges.failStream(streamId, 'PROTOCOL_ERROR', `malformed request: ${problem}`);
   }
 }
 

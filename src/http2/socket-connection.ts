@@ -11,6 +11,8 @@ import type { ByteSink } from './socket-reader.js';
 import type { Role } from './stream-table.js';
 import type { Writing, WriteTurn } from './write-turn.js';
 
+/** How long the last answers of a connection that ends in order may take to reach the peer. */
+const FLUSH_MILLISECONDS = 30_000;
 /** How long the peer may take to close its side when ours is closed; until then it can read why. */
 const LINGER_MILLISECONDS = 1000;
 
@@ -33,7 +35,7 @@ export class SocketConnection implements ByteSink, Writing {
   #isWaiting = false;
   #isEnding = false;
   #error: Error | undefined;
-  #linger: NodeJS.Timeout | undefined;
+  #closing: NodeJS.Timeout | undefined;
 
   /** `read` gives the socket, may be still connecting, and has it read to the sink from then on. */
   constructor(read: (sink: ByteSink) => Socket, environment: SocketEnvironment) {
@@ -99,15 +101,20 @@ export class SocketConnection implements ByteSink, Writing {
     this.write();
   }
 
+  /** What is written still goes out, and the peer has some time to read it. */
   #end(): void {
     this.#isEnding = true;
-    this.socket.end(() => {
-      this.#linger = setTimeout(() => this.socket.destroy(), LINGER_MILLISECONDS);
-    });
+    this.#closeAfter(this.connection.isInOrder ? FLUSH_MILLISECONDS : LINGER_MILLISECONDS);
+    this.socket.end(() => this.#closeAfter(LINGER_MILLISECONDS));
+  }
+
+  #closeAfter(milliseconds: number): void {
+    clearTimeout(this.#closing);
+    if (!this.socket.destroyed) this.#closing = setTimeout(() => this.socket.destroy(), milliseconds);
   }
 
   #closed(): void {
-    clearTimeout(this.#linger);
+    clearTimeout(this.#closing);
     this.connection.lost(this.#error);
   }
 }
