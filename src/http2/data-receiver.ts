@@ -132,7 +132,7 @@ export class DataReceiver {
     const state = connection.streams.stateOf(streamId);
     if (state === 'idle')
       connection.fail(new Http2Error('PROTOCOL_ERROR', `DATA on stream ${streamId}, which nobody opened`));
-    else if (state === 'closed' && connection.charge(1, 'DATA on closed streams')) {
+    else if (state === 'closed') {
       connection.exchanges.failStream(streamId, 'STREAM_CLOSED', 'DATA after the end of the stream');
     }
   }

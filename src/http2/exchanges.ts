@@ -75,6 +75,7 @@ export class Exchanges implements StreamOwner, SenderOwner {
   /** It broke the protocol on a stream, which may be closed already. */
   failStream(streamId: number, code: ErrorCodeName, message: string): void {
     const { listener, streams, sender } = this.#connection;
+    if (!this.#connection.charge(1, 'errors on streams')) return;
     const error = new Http2Error(code, message);
     listener.onStreamError?.(error, streamId);
     const stream = streams.find(streamId);

@@ -95,9 +95,12 @@ export class HeaderReceiver {
       this.#connection.fail(error);
       return;
     }
-    const stream = this.#connection.streams.find(streamId);
-    if (stream === undefined) this.#toNewStream(streamId, flags, headers);
-    else this.#toStream(stream, flags, headers);
+    const { role, streams } = this.#connection;
+    const stream = streams.find(streamId);
+    if (stream !== undefined) this.#toStream(stream, flags, headers);
+    else if (role === 'server' && streamId > streams.lastPeerId && !streams.isLocal(streamId)) {
+      this.#toNewStream(streamId, flags, headers);
+    } else this.#toNoStream(streamId);
   }
 
   #toStream(stream: StreamState, { endsStream, dependsOnItself }: HeadersFlags, headers: HeaderList): void {
@@ -127,29 +130,24 @@ export class HeaderReceiver {
   }
 
   #toNewStream(streamId: number, flags: HeadersFlags, headers: HeaderList): void {
-    const connection = this.#connection;
-    const { streams } = connection;
-    if (streams.isLocal(streamId) || connection.role === 'client') {
-      const state = streams.stateOf(streamId);
-      if (state === 'idle')
-        connection.fail(new Http2Error('PROTOCOL_ERROR', `HEADERS on stream ${streamId}, which nobody opened`));
-      else if (state === 'closed')
-        connection.fail(new Http2Error('STREAM_CLOSED', `HEADERS on stream ${streamId}, which has ended`));
-      return;
-    }
-    if (streamId <= streams.lastPeerId) {
-      if (streams.stateOf(streamId) === 'reset') return;
-      // Streams that were left out count as closed too, but opening one is another error (section 5.1.1).
-      const code = streams.hasClosedRecently(streamId) ? 'STREAM_CLOSED' : 'PROTOCOL_ERROR';
-      connection.fail(
-        new Http2Error(code, `HEADERS on stream ${streamId} after stream ${streams.lastPeerId} was opened`),
-      );
-      return;
-    }
+    const { streams, exchanges } = this.#connection;
     streams.lastPeerId = streamId;
     const problem = flags.dependsOnItself ? 'a stream that depends on itself' : findRequestProblem(headers, flags);
-    if (problem === undefined) connection.exchanges.accept(streamId, headers, flags.endsStream);
-    else connection.exchanges.failStream(streamId, 'PROTOCOL_ERROR', `malformed request: ${problem}`);
+    if (problem === undefined) exchanges.accept(streamId, headers, flags.endsStream);
+    else exchanges.failStream(streamId, 'PROTOCOL_ERROR', `malformed request: ${problem}`);
+  }
+
+  #toNoStream(streamId: number): void {
+    const connection = this.#connection;
+    const { streams } = connection;
+    const state = streams.stateOf(streamId);
+    if (state === 'reset') connection.charge(1, 'HEADERS on streams that were reset');
+    else if (state === 'closed' && (connection.role === 'client' || streams.hasClosedRecently(streamId))) {
+      connection.fail(new Http2Error('STREAM_CLOSED', `HEADERS on stream ${streamId}, which has ended`));
+    } else {
+      // Nobody opened it. Streams that the peer left out count as closed, but opening them is this error (section 5.1.1).
+      connection.fail(new Http2Error('PROTOCOL_ERROR', `HEADERS on stream ${streamId}, which may not be opened now`));
+    }
   }
 }
 
