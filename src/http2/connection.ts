@@ -312,7 +312,7 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
     }
     this.#handshake.isAcknowledged = true;
     this.#headers.settingsAcknowledged();
-    for (const stream of this.streams.all()) stream.receiveWindow.resize(this.#handshake.receiveWindow);
+    for (const stream of this.streams.all()) this.data.resizeWindow(stream, this.#handshake.receiveWindow);
   }
 
   #ping(flags: number, payload: Buffer): void {

@@ -95,6 +95,13 @@ export class DataReceiver {
     this.#consumed(stream, consumed);
   }
 
+  /** The peer knows of another window than it had when the stream began. */
+  resizeWindow(stream: StreamState, size: number): void {
+    stream.receiveWindow.resize(size);
+    // What was too little to be given back may be much now.
+    this.#giveBackTo(stream, 0);
+  }
+
   /** The stream is over: nobody will consume what is left. */
   forget(stream: StreamState): void {
     this.#giveBack(stream.unconsumed);
@@ -168,6 +175,10 @@ export class DataReceiver {
 
   #consumed(stream: StreamState, bytes: number): void {
     this.#giveBack(bytes);
+    this.#giveBackTo(stream, bytes);
+  }
+
+  #giveBackTo(stream: StreamState, bytes: number): void {
     if (stream.endIsReceived || stream.isClosed) return;
     const increment = stream.receiveWindow.consume(bytes);
     if (increment > 0) this.#connection.sender.writeWindowUpdate(stream.id, increment);

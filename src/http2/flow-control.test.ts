@@ -287,6 +287,17 @@ describe('what we let the peer send', () => {
   });
 });
 
+describe('a window that becomes smaller', () => {
+  it('is given back what was too little before', () => {
+    const server = new TestedHttp2('server', { options: { streamWindow: 1000 } });
+    server.receive(Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'));
+    server.send(frames.settings(), frames.request(1), frames.data(1, Buffer.alloc(20_000)));
+    server.sent();
+    server.send({ type: FRAME.SETTINGS, flags: FLAG.ACK });
+    expect(server.sent()).toEqual(['WINDOW_UPDATE 1 20000']);
+  });
+});
+
 describe('a target for data', () => {
   it('is filled however the data comes, and what follows is told as usual', () => {
     const server = TestedHttp2.open('server');

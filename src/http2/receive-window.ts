@@ -22,7 +22,7 @@ export class ReceiveWindow {
   /** Bytes were consumed. Returns by how much to enlarge the peer's window now, 0 for not yet. */
   consume(bytes: number): number {
     this.#owed += bytes;
-    if (this.#owed * 2 < this.#size) return 0;
+    if (this.#owed * 2 < this.#size || this.#owed === 0) return 0;
     const increment = this.#owed;
     this.#owed = 0;
     this.available += increment;
