@@ -17,14 +17,22 @@ const HEAD = new HeaderTemplate([':status', '200', 'x', 'y']);
 const TRAILERS = new HeaderTemplate(['grpc-status', '0']);
 const POST = new HeaderTemplate(REQUEST.flat());
 
-function forEachRun(run: (random: Random) => void): void {
+/** Returns how many runs there were. */
+function forEachRun(run: (random: Random) => void): number {
+  let runs = 0;
   for (let seed = SEED; seed < SEED + RUNS; seed++) {
     try {
       run(new Random(seed));
+      runs++;
     } catch (error) {
       throw new Error(`HTTP2_FUZZ_SEED=${seed}: ${(error as Error).message}`, { cause: error });
     }
   }
+  return runs;
+}
+
+function check(isRight: boolean, otherwise: string): void {
+  if (!isRight) throw new Error(otherwise);
 }
 
 function bytesOf(random: Random, length: number): Buffer {
@@ -140,44 +148,46 @@ function checkOrder(events: readonly string[]): void {
   for (const event of events) {
     const [kind, id = ''] = event.split(' ');
     if (['headers', 'data', 'filled', 'end', 'drain', 'close'].includes(kind!)) {
-      expect(ended.has(id), `${event} after its end`).toBe(false);
+      check(!ended.has(id), `${event} after its end`);
       if (kind === 'close') ended.add(id);
-    } else if (kind === 'closed') expect(ended.has('connection'), 'a second end of the connection').toBe(false);
+    } else if (kind === 'closed') check(!ended.has('connection'), 'a second end of the connection');
     if (kind === 'closed') ended.add('connection');
   }
 }
 
 describe('random bytes', () => {
   it('as a header block are fields within their limit, or an error of compression', TIMEOUT, () => {
-    forEachRun((random) => {
+    const runs = forEachRun((random) => {
       const decoder = new HpackDecoder({ tableSize: 4096, maxListSize: 2000 });
       for (let i = 0; i < 50; i++) {
         const bytes = bytesOf(random, random.integer(0, 60));
         try {
           const { fields } = decoder.decode(bytes, 0, bytes.length);
           const size = fields.reduce((sum, text) => sum + text.length, (fields.length / 2) * 32);
-          expect(size).toBeLessThanOrEqual(2000);
+          check(size <= 2000, `a list of ${size} bytes`);
         } catch (error) {
           if (!(error instanceof Http2Error)) throw error;
-          expect(error.code).toBe('COMPRESSION_ERROR');
+          check(error.code === 'COMPRESSION_ERROR', error.code);
         }
       }
     });
+    expect(runs).toBe(RUNS);
   });
 
   it('are taken by a connection, or end it', TIMEOUT, () => {
-    forEachRun((random) => {
+    const runs = forEachRun((random) => {
       const tested = random.chance(0.3) ? new TestedHttp2('server') : TestedHttp2.open(random.of(['server', 'client']));
       for (let i = 0; i < 20; i++) tested.receive(bytesOf(random, random.integer(1, 40)));
       tested.sent();
       checkOrder(tested.events);
     });
+    expect(runs).toBe(RUNS);
   });
 });
 
 describe('random frames', () => {
   it('to users who do anything leave the connection sound, or end it', TIMEOUT, () => {
-    forEachRun((random) => {
+    const runs = forEachRun((random) => {
       const role = random.of(['server', 'client'] as const);
       const options = {
         maxConcurrentStreams: 5,
@@ -213,6 +223,7 @@ describe('random frames', () => {
       checkOrder(tested.events);
       expect([connection.streams.size, connection.queuedBytes]).toEqual([0, 0]);
     });
+    expect(runs).toBe(RUNS);
   });
 });
 
@@ -225,7 +236,7 @@ function contentOf(id: number, from: number, to: number): Buffer {
 
 describe('a client and a server of ours', () => {
   it('understand each other whatever their users do, and lose and change nothing', TIMEOUT, () => {
-    forEachRun((random) => {
+    const runs = forEachRun((random) => {
       const streamWindow = random.of([7, 100, 65_535, 1 << 20]);
       const options = () => ({
         streamWindow,
@@ -266,6 +277,7 @@ describe('a client and a server of ours', () => {
         expect(tested.connection.queuedBytes).toBe(0);
       }
     });
+    expect(runs).toBe(RUNS);
   });
 });
 
@@ -355,7 +367,7 @@ class Exchange {
   write(): boolean {
     const random = this.#random;
     let hasWritten = false;
-    for (const one of [...this.#sending]) {
+    for (const one of this.#sending.slice()) {
       if (!this.#isFinishing && random.chance(0.5)) continue;
       hasWritten = true;
       if (one.sent < 0) {

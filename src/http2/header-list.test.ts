@@ -53,10 +53,7 @@ describe('HeaderList', () => {
     ['a status in trailers', 'trailers', [':status', '200'], /:status in trailers/],
   ])('judges %s', (_, part, fields, problem) => {
     const list = new HeaderList(fields);
-    for (let i = 0; i < 2; i++) {
-      if (problem === undefined) expect(list.problemAs(part)).toBeUndefined();
-      else expect(list.problemAs(part)).toMatch(problem);
-    }
+    for (let i = 0; i < 2; i++) expect(String(list.problemAs(part))).toMatch(problem ?? /^undefined$/);
   });
 
   it('judges the same fields anew when they are another part of a message', () => {

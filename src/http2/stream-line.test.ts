@@ -14,7 +14,7 @@ class Waiter implements Waiting<Waiter> {
 
 function lineOf(names: string): { line: StreamLine<Waiter>; waiters: Waiter[] } {
   const line = new StreamLine<Waiter>();
-  const waiters = [...names].map((name) => new Waiter(name));
+  const waiters = Array.from(names, (name) => new Waiter(name));
   for (const waiter of waiters) line.join(waiter);
   return { line, waiters };
 }
@@ -42,7 +42,7 @@ describe('StreamLine', () => {
   ])('lets %s leave from where they stand', (leaving, rest) => {
     const { line, waiters } = lineOf('abcd');
     for (const waiter of waiters) if (leaving.includes(waiter.name)) line.leave(waiter);
-    expect(waiters.map((waiter) => waiter.line === line)).toEqual([...'abcd'].map((name) => rest.includes(name)));
+    expect(waiters.map((waiter) => waiter.line === line)).toEqual(Array.from('abcd', (name) => rest.includes(name)));
     expect(drain(line)).toBe(rest);
   });
 

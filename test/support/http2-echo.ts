@@ -13,10 +13,16 @@ import type { SocketConnection } from '../../src/http2/socket-connection.js';
 
 export const HEAD = new HeaderTemplate([':status', '200', 'content-type', 'application/grpc']);
 export const OK = new HeaderTemplate(['grpc-status', '0']);
-export const CALL = new HeaderTemplate([
-  ...[':method', 'POST', ':scheme', 'http', ':path', '/package.Service/Method', ':authority', 'localhost'],
-  ...['content-type', 'application/grpc', 'te', 'trailers'],
-]);
+export const CALL = new HeaderTemplate(
+  Object.entries({
+    ':method': 'POST',
+    ':scheme': 'http',
+    ':path': '/package.Service/Method',
+    ':authority': 'localhost',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  }).flat(),
+);
 
 /** What a stream's listener may do besides collecting the message. */
 export class Collector implements StreamListener {
