@@ -98,8 +98,9 @@ describe('what the peer lets us send', () => {
     const stream = server.streams.get(1)!;
     stream.sendHeaders(HEAD);
     stream.sendData(Buffer.from('abcdef'), true);
+    expect(server.sent()).toEqual(['HEADERS 1 :status=200', 'DATA 1 abcd']);
     server.send(frames.windowUpdate(1, 10));
-    expect(server.sent()).toEqual(['HEADERS 1 :status=200', 'DATA 1 abcd', 'DATA 1 ef END_STREAM']);
+    expect(server.sent()).toEqual(['DATA 1 ef END_STREAM']);
   });
 
   it('is told to who writes a lot, once it has gone', () => {
@@ -183,6 +184,35 @@ describe('a socket that takes no more', () => {
     }
     expect(writes).toBeGreaterThan(3);
     expect(bytes - (5 << 20)).toBeLessThan(4096);
+  });
+
+  it('gets small chunks of one stream in few frames', () => {
+    const server = serverWith([1, 3], setting(4, LARGE));
+    const [one, other] = [server.streams.get(1)!, server.streams.get(3)!];
+    one.sendHeaders(HEAD);
+    other.sendHeaders(HEAD);
+    for (const text of ['a', 'b', 'c']) one.sendData(Buffer.from(text));
+    other.sendData(Buffer.from('d'));
+    one.sendData(Buffer.from('e'));
+    server.send(frames.ping());
+    one.sendData(Buffer.from('f'));
+    one.sendData(Buffer.from('g'), true);
+    other.sendData(Buffer.alloc(16_384));
+    other.sendData(Buffer.from('h'));
+    expect(server.sent().filter((frame) => frame.startsWith('DATA'))).toEqual([
+      'DATA 1 abc',
+      'DATA 3 d',
+      'DATA 1 e',
+      'DATA 1 fg END_STREAM',
+      'DATA 3 16384',
+      'DATA 3 h',
+    ]);
+    // What was sent is out of reach.
+    other.sendData(Buffer.from('i'));
+    other.sendData(Buffer.from('j'));
+    expect(server.sent()).toEqual(['DATA 3 ij']);
+    other.sendData(Buffer.alloc(0), true);
+    expect(server.sent()).toEqual(['DATA 3  END_STREAM']);
   });
 
   it('sends large chunks without copying them, and small ones beside their heads', () => {

@@ -39,7 +39,7 @@ export class Handshake {
     this.#isIntroduced = true;
     const { maxConcurrentStreams, streamWindow, connectionWindow, maxFrameSize, ...rest } = this.#options;
     const isClient = this.#role === 'client';
-    if (isClient) this.#sender.writeRaw(PREFACE);
+    if (isClient) this.#sender.writePreface(PREFACE);
     const settings = encodeSettings([
       [SETTING.HEADER_TABLE_SIZE, rest.headerTableSize],
       isClient ? [SETTING.ENABLE_PUSH, 0] : [SETTING.MAX_CONCURRENT_STREAMS, maxConcurrentStreams],

@@ -45,6 +45,11 @@ export class Output {
     if (this.end + bytes > this.block.length) this.#nextBlock();
   }
 
+  /** Whether what was written at `at` is unsent and in the block, and `bytes` more have room behind all that is. */
+  holds(at: number, bytes: number): boolean {
+    return at >= this.#start && at < this.end && this.end + bytes <= this.block.length;
+  }
+
   /** Sends a chunk without copying it; nobody may write to it any more. */
   refer(chunk: Uint8Array): void {
     this.#cut();

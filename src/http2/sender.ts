@@ -2,10 +2,10 @@
 // What cannot go at once waits at its stream, and streams take turns. Windows hold back data alone; a congested socket holds
 // back everything but what the protocol itself answers.
 
-import { DEFAULT_WINDOW, FLAG, FRAME, FRAME_HEAD_BYTES, MAX_WINDOW, writeFrameHead, writeUint32 } from './frame.js';
-import { HpackEncoder } from './hpack/hpack-encoder.js';
+import { DEFAULT_WINDOW, FRAME, FRAME_HEAD_BYTES, MAX_WINDOW } from './frame.js';
+import { FrameWriter, type DataRange } from './frame-writer.js';
 import type { OutgoingHeaders } from './outgoing-headers.js';
-import { BLOCK_BYTES, Output, type BlockPool } from './output.js';
+import type { BlockPool, Output } from './output.js';
 import { PartQueue, type Part } from './part-queue.js';
 import { INITIAL_SETTINGS, type Settings } from './settings.js';
 import { StreamLine } from './stream-line.js';
@@ -15,8 +15,6 @@ import type { MessageRest, StreamState } from './stream-state.js';
 const MOST_OUTPUT = 1 << 20;
 /** Bytes that a stream may send when it is its turn and others wait. */
 const TURN = 1 << 17;
-/** Chunks up to this are copied: a reference costs as much as copying so many bytes. */
-const LARGEST_COPIED = 4096;
 
 const NO_BYTES = new Uint8Array(0);
 
@@ -29,17 +27,14 @@ export interface SenderOwner {
 }
 
 export class Sender {
-  readonly output: Output;
   /** Data that waits, of all streams. */
   queuedBytes = 0;
   /** Of frames that the protocol asked for since the socket became congested: a peer that does not read causes them. */
   unreadControlBytes = 0;
-  /** HEADERS and DATA frames that were sent. */
-  messageFrames = 0;
   #isCongested = false;
   #window = DEFAULT_WINDOW;
   #peer = INITIAL_SETTINGS;
-  readonly #encoder = new HpackEncoder();
+  readonly #writer: FrameWriter;
   readonly #owner: SenderOwner;
   /** Streams that can send as soon as the socket can. */
   readonly #ready = new StreamLine<StreamState>();
@@ -48,7 +43,16 @@ export class Sender {
 
   constructor(owner: SenderOwner, pool: BlockPool) {
     this.#owner = owner;
-    this.output = new Output(pool);
+    this.#writer = new FrameWriter(pool);
+  }
+
+  get output(): Output {
+    return this.#writer.output;
+  }
+
+  /** HEADERS and DATA frames that were sent. */
+  get messageFrames(): number {
+    return this.#writer.messageFrames;
   }
 
   /** Of new streams. */
@@ -99,12 +103,8 @@ export class Sender {
     let bytes = 0;
     for (let i = 0; i < data.length; i++) bytes += data[i]!.length;
     const canGoNow = stream.queue === undefined && this.#isFree() && bytes <= this.#allowance(stream);
-    if (canGoNow && bytes > 0 && bytes <= this.#peer.maxFrameSize) {
-      this.#writeDataHead(stream, bytes, 0);
-      for (let i = 0; i < data.length; i++) this.#writePayload(data[i]!);
-    } else {
-      for (let i = 0; i < data.length; i++) this.sendData(stream, data[i]!, false);
-    }
+    if (canGoNow && bytes > 0 && this.#writer.dataOf(stream.id, data, bytes)) this.#take(stream, bytes);
+    else for (let i = 0; i < data.length; i++) this.sendData(stream, data[i]!, false);
     this.sendHeaders(stream, trailers, true);
   }
 
@@ -130,7 +130,7 @@ export class Sender {
   applySettings(settings: Settings, streams: readonly StreamState[]): boolean {
     const change = settings.initialWindowSize - this.#peer.initialWindowSize;
     this.#peer = settings;
-    this.#encoder.setPeerTableSize(settings.headerTableSize);
+    this.#writer.applySettings(settings);
     return change === 0 || streams.every((stream) => this.enlargeWindow(stream, change));
   }
 
@@ -148,38 +148,28 @@ export class Sender {
   }
 
   /** The preface of a client, before any frame. */
-  writeRaw(bytes: Uint8Array): void {
-    const { output } = this;
-    output.reserve(bytes.length);
-    output.block.set(bytes, output.end);
-    output.end += bytes.length;
+  writePreface(bytes: Uint8Array): void {
+    this.#writer.raw(bytes);
   }
 
   writeWindowUpdate(streamId: number, increment: number): void {
-    this.#writeNumber(FRAME.WINDOW_UPDATE, streamId, increment);
+    this.#writer.number(FRAME.WINDOW_UPDATE, streamId, increment);
+    this.#countControl(4);
   }
 
   writeReset(streamId: number, code: number): void {
-    this.#writeNumber(FRAME.RST_STREAM, streamId, code);
+    this.#writer.number(FRAME.RST_STREAM, streamId, code);
+    this.#countControl(4);
   }
 
   /** A frame about the connection: SETTINGS, PING, GOAWAY. */
   writeControl(type: number, flags: number, payload: Uint8Array): void {
-    const { length } = payload;
-    const { output } = this;
-    output.reserve(FRAME_HEAD_BYTES + length);
-    const at = writeFrameHead(output.block, output.end, { length, type, flags, streamId: 0 });
-    output.block.set(payload, at);
-    output.end = at + length;
-    if (this.#isCongested) this.unreadControlBytes += FRAME_HEAD_BYTES + length;
+    this.#writer.control(type, flags, payload);
+    this.#countControl(payload.length);
   }
 
-  #writeNumber(type: number, streamId: number, value: number): void {
-    const { output } = this;
-    output.reserve(FRAME_HEAD_BYTES + 4);
-    const at = writeFrameHead(output.block, output.end, { length: 4, type, flags: 0, streamId });
-    output.end = writeUint32(output.block, at, value);
-    if (this.#isCongested) this.unreadControlBytes += FRAME_HEAD_BYTES + 4;
+  #countControl(bytes: number): void {
+    if (this.#isCongested) this.unreadControlBytes += FRAME_HEAD_BYTES + bytes;
   }
 
   /** Nobody waits, and the socket takes more. */
@@ -208,7 +198,8 @@ export class Sender {
 
   /** One turn of a stream that has left its line. */
   #serve(stream: StreamState, queue: PartQueue): void {
-    let most = TURN;
+    const hasOthers = this.#ready.first !== undefined || this.#blocked.first !== undefined;
+    let most = hasOthers ? TURN : MOST_OUTPUT;
     for (let part = queue.first; part !== undefined; part = queue.first) {
       const { headers, chunk, endsStream } = part;
       if (headers !== undefined) this.#writeHeaders(stream, headers, endsStream);
@@ -242,75 +233,20 @@ export class Sender {
     else this.#blocked.join(stream);
   }
 
-  /** Sends `chunk[start…end)`, which the windows allow; its end is the stream's when it is the chunk's and `endsStream`. */
-  #writeData(
-    stream: StreamState,
-    chunk: Uint8Array,
-    { start, end, endsStream }: { readonly start: number; readonly end: number; readonly endsStream: boolean },
-  ): void {
-    const { maxFrameSize } = this.#peer;
-    let at = start;
-    do {
-      const next = Math.min(end, at + maxFrameSize);
-      const flags = endsStream && next === chunk.length ? FLAG.END_STREAM : 0;
-      this.#writeDataHead(stream, next - at, flags);
-      this.#writePayload(at === 0 && next === chunk.length ? chunk : chunk.subarray(at, next));
-      at = next;
-    } while (at < end);
-  }
-
-  #writeDataHead(stream: StreamState, length: number, flags: number): void {
-    const { output } = this;
-    this.#window -= length;
-    stream.sendWindow -= length;
-    this.messageFrames++;
-    // Room for small payloads too, so that they lie behind their head.
-    output.reserve(FRAME_HEAD_BYTES + Math.min(length, LARGEST_COPIED));
-    output.end = writeFrameHead(output.block, output.end, { length, type: FRAME.DATA, flags, streamId: stream.id });
-  }
-
-  #writePayload(chunk: Uint8Array): void {
-    const { output } = this;
-    if (chunk.length > LARGEST_COPIED) {
-      output.refer(chunk);
-      return;
-    }
-    output.reserve(chunk.length);
-    output.block.set(chunk, output.end);
-    output.end += chunk.length;
+  /** Sends `chunk[start…end)`, which the windows allow; the end is the stream's when it is the chunk's and `endsStream`. */
+  #writeData(stream: StreamState, chunk: Uint8Array, { start, end, endsStream }: DataRange): void {
+    this.#take(stream, end - start);
+    this.#writer.data(stream.id, chunk, { start, end, endsStream: endsStream && end === chunk.length });
   }
 
   #writeHeaders(stream: StreamState, headers: OutgoingHeaders, endsStream: boolean): void {
-    const { output } = this;
-    const longest = this.#encoder.longest(headers);
     stream.headersAreSent = true;
-    this.messageFrames++;
-    if (longest > Math.min(this.#peer.maxFrameSize, BLOCK_BYTES - FRAME_HEAD_BYTES)) {
-      const block = Buffer.allocUnsafe(longest);
-      this.#writeLongBlock(stream, block.subarray(0, this.#encoder.encode(headers, block, 0)), endsStream);
-      return;
-    }
-    output.reserve(FRAME_HEAD_BYTES + longest);
-    const start = output.end + FRAME_HEAD_BYTES;
-    const end = this.#encoder.encode(headers, output.block, start);
-    const flags = endsStream ? FLAG.END_HEADERS | FLAG.END_STREAM : FLAG.END_HEADERS;
-    writeFrameHead(output.block, output.end, { length: end - start, type: FRAME.HEADERS, flags, streamId: stream.id });
-    output.end = end;
+    this.#writer.headers(stream.id, headers, endsStream);
   }
 
-  /** As HEADERS and as many CONTINUATION as it takes, with nothing in between (section 6.10). */
-  #writeLongBlock(stream: StreamState, block: Buffer, endsStream: boolean): void {
-    const { output } = this;
-    const { maxFrameSize } = this.#peer;
-    for (let at = 0; at < block.length; at += maxFrameSize) {
-      const fragment = block.subarray(at, at + maxFrameSize);
-      const type = at === 0 ? FRAME.HEADERS : FRAME.CONTINUATION;
-      const isLast = at + fragment.length === block.length;
-      const flags = (isLast ? FLAG.END_HEADERS : 0) | (at === 0 && endsStream ? FLAG.END_STREAM : 0);
-      output.reserve(FRAME_HEAD_BYTES);
-      const head = { length: fragment.length, type, flags, streamId: stream.id };
-      output.end = writeFrameHead(output.block, output.end, head);
-      output.refer(fragment);
-    }
+  /** From the windows. */
+  #take(stream: StreamState, bytes: number): void {
+    this.#window -= bytes;
+    stream.sendWindow -= bytes;
   }
 }
