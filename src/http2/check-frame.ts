@@ -22,10 +22,11 @@ const FIXED_LENGTHS = new Map<number, number>([
 const OF_CONNECTION = new Set<number>([FRAME.SETTINGS, FRAME.PING, FRAME.GOAWAY]);
 const SHORTEST_GOAWAY = 8;
 
-/** The head of DATA and HEADERS is fine when its length is and it names a stream; this looks at the others. */
 export function findFrameProblem(head: FrameHead, maxFrameSize: number): Http2Error | undefined {
   const { length, type, streamId } = head;
   if (length > maxFrameSize) return sizeError(head, `at most ${maxFrameSize}`);
+  // Most frames by far.
+  if (type <= FRAME.HEADERS && streamId !== 0) return undefined;
   // Unknown frames may be anything (section 5.5).
   if (type > FRAME.CONTINUATION) return undefined;
   if (type !== FRAME.WINDOW_UPDATE && OF_CONNECTION.has(type) !== (streamId === 0)) {

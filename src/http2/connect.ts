@@ -8,7 +8,7 @@ import type { ConnectionOptions } from './connection-options.js';
 import type { Http2Connection } from './connection.js';
 import { BlockPool } from './output.js';
 import { SocketConnection } from './socket-connection.js';
-import { allocateReadMemory, readByEvents, readInto, type ByteSink } from './socket-reader.js';
+import { allocateReadMemory, directSocket, readByEvents, type ByteSink } from './socket-reader.js';
 import { WriteTurn } from './write-turn.js';
 
 /** How exact the timeouts of connections are. */
@@ -31,14 +31,13 @@ export class Http2Client {
 
   /** The connection can be used at once; whether it could be made is told to its listener. */
   connect(options: Http2ConnectOptions): SocketConnection {
-    const { listen, connection: connectionOptions, tls } = options;
+    const { listen, connection: connectionOptions } = options;
     const connection = new SocketConnection((sink) => this.#open(options, sink), {
       role: 'client',
       listen,
       options: connectionOptions,
       pool: this.#pool,
       turn: this.#turn,
-      writesLater: tls !== undefined,
     });
     const ticks = setInterval(() => connection.tick(performance.now()), TICK_MILLISECONDS).unref();
     connection.socket.once('close', () => clearInterval(ticks));
@@ -46,7 +45,7 @@ export class Http2Client {
   }
 
   #open({ host, port, tls }: Http2ConnectOptions, sink: ByteSink): Socket {
-    if (tls === undefined) return connectTcp({ host, port, noDelay: true, onread: readInto(this.#memory, sink) });
+    if (tls === undefined) return connectTcp({ host, port, noDelay: true, ...directSocket(this.#memory, sink) });
     // Server names are names: an address is none.
     const servername = isIP(host) === 0 ? { servername: host } : {};
     const socket = connectTls({ ...servername, ...tls, host, port, ALPNProtocols: ['h2'] });

@@ -29,6 +29,6 @@ export interface ConnectionListener {
   onClose?(error: Http2Error | undefined): void;
   /** The peer broke the protocol on one stream, which is reset. */
   onStreamError?(error: Http2Error, streamId: number): void;
-  /** A listener of a stream has thrown; the stream is reset. */
+  /** A listener of a stream has thrown, which resets the stream; or with stream 0 this one, which ends the connection. */
   onListenerError?(error: unknown, streamId: number): void;
 }

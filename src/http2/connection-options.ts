@@ -1,5 +1,7 @@
 // What can be set about a connection, and what it is otherwise. Times are in milliseconds; 0 stands for never.
 
+import { MAX_MAX_FRAME_SIZE, MAX_WINDOW, MIN_MAX_FRAME_SIZE } from './frame.js';
+
 export interface ConnectionOptions {
   /** Streams that the peer may have open at once; more are refused, and may be tried again. */
   readonly maxConcurrentStreams?: number;
@@ -28,7 +30,7 @@ export interface ConnectionOptions {
 
 export type CompleteConnectionOptions = Required<ConnectionOptions>;
 
-export const DEFAULT_OPTIONS: CompleteConnectionOptions = {
+const DEFAULTS: CompleteConnectionOptions = {
   maxConcurrentStreams: 1000,
   streamWindow: 16 << 20,
   connectionWindow: 64 << 20,
@@ -42,3 +44,24 @@ export const DEFAULT_OPTIONS: CompleteConnectionOptions = {
   floodCredit: 2000,
   floodCreditPerSecond: 1000,
 };
+
+/** What the protocol has room for. */
+const RANGES: Partial<Record<keyof ConnectionOptions, readonly [least: number, most: number]>> = {
+  maxConcurrentStreams: [0, 0xffff_ffff],
+  streamWindow: [0, MAX_WINDOW],
+  connectionWindow: [0, MAX_WINDOW],
+  maxFrameSize: [MIN_MAX_FRAME_SIZE, MAX_MAX_FRAME_SIZE],
+  headerTableSize: [0, 0xffff_ffff],
+  maxHeaderListSize: [0, 0xffff_ffff],
+};
+
+/** Throws a RangeError for what cannot be told to a peer. */
+export function completeOptions(options: ConnectionOptions = {}): CompleteConnectionOptions {
+  const complete = { ...DEFAULTS, ...options };
+  for (const [name, [least, most]] of Object.entries(RANGES)) {
+    const value = complete[name as keyof ConnectionOptions];
+    if (Number.isInteger(value) && value >= least && value <= most) continue;
+    throw new RangeError(`${name}: expected an integer from ${least} to ${most}, got ${value}`);
+  }
+  return complete;
+}

@@ -4,7 +4,7 @@
 
 import { findFrameProblem, nameOfFrame } from './check-frame.js';
 import type { ConnectionListener } from './connection-listener.js';
-import { DEFAULT_OPTIONS, type CompleteConnectionOptions, type ConnectionOptions } from './connection-options.js';
+import { completeOptions, type CompleteConnectionOptions, type ConnectionOptions } from './connection-options.js';
 import { DataReceiver } from './data-receiver.js';
 import { Exchanges, type ExchangeConnection } from './exchanges.js';
 import { FloodGuard } from './flood-guard.js';
@@ -69,7 +69,7 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
 
   constructor({ role, listen, options, pool, onOutput }: ConnectionEnvironment) {
     this.role = role;
-    this.options = { ...DEFAULT_OPTIONS, ...options };
+    this.options = completeOptions(options);
     this.#onOutput = onOutput;
     const { headerTableSize, maxHeaderListSize, connectionWindow } = this.options;
     this.streams = new StreamTable(role);
@@ -103,7 +103,13 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
         return;
       }
     }
-    if (at < end) this.#reader.read(bytes, at, end);
+    try {
+      if (at < end) this.#reader.read(bytes, at, end);
+    } catch (error) {
+      // Streams have caught what their listeners throw; this is the connection's, or our own fault.
+      this.listener.onListenerError?.(error, 0);
+      this.fail(new Http2Error('INTERNAL_ERROR', 'internal error'));
+    }
     if (this.sender.unreadControlBytes > MOST_UNREAD_CONTROL_BYTES) {
       this.fail(new Http2Error('ENHANCE_YOUR_CALM', 'the peer does not read the answers to its frames'));
     }
@@ -151,7 +157,8 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
 
   /** A client: whether streams can be opened, if not now then when others have ended. */
   get takesStreams(): boolean {
-    return !this.isFinished && !this.#goodbye.isBegun && !this.#goodbye.isSaidByPeer && this.streams.hasLocalIds;
+    const isEnding = this.isFinished || this.#goodbye.isBegun || this.#goodbye.isSaidByPeer;
+    return this.role === 'client' && !isEnding && this.streams.hasLocalIds;
   }
 
   /** A client sends a request's head, and with `endsStream` all of it. */
@@ -327,6 +334,7 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
   #goaway(payload: Buffer): void {
     if (!this.charge(1, 'GOAWAY')) return;
     const goaway = this.#goodbye.receive(payload);
+    this.listener.onGoaway?.(goaway);
     const error = new Http2Error(
       'REFUSED_STREAM',
       `the peer ends the connection (${goaway.code}) and did not process the stream`,
@@ -334,7 +342,6 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
     for (const stream of this.streams.all()) {
       if (this.streams.isLocal(stream.id) && stream.id > goaway.lastStreamId) this.exchanges.close(stream, error);
     }
-    this.listener.onGoaway?.(goaway);
     this.#finishWhenEmpty();
   }
 

@@ -1,7 +1,7 @@
 // DATA as it is received: pieces of payloads to the streams that they are for, and windows given back as data is consumed
 // (RFC 9113, sections 5.2, 6.1 and 6.9). Nothing is kept here: who wants a message whole says where it is to lie.
 
-import { FLAG, FRAME, type FrameHead } from './frame.js';
+import { DEFAULT_WINDOW, FLAG, FRAME, type FrameHead } from './frame.js';
 import type { FrameReader } from './frame-reader.js';
 import { Http2Error } from './http2-error.js';
 import { ReceiveWindow } from './receive-window.js';
@@ -26,7 +26,8 @@ export class DataReceiver {
   constructor(connection: ReceivingConnection, reader: FrameReader, windowSize: number) {
     this.#connection = connection;
     this.#reader = reader;
-    this.#window = new ReceiveWindow(windowSize);
+    // It begins so large, and cannot be made smaller (RFC 9113, section 6.9.2).
+    this.#window = new ReceiveWindow(Math.max(windowSize, DEFAULT_WINDOW));
   }
 
   /** A frame's head has come. False when its payload is of no interest; the connection may have failed. */

@@ -31,8 +31,9 @@ export class FrameWriter {
     this.output = new Output(pool);
   }
 
-  applySettings({ maxFrameSize, headerTableSize }: Settings): void {
+  applySettings({ maxFrameSize, headerTableSize, leastHeaderTableSize }: Settings): void {
     this.#maxFrameSize = maxFrameSize;
+    this.#encoder.setPeerTableSize(leastHeaderTableSize);
     this.#encoder.setPeerTableSize(headerTableSize);
   }
 

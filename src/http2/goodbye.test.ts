@@ -89,10 +89,10 @@ describe('a peer that is to end', () => {
     const client = TestedHttp2.open('client');
     openStreams(client, [1, 3, 5]);
     client.send(frames.goaway(3, 0, 'maintenance'));
-    expect(client.told()).toEqual(['close 5 REFUSED_STREAM', 'goaway NO_ERROR maintenance']);
+    expect(client.told()).toEqual(['goaway NO_ERROR maintenance', 'close 5 REFUSED_STREAM']);
     expect(client.connection.canOpenStream).toBe(false);
     client.send(frames.goaway(1, 0));
-    expect(client.told()).toEqual(['close 3 REFUSED_STREAM', 'goaway NO_ERROR']);
+    expect(client.told()).toEqual(['goaway NO_ERROR', 'close 3 REFUSED_STREAM']);
     client.send(frames.headers(1, [[':status', '200']], true));
     expect(client.told()).toEqual(['headers 1 :status=200', 'end 1', 'close 1 in order', 'closed in order']);
   });

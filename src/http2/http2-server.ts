@@ -41,7 +41,7 @@ export class Http2Server {
     this.#options = options;
     if (options.tls === undefined) {
       this.#server = createServer({ noDelay: true, pauseOnConnect: true }, (accepted) =>
-        this.#connect((sink) => readAccepted(accepted, this.#memory, sink), false),
+        this.#connect((sink) => readAccepted(accepted, this.#memory, sink)),
       );
       return;
     }
@@ -90,14 +90,14 @@ export class Http2Server {
 
   #connectSecure(socket: TLSSocket): void {
     if (socket.alpnProtocol === 'h2') {
-      this.#connect((sink) => readByEvents(socket, sink), true);
+      this.#connect((sink) => readByEvents(socket, sink));
       return;
     }
     this.#options.onTlsError?.(new Error('the client did not ask for the protocol h2'));
     socket.destroy();
   }
 
-  #connect(read: (sink: ByteSink) => Socket, writesLater: boolean): void {
+  #connect(read: (sink: ByteSink) => Socket): void {
     const { listen, connection: options } = this.#options;
     const one = new SocketConnection(read, {
       role: 'server',
@@ -105,7 +105,6 @@ export class Http2Server {
       options,
       pool: this.#pool,
       turn: this.#turn,
-      writesLater,
     });
     this.#connections.add(one);
     one.socket.once('close', () => this.#connections.delete(one));

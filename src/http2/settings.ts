@@ -25,6 +25,8 @@ export const SETTING_BYTES = 6;
 /** What one side of a connection has told the other; what it has not told is as RFC 9113 begins. */
 export interface Settings {
   readonly headerTableSize: number;
+  /** The smallest of several in one frame, and otherwise the same: tables shrink and grow in between (RFC 7541, section 4.2). */
+  readonly leastHeaderTableSize: number;
   readonly maxConcurrentStreams: number;
   readonly initialWindowSize: number;
   readonly maxFrameSize: number;
@@ -33,6 +35,7 @@ export interface Settings {
 
 export const INITIAL_SETTINGS: Settings = {
   headerTableSize: DEFAULT_TABLE_SIZE,
+  leastHeaderTableSize: DEFAULT_TABLE_SIZE,
   maxConcurrentStreams: Infinity,
   initialWindowSize: DEFAULT_WINDOW,
   maxFrameSize: MIN_MAX_FRAME_SIZE,
@@ -46,11 +49,13 @@ export function readSettings(
   { start, end }: { start: number; end: number },
 ): Settings {
   const settings: { -readonly [K in keyof Settings]: Settings[K] } = { ...before };
+  let leastHeaderTableSize = Infinity;
   for (let at = start; at < end; at += SETTING_BYTES) {
     const value = readUint32(bytes, at + 2);
     switch ((bytes[at]! << 8) | bytes[at + 1]!) {
       case SETTING.HEADER_TABLE_SIZE:
         settings.headerTableSize = value;
+        leastHeaderTableSize = Math.min(leastHeaderTableSize, value);
         break;
       case SETTING.ENABLE_PUSH:
         if (value > 1) throw new Http2Error('PROTOCOL_ERROR', `SETTINGS_ENABLE_PUSH ${value}, expected 0 or 1`);
@@ -82,6 +87,7 @@ export function readSettings(
       default: // Unknown settings are ignored.
     }
   }
+  settings.leastHeaderTableSize = Math.min(leastHeaderTableSize, settings.headerTableSize);
   return settings;
 }
 

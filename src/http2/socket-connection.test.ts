@@ -10,6 +10,7 @@ import type { ConnectionListener } from './connection-listener.js';
 import type { Http2Stream } from './http2-stream.js';
 import { BlockPool } from './output.js';
 import { SocketConnection } from './socket-connection.js';
+import { KEEPS_NOTHING } from './socket-reader.js';
 import { WriteTurn } from './write-turn.js';
 
 /** A socket that passes on what it is given at once, or when it is told to. */
@@ -18,8 +19,8 @@ class FakeSocket extends Duplex {
   isSlow = false;
   #done: (() => void) | undefined;
 
-  constructor() {
-    super({ highWaterMark: 16_384, autoDestroy: false });
+  constructor(highWaterMark: number) {
+    super({ highWaterMark, autoDestroy: false });
   }
 
   override _read(): void {}
@@ -55,8 +56,8 @@ interface Bound {
   send(...sent: readonly RawFrame[]): void;
 }
 
-function bind(listener: ConnectionListener = {}, { writesLater = false } = {}): Bound {
-  const socket = new FakeSocket();
+function bind(listener: ConnectionListener = {}, { highWaterMark = KEEPS_NOTHING } = {}): Bound {
+  const socket = new FakeSocket(highWaterMark);
   const streams: Http2Stream[] = [];
   const bound = new SocketConnection(() => socket as unknown as Socket, {
     role: 'server',
@@ -69,7 +70,6 @@ function bind(listener: ConnectionListener = {}, { writesLater = false } = {}): 
     }),
     pool: new BlockPool(),
     turn: new WriteTurn(),
-    writesLater,
   });
   const send = (...sent: readonly RawFrame[]): void => {
     const bytes = Buffer.concat(sent.map((frame) => encodeFrame(frame)));
@@ -148,7 +148,7 @@ describe('SocketConnection', () => {
   });
 
   it('gives a socket that writes later copies', async () => {
-    const { socket, streams, send } = bind({}, { writesLater: true });
+    const { socket, streams, send } = bind({}, { highWaterMark: 16_384 });
     send(...requests(2));
     socket.isSlow = true;
     for (const stream of streams) {
@@ -179,6 +179,23 @@ describe('SocketConnection', () => {
     expect(sent.length).toBeGreaterThan(3 << 20);
     expect(sent.includes('answer')).toBe(true);
     expect(streams.every(({ isClosed }) => isClosed)).toBe(true);
+  });
+
+  it('keeps little for a socket that takes nothing, however often there is something to write', async () => {
+    const { socket, streams, send, bound } = bind();
+    send(...requests(1));
+    socket.isSlow = true;
+    streams[0]!.sendHeaders(HEAD);
+    await turn();
+    for (let i = 0; i < 1000; i++) {
+      send(frames.ping());
+      await turn();
+    }
+    expect(socket.writes).toHaveLength(1);
+    expect(bound.connection.output.bytes).toBe(1000 * 17);
+    socket.isSlow = false;
+    socket.drainOnce();
+    expect(socket.writes).toHaveLength(2);
   });
 
   it('ends the socket when the connection has ended, after its last words', async () => {

@@ -7,7 +7,7 @@ import type { ConnectionListener } from './connection-listener.js';
 import type { ConnectionOptions } from './connection-options.js';
 import { Http2Connection } from './connection.js';
 import type { BlockPool } from './output.js';
-import type { ByteSink } from './socket-reader.js';
+import { KEEPS_NOTHING, type ByteSink } from './socket-reader.js';
 import type { Role } from './stream-table.js';
 import type { Writing, WriteTurn } from './write-turn.js';
 
@@ -23,8 +23,6 @@ export interface SocketEnvironment {
   /** Shared by the connections of a thread. */
   readonly pool: BlockPool;
   readonly turn: WriteTurn;
-  /** The socket passes on what it is given later, as those of TLS do, instead of at once whenever it can. */
-  readonly writesLater: boolean;
 }
 
 export class SocketConnection implements ByteSink, Writing {
@@ -47,7 +45,8 @@ export class SocketConnection implements ByteSink, Writing {
       listen: (connection) => environment.listen(connection, socket),
       onOutput: () => this.#writeSoon(),
     });
-    this.connection.output.copiesBlocks = environment.writesLater;
+    // Sockets of TLS pass on later what they are given.
+    this.connection.output.copiesBlocks = socket.writableHighWaterMark !== KEEPS_NOTHING;
     socket.on('drain', () => this.#drained());
     socket.on('error', (error) => (this.#error = error));
     // Who closes its half has hung up as far as can be seen.
@@ -73,14 +72,13 @@ export class SocketConnection implements ByteSink, Writing {
     if (this.#isEnding) return;
     const { connection, socket } = this;
     const { sender, output } = connection;
-    for (;;) {
+    // What waits in the output shares its memory; each write that the socket keeps would have a block of its own.
+    while (!sender.isCongested || connection.isFinished) {
       sender.fill();
       if (output.bytes === 0) break;
       const isTaken = writeAll(socket, output.take());
       output.sent(isTaken || output.copiesBlocks);
-      if (isTaken || !socket.writableNeedDrain) continue;
-      sender.isCongested = true;
-      break;
+      sender.isCongested = !isTaken && socket.writableNeedDrain;
     }
     if (connection.isFinished) this.#end();
   }
@@ -97,6 +95,7 @@ export class SocketConnection implements ByteSink, Writing {
   }
 
   #drained(): void {
+    if (!this.connection.sender.isCongested) return;
     this.connection.sender.isCongested = false;
     this.write();
   }

@@ -18,16 +18,27 @@ export function allocateReadMemory(): Buffer {
   return Buffer.allocUnsafeSlow(READ_BYTES);
 }
 
-/** Of a new socket: reads it into `memory`, or where the sink wants the next bytes. */
-export function readInto(memory: Buffer, sink: ByteSink): OnReadOpts {
+/** A high water mark: the socket says 'drain' whenever it has passed on all that it could not pass on at once. */
+export const KEEPS_NOTHING = 1;
+
+export interface DirectSocketOptions {
+  readonly onread: OnReadOpts;
+  readonly writableHighWaterMark: number;
+}
+
+/** Of a new socket: it is read into `memory`, or where the sink wants the next bytes, and keeps nothing that it is given. */
+export function directSocket(memory: Buffer, sink: ByteSink): DirectSocketOptions {
   // Node asks for memory when the socket is made and after each read.
   let next = memory;
   return {
-    buffer: () => next,
-    callback: (length, bytes) => {
-      sink.received(bytes as Buffer, 0, length);
-      next = sink.directTarget() ?? memory;
-      return true;
+    writableHighWaterMark: KEEPS_NOTHING,
+    onread: {
+      buffer: () => next,
+      callback: (length, bytes) => {
+        sink.received(bytes as Buffer, 0, length);
+        next = sink.directTarget() ?? memory;
+        return true;
+      },
     },
   };
 }
@@ -39,9 +50,9 @@ export function readAccepted(accepted: Socket, memory: Buffer, sink: ByteSink): 
   if (typeof handle !== 'object' || handle === null) return readByEvents(accepted, sink);
   holder._handle = null;
   accepted.destroy();
-  const options: SocketConstructorOpts & { readonly handle: object; readonly onread: OnReadOpts } = {
+  const options: SocketConstructorOpts & { readonly handle: object } & DirectSocketOptions = {
     handle,
-    onread: readInto(memory, sink),
+    ...directSocket(memory, sink),
   };
   const socket = new Socket(options);
   // The end comes as an event of the stream, which has to be read for it.

@@ -17,15 +17,24 @@ const OK = new HeaderTemplate(['grpc-status', '0']);
 /** h2spec takes some cases to be about frames of 16 kB and few streams. */
 const LIMITS = { maxFrameSize: 16_384, maxConcurrentStreams: 100 };
 
+/**
+ * @typedef {import('../../dist/http2/http2-stream.js').Http2Stream} Http2Stream
+ * @typedef {import('../../dist/http2/http2-stream.js').StreamListener} StreamListener
+ */
+
+/** @implements {StreamListener} */
 class Echo {
+  /** @type {Buffer[]} */
   #chunks = [];
   #length = 0;
   #stream;
 
+  /** @param {Http2Stream} stream */
   constructor(stream) {
     this.#stream = stream;
   }
 
+  /** @param {Buffer} chunk */
   onData(chunk) {
     this.#chunks.push(Buffer.from(chunk));
     this.#length += chunk.length;
@@ -36,15 +45,18 @@ class Echo {
   }
 }
 
+/** @implements {StreamListener} */
 class EchoStream {
   #stream;
 
+  /** @param {Http2Stream} stream */
   constructor(stream) {
     this.#stream = stream;
     stream.sendHeaders(HEAD);
     stream.consumesAtOnce = false;
   }
 
+  /** @param {Buffer} chunk */
   onData(chunk) {
     this.#stream.sendData(Buffer.from(chunk));
     this.#stream.consume(chunk.length);
@@ -55,9 +67,14 @@ class EchoStream {
   }
 }
 
-/** Starts it with and without TLS; returns the ports, and what closes both. */
+/**
+ * Starts it with and without TLS; returns the ports, and what closes them.
+ *
+ * @param {string} certificates the folder of server.pem and server.key
+ */
 export async function startHttp2Echo(certificates) {
   let cancelled = 0;
+  /** @type {StreamListener} */
   const never = {
     onData: () => undefined,
     onEnd: () => undefined,
@@ -65,6 +82,7 @@ export async function startHttp2Echo(certificates) {
       if (error?.code === 'CANCEL') cancelled++;
     },
   };
+  /** @type {(stream: Http2Stream) => StreamListener} */
   const count = (stream) => ({
     onData: () => undefined,
     onEnd: () => {
@@ -72,13 +90,15 @@ export async function startHttp2Echo(certificates) {
       stream.sendMessage(HEAD, [Buffer.from([0, 0, 0, 0, digits.length]), digits], OK);
     },
   });
-  const listeners = {
-    '/echo.Echo/Never': () => never,
-    '/echo.Echo/Cancelled': count,
-    '/echo.Echo/Stream': (stream) => new EchoStream(stream),
-  };
+  /** @type {Map<string | undefined, (stream: Http2Stream) => StreamListener>} */
+  const listeners = new Map([
+    ['/echo.Echo/Never', () => never],
+    ['/echo.Echo/Cancelled', count],
+    ['/echo.Echo/Stream', (stream) => new EchoStream(stream)],
+  ]);
+  /** @type {() => import('../../dist/http2/connection-listener.js').ConnectionListener} */
   const listen = () => ({
-    onStream: (stream, headers) => (listeners[headers.get(':path')] ?? ((one) => new Echo(one)))(stream),
+    onStream: (stream, headers) => listeners.get(headers.get(':path'))?.(stream) ?? new Echo(stream),
   });
   const tls = {
     cert: readFileSync(join(certificates, 'server.pem')),
@@ -89,6 +109,7 @@ export async function startHttp2Echo(certificates) {
     secure: new Http2Server({ listen, connection: LIMITS, tls }),
     wide: new Http2Server({ listen }),
   };
+  /** @type {Record<string, number>} */
   const ports = {};
   for (const [name, server] of Object.entries(servers)) ports[name] = await server.listen('127.0.0.1', 0);
   return { ports, close: () => Promise.all(Object.values(servers).map((server) => server.close(1000))) };

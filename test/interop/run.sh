@@ -9,7 +9,7 @@ suite=$PWD/test/interop
 GO_TOOLS=(
   github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4
   github.com/bojand/ghz/cmd/ghz@v0.93.0
-  github.com/summerwind/h2spec/cmd/h2spec@v2.2.1
+  github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible
 )
 DEBIAN_PACKAGES=(
   libb64-0d # for perf_analyzer
