@@ -458,6 +458,26 @@ describe('a listener that throws', () => {
   });
 });
 
+describe('a listener of the connection that throws', () => {
+  it('ends the connection, and nothing else', () => {
+    const server = TestedHttp2.open('server', {
+      listener: {
+        onPing: () => {
+          throw new Error('not this');
+        },
+      },
+    });
+    server.send(frames.request(1), frames.ping(), frames.request(3));
+    expect(server.told()).toEqual([
+      'stream 1 /p',
+      'thrown 0 not this',
+      'close 1 INTERNAL_ERROR',
+      'closed INTERNAL_ERROR',
+    ]);
+    expect(server.sent().at(-1)).toBe('GOAWAY 1 INTERNAL_ERROR');
+  });
+});
+
 describe('streams that may be open at once', () => {
   it('are limited by a server, which refuses more', () => {
     const server = TestedHttp2.open('server', { options: { maxConcurrentStreams: 2 } });
@@ -549,6 +569,19 @@ describe('settings of the peer', () => {
     // A change of the table's size, then the same literals both times.
     expect(first.toString('latin1')).toBe(` ${second.toString('latin1')}`);
     expect(second[0]).toBe(0);
+  });
+});
+
+describe('table sizes that shrink and grow in one frame', () => {
+  it('are told to the decoder, which has emptied its table in between', () => {
+    const server = TestedHttp2.open('server');
+    server.send(frames.request(1, true), frames.request(3, true));
+    server.streams.get(1)!.sendHeaders(TRAILERS, true);
+    server.sentBytes();
+    server.send(frames.settings(setting(1, 0), setting(1, 4096)));
+    server.sentBytes();
+    server.streams.get(3)!.sendHeaders(TRAILERS, true);
+    expect(server.sentBytes().subarray(9, 13).toString('hex')).toBe('203fe11f');
   });
 });
 

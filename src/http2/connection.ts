@@ -27,7 +27,7 @@ import { StreamTable, type Role } from './stream-table.js';
 const LONGEST_CONTROL_FRAME = 16_384;
 /** Of what the protocol answers by itself, when the peer does not read. */
 const MOST_UNREAD_CONTROL_BYTES = 65_536;
-/** For its stream and for the connection: so many WINDOW_UPDATEs may follow each frame that we send. */
+/** For its stream and for the connection: so many WINDOW_UPDATEs may follow each frame that is worth them. */
 const UPDATES_PER_FRAME = 2;
 /** So many streams make one more of what a change of their windows costs. */
 const STREAMS_PER_CREDIT = 64;
@@ -346,7 +346,7 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
   }
 
   #windowUpdate(streamId: number, increment: number): void {
-    const isCaused = ++this.#windowUpdates <= UPDATES_PER_FRAME * this.sender.messageFrames;
+    const isCaused = ++this.#windowUpdates <= UPDATES_PER_FRAME * this.sender.worthwhileFrames;
     if (!isCaused && !this.charge(1, 'WINDOW_UPDATE')) return;
     const stream = streamId === 0 ? undefined : this.streams.find(streamId);
     if (stream === undefined) {

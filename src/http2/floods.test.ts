@@ -99,6 +99,22 @@ describe('a flood of', () => {
   });
 });
 
+describe('a peer that takes an answer byte by byte', () => {
+  it('is told to calm down', () => {
+    const server = TestedHttp2.open('server', {}, [setting(4, 0)]);
+    server.send(frames.request(1, true));
+    server.streams.get(1)!.sendMessage(HEAD, [Buffer.alloc(10_000)], TRAILERS);
+    server.sent();
+    let bytes = 0;
+    while (!server.connection.isFinished && bytes < 10_000) {
+      server.send(frames.windowUpdate(1, 1));
+      bytes += server.sent().filter((frame) => frame.startsWith('DATA')).length;
+    }
+    expect(server.told().at(-1)).toBe('closed ENHANCE_YOUR_CALM');
+    expect(bytes).toBeLessThan(CREDIT + 10);
+  });
+});
+
 describe('a busy peer', () => {
   it('may reset as many streams as it lets finish, for ever', () => {
     const server = TestedHttp2.open('server', { options: { floodCredit: 10 } });

@@ -285,6 +285,16 @@ describe('what we let the peer send', () => {
     expect(server.sent()).toEqual(['WINDOW_UPDATE 0 65536']);
   });
 
+  it('is never less than the protocol begins with, on the connection', () => {
+    const server = TestedHttp2.open('server', { options: { connectionWindow: 1000 } });
+    server.send(frames.request(1));
+    server.streams.get(1)!.consumesAtOnce = false;
+    server.send(frames.data(1, Buffer.alloc(65_535)));
+    expect(server.connection.isFinished).toBe(false);
+    server.send(frames.data(1, 'xxxxx'));
+    expect(server.sent()).toEqual(['GOAWAY 1 FLOW_CONTROL_ERROR']);
+  });
+
   it.each([
     ['a stream', 1, 'RST_STREAM 1 FLOW_CONTROL_ERROR'],
     ['the connection', 5, 'GOAWAY 1 FLOW_CONTROL_ERROR'],

@@ -9,6 +9,9 @@ import { INITIAL_SETTINGS, type Settings } from './settings.js';
 /** Chunks up to this are copied: a reference costs as much as copying so many bytes. */
 const LARGEST_COPIED = 4096;
 
+/** Of DATA: a peer whose window lets less go at a time makes work (CVE-2019-9511). */
+const LEAST_WORTHWHILE = 256;
+
 /** Which bytes of a chunk, and whether they are the last of their stream. */
 export interface DataRange {
   readonly start: number;
@@ -20,6 +23,8 @@ export class FrameWriter {
   readonly output: Output;
   /** HEADERS and DATA frames so far. */
   messageFrames = 0;
+  /** Those of them that carry more than a crumb. */
+  worthwhileFrames = 0;
   readonly #encoder = new HpackEncoder();
   #maxFrameSize = INITIAL_SETTINGS.maxFrameSize;
   // The DATA frame that was written last and may still be made longer, by where its head is in the block; 0: there is none.
@@ -63,6 +68,7 @@ export class FrameWriter {
     const longest = this.#encoder.longest(headers);
     this.#openStreamId = 0;
     this.messageFrames++;
+    this.worthwhileFrames++;
     if (longest > Math.min(this.#maxFrameSize, BLOCK_BYTES - FRAME_HEAD_BYTES)) {
       const block = Buffer.allocUnsafe(longest);
       this.#longBlock(streamId, block.subarray(0, this.#encoder.encode(headers, block, 0)), endsStream);
@@ -125,6 +131,7 @@ export class FrameWriter {
   #dataHead(streamId: number, length: number, flags: number): void {
     const { output } = this;
     this.messageFrames++;
+    if (length >= LEAST_WORTHWHILE) this.worthwhileFrames++;
     // Room for a small payload too, so that it lies behind its head.
     output.reserve(FRAME_HEAD_BYTES + Math.min(length, LARGEST_COPIED));
     this.#openStreamId = flags === 0 ? streamId : 0;

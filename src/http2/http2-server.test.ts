@@ -6,7 +6,7 @@ import {
   createServer as createNodeServer,
   type ClientHttp2Stream,
 } from 'node:http2';
-import { connect as connectTcp, type AddressInfo, type Socket } from 'node:net';
+import { connect as connectTcp, Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { Collector, connectTo, HEAD, OK, startEcho } from '../../test/support/http2-echo.js';
@@ -130,7 +130,7 @@ describe('our server and our client', () => {
   it('speak TLS, when the client asks for h2', async () => {
     const { cert, key } = selfSignedCertificate();
     const failures: string[] = [];
-    await using echo = await startEcho({ tls: { cert, key }, onTlsError: (error) => failures.push(error.message) });
+    await using echo = await startEcho({ tls: { cert, key }, onError: (error) => failures.push(error.message) });
     using client = connectTo(echo.port, { tls: { ca: cert } });
     const message = pattern(3 * MEGABYTE);
     expect((await client.call([message])).data.equals(message)).toBe(true);
@@ -308,6 +308,30 @@ describe('our server', () => {
     await expect.poll(() => echo.server.connections).toBe(1);
     await echo.server.close(0);
     expect(await results).toMatchObject([{ status: 'rejected' }]);
+  });
+
+  it('goes on when there is no room for one more socket', async () => {
+    const errors: string[] = [];
+    await using echo = await startEcho({ onError: (error) => errors.push(error.message) });
+    const { _getActiveHandles: handles } = process as unknown as { _getActiveHandles(): readonly object[] };
+    const listener = handles.call(process).find((handle) => handle instanceof NetServer)!;
+    (listener as NetServer).emit('error', new Error('accept EMFILE'));
+    expect(errors).toEqual(['accept EMFILE']);
+    using client = connectTo(echo.port);
+    expect((await client.call([Buffer.from('x')])).data.toString()).toBe('x');
+  });
+
+  it('ends a handshake of TLS that says nothing', async () => {
+    const { cert, key } = selfSignedCertificate();
+    const errors: string[] = [];
+    await using echo = await startEcho({
+      tls: { cert, key },
+      connection: { handshakeTimeout: 1 },
+      onError: (error) => errors.push(error.message),
+    });
+    const socket = connectTcp(echo.port, '127.0.0.1').resume();
+    await once(socket, 'close');
+    expect(errors).toEqual([expect.stringContaining('handshake timeout')]);
   });
 
   it('rejects an address that is in use', async () => {

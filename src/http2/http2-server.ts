@@ -5,7 +5,7 @@ import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from
 
 import type { Http2Connection } from './connection.js';
 import type { ConnectionListener } from './connection-listener.js';
-import type { ConnectionOptions } from './connection-options.js';
+import { completeOptions, type ConnectionOptions } from './connection-options.js';
 import { BlockPool } from './output.js';
 import { SocketConnection } from './socket-connection.js';
 import { allocateReadMemory, readAccepted, readByEvents, type ByteSink } from './socket-reader.js';
@@ -20,8 +20,8 @@ export interface Http2ServerOptions {
   readonly connection?: ConnectionOptions;
   /** Default: no TLS. */
   readonly tls?: TlsOptions;
-  /** A connection of TLS could not be made. */
-  readonly onTlsError?: (error: Error) => void;
+  /** A connection could not be made: its handshake of TLS has failed, or there was no room for one more socket. */
+  readonly onError?: (error: Error) => void;
 }
 
 export class Http2Server {
@@ -45,11 +45,16 @@ export class Http2Server {
       );
       return;
     }
-    this.#server = createTlsServer({ ...options.tls, ALPNProtocols: ['h2'], noDelay: true }, (socket) =>
-      this.#connectSecure(socket),
-    );
+    const { handshakeTimeout } = completeOptions(options.connection);
+    const limits = handshakeTimeout > 0 ? { handshakeTimeout } : {};
+    const tls = { ...limits, ...options.tls, ALPNProtocols: ['h2'], noDelay: true };
+    this.#server = createTlsServer(tls, (socket) => this.#connectSecure(socket));
     this.#server.on('connection', (socket: Socket) => this.#keep(socket));
-    this.#server.on('tlsClientError', (error: Error) => options.onTlsError?.(error));
+    this.#server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
+      this.#tell(error);
+      // Node leaves that to us.
+      socket.destroy();
+    });
   }
 
   /** Resolves with the real port; rejects when the address cannot be used. */
@@ -58,6 +63,7 @@ export class Http2Server {
       this.#server.once('error', reject);
       this.#server.listen(port, address, () => {
         this.#server.off('error', reject);
+        this.#server.on('error', (error: Error) => this.#tell(error));
         this.#ticks = setInterval(() => this.#tick(), TICK_MILLISECONDS).unref();
         resolve((this.#server.address() as AddressInfo).port);
       });
@@ -88,12 +94,16 @@ export class Http2Server {
     clearInterval(this.#ticks);
   }
 
+  #tell(error: Error): void {
+    this.#options.onError?.(error);
+  }
+
   #connectSecure(socket: TLSSocket): void {
     if (socket.alpnProtocol === 'h2') {
       this.#connect((sink) => readByEvents(socket, sink));
       return;
     }
-    this.#options.onTlsError?.(new Error('the client did not ask for the protocol h2'));
+    this.#tell(new Error('the client did not ask for the protocol h2'));
     socket.destroy();
   }
 

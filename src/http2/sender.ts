@@ -55,6 +55,11 @@ export class Sender {
     return this.#writer.messageFrames;
   }
 
+  /** Those of them that carry more than a crumb. */
+  get worthwhileFrames(): number {
+    return this.#writer.worthwhileFrames;
+  }
+
   /** Of new streams. */
   get initialWindow(): number {
     return this.#peer.initialWindowSize;

@@ -96,6 +96,7 @@ describe('an accepted socket', () => {
     const closed = new Promise((resolve) => server.once('close', resolve));
     client.resetAndDestroy();
     await closed;
+    expect(server.destroyed).toBe(true);
     await close();
   });
 

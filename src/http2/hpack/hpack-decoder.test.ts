@@ -186,6 +186,11 @@ describe('HpackDecoder', () => {
     for (const name of ['', ':', 'a b', 'a:', 'é']) expect(problem(inserted(name, '1'))).toMatch(/forbidden/);
   });
 
+  it('takes fields up to the size limit', () => {
+    const list = decode(new HpackDecoder({ ...OPTIONS, maxListSize: 68 }), inserted('a', '1') + inserted('b', '2'));
+    expect([list.fields, list.isCut]).toEqual([['a', '1', 'b', '2'], false]);
+  });
+
   it('drops fields beyond the size limit, but keeps them in the table', () => {
     const decoder = new HpackDecoder({ ...OPTIONS, maxListSize: 80 });
     const list = decode(decoder, inserted('a', '1') + inserted('b', '2'.repeat(20)) + inserted('c', '3'));
