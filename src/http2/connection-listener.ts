@@ -19,7 +19,7 @@ export interface ConnectionListener {
    * about the stream.
    */
   onStream?(stream: Http2Stream, headers: HeaderList, endsStream: boolean): StreamListener | undefined;
-  /** A client: after {@link canOpenStream} was false it is true again. */
+  /** A client: the connection's `canOpenStream` was false because of too many streams, and is true again. */
   onStreamAvailable?(): void;
   /** The peer pings, for the so many-th time since headers or data were sent to it; the answer goes out by itself. */
   onPing?(pingsWithoutData: number): void;

@@ -35,7 +35,8 @@ export interface Http2Stream {
   consume(bytes: number): void;
   /**
    * The next `target.length` bytes of data go there instead of to `onData`, and `onFilled` follows; large ones are read from
-   * the socket straight into it. They count as consumed at once.
+   * the socket straight into it. They count as consumed at once. When the stream ends before, one more read may go there:
+   * do not use that memory again.
    */
   receiveInto(target: Uint8Array): void;
 }
