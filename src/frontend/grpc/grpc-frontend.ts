@@ -1,18 +1,19 @@
-// The gRPC port: methods on a transport.
+// gRPC's frontend: methods on a port.
 
+import type { OpenHttp2Port } from '../../http2/http2-port.js';
 import type { Logger } from '../../model/logger.js';
 import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS, isKnownEncoding, type CompressionLevel } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { Frontend } from '../frontend.js';
 import { RestrictedFeatures, type Restriction } from '../restricted-features.js';
+import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './connection-keepalive.js';
+import type { CallListener, GrpcCall } from './grpc-call.js';
+import { GrpcPort } from './grpc-port.js';
 import { readGrpcTls, type GrpcTlsFiles } from './grpc-tls.js';
-import type { CallListener, GrpcCall, GrpcTransport } from './grpc-transport.js';
 import { categoryOfMethod, RESTRICTION_PREFIX } from './method-categories.js';
-import { NodeHttp2Transport } from './node-http2-transport.js';
 import type { ControlledCore, ServedCore } from './served-core.js';
 import { isStreaming, servedMethods, type ServedMethod } from './service.js';
-import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './session-keepalive.js';
 import { StreamCall } from './stream-call.js';
 import { UnaryCall } from './unary-call.js';
 
@@ -33,6 +34,8 @@ export interface GrpcFrontendOptions {
   readonly keepalive?: KeepaliveOptions | undefined;
   /** Default: no TLS. */
   readonly tls?: GrpcTlsFiles | undefined;
+  /** The HTTP/2 that it is served over. */
+  readonly openPort: OpenHttp2Port;
 }
 
 export class GrpcFrontend implements Frontend {
@@ -40,7 +43,7 @@ export class GrpcFrontend implements Frontend {
   readonly #methods: ReadonlyMap<string, ServedMethod>;
   readonly #restricted: RestrictedFeatures;
   readonly #streams = new Set<StreamCall>();
-  #transport: GrpcTransport | undefined;
+  #port: GrpcPort | undefined;
   #draining = false;
 
   /** Throws INVALID_ARG when the pattern for metadata cannot be read. */
@@ -54,29 +57,30 @@ export class GrpcFrontend implements Frontend {
 
   /** Rejects also with INVALID_ARG when certificates cannot be used. */
   async start(): Promise<number> {
-    const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls } = this.#options;
-    this.#transport = new NodeHttp2Transport({
-      logger,
-      keepalive,
+    const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls, openPort } = this.#options;
+    this.#port = new GrpcPort({
+      open: openPort,
       tls: tls === undefined ? undefined : readGrpcTls(tls),
       accept: (call) => this.#accept(call),
+      keepalive,
+      logger,
     });
-    return this.#transport.listen(address, port);
+    return this.#port.listen(address, port);
   }
 
   get connections(): number {
-    return this.#transport?.connections ?? 0;
+    return this.#port?.connections ?? 0;
   }
 
   drain(): void {
     this.#draining = true;
-    this.#transport?.drain();
+    this.#port?.drain();
     for (const stream of this.#streams) stream.drain();
   }
 
   async close(): Promise<void> {
     this.drain();
-    await this.#transport?.close();
+    await this.#port?.close();
   }
 
   #accept(call: GrpcCall): CallListener | undefined {

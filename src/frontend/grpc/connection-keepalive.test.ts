@@ -1,14 +1,16 @@
 // Keepalive of a real connection, whose client is made of bare sockets where it has to misbehave.
 
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { connect, constants, type ClientHttp2Session } from 'node:http2';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { encodeHeaders, FLAG, FRAME, RawHttp2, uint32 } from '../../../test/support/raw-http2.js';
-import type { CallListener, GrpcCall } from './grpc-transport.js';
-import { NodeHttp2Transport } from './node-http2-transport.js';
-import { DEFAULT_KEEPALIVE, SessionKeepalive, type KeepaliveOptions } from './session-keepalive.js';
+import type { ConnectionControl } from '../../http2/connection-listener.js';
+import { Http2Server } from '../../http2/http2-server.js';
+import { ConnectionKeepalive, DEFAULT_KEEPALIVE, type KeepaliveOptions } from './connection-keepalive.js';
+import type { CallListener, GrpcCall } from './grpc-call.js';
+import { GrpcPort } from './grpc-port.js';
 
 const ignore = () => undefined;
 const HEADERS = { ':method': 'POST', ':path': '/s/m', 'content-type': 'application/grpc', te: 'trailers' };
@@ -23,7 +25,8 @@ afterEach(async () => {
 async function serve(options: Partial<KeepaliveOptions>) {
   const calls: GrpcCall[] = [];
   const log: string[] = [];
-  const transport = new NodeHttp2Transport({
+  const transport = new GrpcPort({
+    open: (port) => new Http2Server(port),
     logger: { error: ignore, warn: ignore, info: ignore, verbose: (_level, text) => void log.push(text) },
     keepalive: { ...DEFAULT_KEEPALIVE, ...options },
     accept(call) {
@@ -70,23 +73,27 @@ async function silentClient(port: number): Promise<Socket> {
   return socket;
 }
 
-/** A client that answers pings when the test says so. */
-class FakeSession extends EventEmitter {
+/** A connection whose client answers pings when the test says so. */
+class FakeConnection implements ConnectionControl {
   pings = 0;
-  destroyed = false;
-  readonly socket = { bytesRead: 0 };
+  isEnding = false;
+  readonly isCongested = false;
+  readonly openStreams = 0;
+  receivedBytes = 0;
+  readonly receivedMessageFrames = 0;
+  readonly sentMessageFrames = 0;
   answer: () => void = ignore;
 
   ping(answered: () => void): void {
     this.pings++;
     this.answer = () => {
-      this.socket.bytesRead += 17;
+      this.receivedBytes += 17;
       answered();
     };
   }
 
-  destroy(): void {
-    this.destroyed = true;
+  close(): void {
+    this.isEnding = true;
   }
 }
 
@@ -119,19 +126,19 @@ describe('pings to clients', () => {
 
   it('end the connection when they are not answered, and not before', () => {
     vi.useFakeTimers();
-    const session = new FakeSession();
+    const connection = new FakeConnection();
     const options = { keepaliveTime: 1000, keepaliveTimeout: 500, permitWithoutCalls: true, maxPingsWithoutData: 0 };
-    new SessionKeepalive(session as never, { ...DEFAULT_KEEPALIVE, ...options }, ignore);
+    new ConnectionKeepalive(connection, { ...DEFAULT_KEEPALIVE, ...options }, ignore);
     for (let round = 1; round <= 8; round++) {
       vi.advanceTimersByTime(1000);
-      expect(session.pings).toBe(round);
+      expect(connection.pings).toBe(round);
       vi.advanceTimersByTime(499);
-      session.answer();
+      connection.answer();
     }
     vi.advanceTimersByTime(1000 + 499);
-    expect([session.pings, session.destroyed]).toEqual([9, false]);
+    expect([connection.pings, connection.isEnding]).toEqual([9, false]);
     vi.advanceTimersByTime(1);
-    expect(session.destroyed).toBe(true);
+    expect(connection.isEnding).toBe(true);
   });
 });
 
