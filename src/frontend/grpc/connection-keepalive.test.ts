@@ -5,8 +5,8 @@ import { connect, constants, type ClientHttp2Session } from 'node:http2';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
+import { FakeConnection } from '../../../test/support/fake-http2.js';
 import { encodeHeaders, FLAG, FRAME, RawHttp2, uint32 } from '../../../test/support/raw-http2.js';
-import type { ConnectionControl } from '../../http2/connection-listener.js';
 import { Http2Server } from '../../http2/http2-server.js';
 import { ConnectionKeepalive, DEFAULT_KEEPALIVE, type KeepaliveOptions } from './connection-keepalive.js';
 import type { CallListener, GrpcCall } from './grpc-call.js';
@@ -73,30 +73,6 @@ async function silentClient(port: number): Promise<Socket> {
   return socket;
 }
 
-/** A connection whose client answers pings when the test says so. */
-class FakeConnection implements ConnectionControl {
-  pings = 0;
-  isEnding = false;
-  readonly isCongested = false;
-  readonly openStreams = 0;
-  receivedBytes = 0;
-  readonly receivedMessageFrames = 0;
-  readonly sentMessageFrames = 0;
-  answer: () => void = ignore;
-
-  ping(answered: () => void): void {
-    this.pings++;
-    this.answer = () => {
-      this.receivedBytes += 17;
-      answered();
-    };
-  }
-
-  close(): void {
-    this.isEnding = true;
-  }
-}
-
 const QUICK = { keepaliveTime: 20, keepaliveTimeout: 60_000 };
 
 describe('pings to clients', () => {
@@ -136,9 +112,27 @@ describe('pings to clients', () => {
       connection.answer();
     }
     vi.advanceTimersByTime(1000 + 499);
-    expect([connection.pings, connection.isEnding]).toEqual([9, false]);
+    expect([connection.pings, connection.closedWith !== undefined]).toEqual([9, false]);
     vi.advanceTimersByTime(1);
-    expect(connection.isEnding).toBe(true);
+    expect(connection.closedWith !== undefined).toBe(true);
+  });
+
+  it('are not sent to a client of which something comes, and not after the connection has ended', () => {
+    vi.useFakeTimers();
+    const connection = new FakeConnection();
+    const options = { keepaliveTime: 1000, permitWithoutCalls: true, maxPingsWithoutData: 0 };
+    const keepalive = new ConnectionKeepalive(connection, { ...DEFAULT_KEEPALIVE, ...options }, ignore);
+    for (let second = 0; second < 5; second++) {
+      connection.receivedBytes++;
+      vi.advanceTimersByTime(1000);
+    }
+    expect(connection.pings).toBe(0);
+    vi.advanceTimersByTime(1000);
+    expect(connection.pings).toBe(1);
+    keepalive.stop();
+    connection.answer();
+    vi.advanceTimersByTime(100_000);
+    expect([connection.pings, connection.closedWith]).toEqual([1, undefined]);
   });
 });
 
@@ -172,6 +166,25 @@ describe('pings from clients', () => {
     const { session } = await connected(port);
     for (let i = 0; i < 20; i++) await ping(session);
     expect(session.destroyed).toBe(false);
+  });
+
+  it('are not counted while the system takes nothing that is sent, and frames of calls begin the count anew', () => {
+    const connection = new FakeConnection();
+    const keepalive = new ConnectionKeepalive(connection, DEFAULT_KEEPALIVE, ignore);
+    const pingTwentyTimes = (between: () => void) => {
+      for (let now = 0; now < 20; now++) {
+        keepalive.pinged(now);
+        between();
+      }
+      return connection.closedWith;
+    };
+    expect(pingTwentyTimes(() => connection.sentMessageFrames++)).toBeUndefined();
+    expect(pingTwentyTimes(() => connection.receivedMessageFrames++)).toBeUndefined();
+    connection.isCongested = true;
+    expect(pingTwentyTimes(ignore)).toBeUndefined();
+    connection.isCongested = false;
+    expect(pingTwentyTimes(ignore)).toEqual(['ENHANCE_YOUR_CALM', 'too_many_pings']);
+    keepalive.stop();
   });
 
   it('may come as often as is permitted', async () => {
