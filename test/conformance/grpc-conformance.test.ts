@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { replayGrpcFiles, type Replays } from './replays.js';
-import { summarize, totals } from './rules.js';
+import { misstated, summarize, totals } from './rules.js';
 
 describe('gRPC answers compared with the recorded ones of Triton', () => {
   let replays: Replays;
 
   beforeAll(async () => {
-    replays = await replayGrpcFiles();
+    replays = await replayGrpcFiles({ serverThread: false });
   });
 
   it.each([
@@ -19,6 +19,6 @@ describe('gRPC answers compared with the recorded ones of Triton', () => {
   });
 
   it('need every one of the rules', () => {
-    expect(totals(Object.values(replays)).filter(({ cases }) => cases === 0)).toEqual([]);
+    expect(misstated(totals(Object.values(replays)))).toEqual([]);
   });
 });

@@ -19,6 +19,24 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
     name: 'models are what was bound',
     reason: 'They are functions with their configurations; neither can come over the wire.',
+    cases: [
+      'load with config override',
+      'config after override',
+      'config after going back',
+      'load with config that is not JSON',
+      'load with empty config string',
+      'load with config of an empty object',
+      'load with config of another name',
+      'load with config of unknown key',
+      'load with config of a bad enum',
+      'load with config without inputs',
+      'load with config of negative max_batch_size',
+      'load with config of unknown backend',
+      'load with file: parameter without config',
+      'load a model made of file: and config',
+      'ready of the model made of files',
+      'infer on the model made of files',
+    ],
     expects: (recorded, testCase) => {
       const { name = '' } = asksFor(testCase);
       const method = methodName(testCase);
@@ -46,6 +64,7 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
     name: 'the index is of what is bound',
     reason: 'Models that are not served here are in no list.',
+    cases: ['repository index', 'repository index, ready only', 'repository index after unload'],
     expects: (recorded, testCase) =>
       methodName(testCase) === 'RepositoryIndex'
         ? withJson(recorded, (json) => ({
@@ -57,6 +76,20 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
     name: 'the log goes to a file',
     reason: 'That of the recorded server went to standard error, where it would bury what a test has to say.',
+    cases: [
+      'log: read',
+      'log: info off',
+      'log: info on',
+      'log: several',
+      'log: verbose largest uint32',
+      'log: verbose back to 0',
+      'log: format ISO8601',
+      'log: format default',
+      'log: unknown key',
+      'log: unknown key and a good key',
+      'log: warning on',
+      'log: read at the end',
+    ],
     expects: (recorded, testCase) =>
       methodName(testCase) === 'LogSettings'
         ? withJson(recorded, ({ settings }) => ({
@@ -67,6 +100,7 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
     name: 'a level that the log does not have is refused',
     reason: 'Triton keeps the low bits: 4294967295 turns verbose lines off.',
+    cases: ['log: verbose largest uint32'],
     expects: (_recorded, { name }) =>
       name === 'log: verbose largest uint32'
         ? refusal(
@@ -78,19 +112,21 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
     name: 'one object may be several regions',
     reason: 'Triton closes the descriptor of the first and cannot open the object again.',
+    cases: ['shm register the same key as another name, page offset', 'shm status of all'],
     expects: (recorded, testCase) => {
       if (testCase.name.startsWith('shm register the same key as another name')) return success({});
       const { name } = asksFor(testCase);
       if (methodName(testCase) !== 'SystemSharedMemoryStatus' || name !== undefined) return undefined;
       const regions = (recorded.json as JsonObject | null)?.['regions'] as JsonObject | undefined;
       if (regions === undefined) return undefined;
-      const second = { name: 'rsame', key: '/golden_grpc_region', offset: '4096', byte_size: '4096' };
+      const second = { ...(regions['r1'] as JsonObject), name: 'rsame', offset: '4096' };
       return withJson(recorded, (json) => ({ ...json, regions: { ...regions, rsame: second } }));
     },
   },
   {
     name: 'CUDA shared memory is not served',
     reason: 'Needs a GPU. Answered with UNIMPLEMENTED.',
+    cases: ['cuda shm register', 'cuda shm register empty'],
     expects: (_recorded, testCase) =>
       methodName(testCase) === 'CudaSharedMemoryRegister'
         ? refusal(

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { replayHttpFiles, type Replays } from './replays.js';
-import { summarize, totals } from './rules.js';
+import { summarize, totals, misstated } from './rules.js';
 
 describe('HTTP answers compared with the recorded ones of Triton', () => {
   let replays: Replays;
 
   beforeAll(async () => {
-    replays = await replayHttpFiles();
+    replays = await replayHttpFiles({ serverThread: false });
   });
 
   it.each([
@@ -21,6 +21,6 @@ describe('HTTP answers compared with the recorded ones of Triton', () => {
   });
 
   it('need every one of the rules', () => {
-    expect(totals(Object.values(replays)).filter(({ cases }) => cases === 0)).toEqual([]);
+    expect(misstated(totals(Object.values(replays)))).toEqual([]);
   });
 });

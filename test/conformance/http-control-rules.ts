@@ -44,6 +44,7 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'models are what was bound',
     reason: 'They are functions with their configurations; neither can come over the wire.',
+    cases: 35,
     expects: (recorded, testCase) => {
       const parameter = loadParameter(testCase, recorded);
       return parameter === undefined
@@ -57,6 +58,7 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'an unknown load parameter is named',
     reason: 'It is the mistake of the client, and gRPC says so.',
+    cases: ['load: unknown parameter key'],
     expects: (recorded) =>
       errorOf(recorded) === 'unexpected error on creating Triton parameter'
         ? errorAnswer(400, "unrecognized load parameter 'foo'.")
@@ -65,6 +67,7 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'no name is a path',
     reason: "Triton looks for the model '..' in the folder above.",
+    cases: ['load with name ..'],
     expects: (_recorded, { name }) =>
       name === 'load with name ..'
         ? errorAnswer(500, "failed to load '..', failed to poll from model repository")
@@ -73,6 +76,13 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'reasons are messages, not tracebacks',
     reason: 'File names and lines of the server are for its log.',
+    cases: [
+      'load: broken model',
+      'repository index after a failed load',
+      'load: broken model again',
+      'repository index with the model that exists only by its load',
+      'repository index after the unload',
+    ],
     expects: (recorded) =>
       withError(recorded, (message) => message.replace(TRACEBACK, 'Internal: $1')) ??
       withText(recorded, (text) =>
@@ -82,24 +92,14 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'a model without requests is unloaded at once',
     reason: 'Triton may still say that it unloads.',
+    cases: ['repository index after the unload'],
     expects: (recorded) =>
       withText(recorded, (text) => text.replaceAll('"state":"UNLOADING"', '"state":"UNAVAILABLE","reason":"unloaded"')),
   },
   {
-    name: 'files are replayed one after the other',
-    reason: 'The recorded server had not loaded and unloaded one of the models before, nor asked another twice.',
-    expects: (recorded, { name }) => {
-      if (name === 'raw request to notready with 8 bytes')
-        return errorAnswer(404, "Request for unknown model: 'notready' has no available versions");
-      if (name !== 'raw request to cached with 8 bytes') return undefined;
-      const body = Buffer.from(recorded.body);
-      body.writeInt32LE(3, body.length - 4);
-      return { ...recorded, body };
-    },
-  },
-  {
     name: 'the log goes to a file',
     reason: 'That of the recorded servers went to standard error, where it would bury what a test has to say.',
+    cases: 26,
     expects: (recorded) =>
       withText(recorded, (text) => text.replace('{"log_file":""', `{"log_file":${JSON.stringify(devNull)}`)),
   },
@@ -107,6 +107,7 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
     name: 'a parameter has one value',
     reason:
       'Callables get an object. Headers of one name are one list, as RFC 9110 has it, and what the operator forwards goes over what the client says.',
+    cases: ['forwarded header repeated', 'forwarded header also a parameter'],
     expects: (recorded) =>
       withText(recorded, (text) =>
         text
@@ -117,6 +118,7 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'a level that the log does not have is refused',
     reason: 'Triton keeps the low bits: 4294967296 turns verbose lines off.',
+    cases: ['logging: post {"log_verbose_level":4294967296}'],
     expects: (_recorded, { request }) =>
       request.path === '/v2/logging' && request.body?.includes('4294967296') === true
         ? errorAnswer(
@@ -128,6 +130,14 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'CUDA shared memory is not served',
     reason: 'Needs a GPU.',
+    cases: [
+      'cuda: register with body ',
+      'cuda: register with body {}',
+      'cuda: register with body {',
+      'cuda: register with body {"raw_handle":{"b64":"AAAA"},"device_id":0,"byte_size":8}',
+      'cuda: register with body {"raw_handle":"x","device_id":0,"byte_size":8}',
+      'cuda: register with body {"raw_handle":{},"device_id":0,"byte_size":8}',
+    ],
     expects: (recorded, { request }) =>
       request.path === '/v2/cudasharedmemory/region/r/register' && recorded.status !== 405 && recorded.status !== 403
         ? errorAnswer(501, "failed to register CUDA shared memory region: 'r', GPUs not supported")

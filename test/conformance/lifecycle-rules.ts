@@ -3,7 +3,7 @@ import type { LifecycleRule } from './replay-lifecycle.js';
 
 /** A rule for named cases; `answer` says what ours is instead. */
 function instead(name: string, reason: string, answer: string, ...cases: readonly string[]): LifecycleRule {
-  return { name, reason, expects: (_recorded, testCase) => (cases.includes(testCase.name) ? answer : undefined) };
+  return { name, reason, cases, expects: () => answer };
 }
 
 const STATISTICS = ['/v2/models/First/stats', '/v2/models/stats', '/v2/models/First/versions/1/stats'];

@@ -30,12 +30,30 @@ export const METRICS_RULES: readonly HttpRule[] = [
   {
     name: 'no pinned memory',
     reason: 'Memory for copies to a GPU, which this server never makes; Triton shows it as 0 without a GPU.',
+    cases: [
+      'plain: before any request',
+      'plain: after the sequence',
+      'plain: get /metrics/',
+      'plain: get /metrics?x=1',
+      'plain: Accept OpenMetrics',
+      'plain: Accept-Encoding gzip',
+      'full: before any request',
+      'full: after the sequence',
+    ],
     expects: (recorded) => without(recorded, (name) => name.startsWith('nv_pinned_memory_pool_')),
   },
   {
     name: 'errors of a model are failures',
     reason:
       'An error that the Python backend answers with counts as a success in Triton, one that it raises as a failure.',
+    cases: [
+      'plain: after the sequence',
+      'plain: get /metrics/',
+      'plain: get /metrics?x=1',
+      'plain: Accept OpenMetrics',
+      'plain: Accept-Encoding gzip',
+      'full: after the sequence',
+    ],
     expects: (recorded) => {
       const labels = '{model="throws",version="1"}';
       const fewer = change(recorded, `nv_inference_request_success${labels}`, 2, 1);
@@ -49,6 +67,15 @@ export const METRICS_RULES: readonly HttpRule[] = [
   {
     name: 'unknown paths of the metrics port are not found',
     reason: 'Triton answers them with 200 and nothing, so that a misspelt path looks like a server without metrics.',
+    cases: [
+      'plain: get /',
+      'plain: get /nope',
+      'plain: get /v2',
+      'plain: get /v2/health/live',
+      'plain: get /metrics/x',
+      'plain: get /Metrics',
+      'plain: get //metrics',
+    ],
     expects: (recorded, testCase) =>
       isOnMetricsPort(testCase) && recorded.status === 200 && recorded.body.length === 0
         ? errorAnswer(404, 'Not Found')
@@ -58,6 +85,16 @@ export const METRICS_RULES: readonly HttpRule[] = [
     name: 'more metrics',
     reason:
       'Those of this server have the prefix `tstriton_`; `nv_model_load_duration_secs` and, with `histogram_latencies=true`, `nv_inference_first_response_histogram_ms` are of a Triton later than the recorded one.',
+    cases: [
+      'plain: before any request',
+      'plain: after the sequence',
+      'plain: get /metrics/',
+      'plain: get /metrics?x=1',
+      'plain: Accept OpenMetrics',
+      'plain: Accept-Encoding gzip',
+      'full: before any request',
+      'full: after the sequence',
+    ],
     allows: (ours, recorded) => without(ours, isBeyond)?.body.equals(recorded.body) === true,
   },
 ];

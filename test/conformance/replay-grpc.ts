@@ -53,7 +53,7 @@ export async function replayGrpc(
       const answers = await Promise.all(
         burst.map(async (testCase, index) => {
           await delay(20 * index);
-          return exchange(session, testCase);
+          return settled(testCase, verdict, () => exchange(session, testCase));
         }),
       );
       burst.forEach((testCase, index) => {
@@ -66,6 +66,25 @@ export async function replayGrpc(
     session.destroy();
   }
   return verdict.replay();
+}
+
+/** Statistics that an execution on its way to its end will change: whoever asks for them then asks until it has ended. */
+const SETTLING = ['statistics of slowcount at the end'];
+const SETTLE_LIMIT = 100;
+
+async function settled(
+  testCase: GrpcCase,
+  verdict: Verdict<GrpcCase, GrpcAnswer>,
+  ask: () => Promise<GrpcAnswer>,
+): Promise<GrpcAnswer> {
+  const recorded = mask(recordedAnswer(testCase), testCase);
+  let answer = await ask();
+  for (let asked = 1; SETTLING.includes(testCase.name) && asked < SETTLE_LIMIT; asked++) {
+    if (verdict.accepts({ testCase, recorded, ours: mask(answer, testCase) })) break;
+    await delay(20);
+    answer = await ask();
+  }
+  return answer;
 }
 
 /** Cases that were sent together, 20 ms apart, carry a note that says so. */
@@ -238,10 +257,8 @@ function decode({ method }: GrpcCase, bytes: Buffer): Json {
   return schema === undefined ? null : (toJson(schema, fromBinary(schema, bytes), { useProtoFieldName: true }) as Json);
 }
 
-/** Puts 1 in the place of the times in statistics, which no two recordings share; cuts what a deadline cuts anywhere. */
-function mask(answer: GrpcAnswer, { name, method }: GrpcCase): GrpcAnswer {
-  if (name === 'deadline with slowcount in flight')
-    return { ...answer, json: (answer.json as readonly Json[]).slice(0, 2), bytes: undefined };
+/** Puts 1 in the place of the times in statistics, which no two recordings share. */
+function mask(answer: GrpcAnswer, { method }: GrpcCase): GrpcAnswer {
   if (!method.endsWith('/ModelStatistics')) return answer;
   const json = JSON.stringify(answer.json, (key, value: Json) =>
     key === 'ns' || key === 'last_inference' ? '1' : value,

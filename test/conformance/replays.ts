@@ -10,12 +10,16 @@ import { HTTP_RULES } from './http-rules.js';
 import { METRICS_RULES } from './metrics-rules.js';
 import { replayBind } from './replay-bind.js';
 import { replayGrpc } from './replay-grpc.js';
-import { replayHttp } from './replay-http.js';
+import { exchange, replayHttp, requestBytes } from './replay-http.js';
 import { isOnMetricsPort, replayMetrics } from './replay-metrics.js';
 import { replayScheduler } from './replay-scheduler.js';
 import type { Replay } from './rules.js';
 import { SCHEDULER_RULES } from './scheduler-rules.js';
+import { SharedMemoryNames } from './shared-memory-names.js';
 import { GRPC_SHARED_MEMORY, HTTP_SHARED_MEMORY, sharedMemoryObjects } from './shared-memory-objects.js';
+
+export const HTTP_FILES = ['management', 'infer-json', 'infer-binary', 'generate', 'compression'];
+export const GRPC_FILES = ['infer', 'management', 'stream'];
 
 export type Replays = Readonly<Record<string, Replay>>;
 
@@ -24,7 +28,6 @@ const QUIET: TritonConfig = {
   allowHttp: false,
   allowGrpc: false,
   allowMetrics: false,
-  serverThread: false,
   logFile: devNull,
 };
 const CACHE = 'local,size=16777216';
@@ -45,13 +48,23 @@ const GRPC: TritonConfig = {
   cacheConfig: CACHE,
 };
 
-/** One set of servers for all files, as in the recordings: the cases of a file follow those of the one before. */
-export async function replayHttpFiles(): Promise<Replays> {
+/** Which of the two ways to run a server. */
+export type Mode = Pick<TritonConfig, 'serverThread'>;
+
+/** Servers of their own for each file, as in the recordings. */
+export async function replayHttpFiles(mode: Mode): Promise<Replays> {
+  const replays: Record<string, Replay> = {};
+  for (const file of HTTP_FILES) replays[file] = await replayHttpFile(file, mode);
+  return replays;
+}
+
+async function replayHttpFile(file: string, mode: Mode): Promise<Replay> {
   const servers = {
-    main: new Triton({ ...HTTP, modelControlMode: 'explicit', loadModel: HTTP_LOADED_MODELS }),
-    plain: new Triton(HTTP),
+    main: new Triton({ ...HTTP, ...mode, modelControlMode: 'explicit', loadModel: HTTP_LOADED_MODELS }),
+    plain: new Triton({ ...HTTP, ...mode }),
     full: new Triton({
       ...HTTP,
+      ...mode,
       httpRestrictedApi: 'statistics,model-repository,trace,logging,shared-memory:admin-key=secret',
       httpHeaderForwardPattern: 'x-fwd-.*',
     }),
@@ -59,34 +72,38 @@ export async function replayHttpFiles(): Promise<Replays> {
   bindHttpModels(servers.main);
   bindPlainModels(servers.plain);
   bindPlainModels(servers.full);
-  using _shared = sharedMemoryObjects(HTTP_SHARED_MEMORY);
+  const names = new SharedMemoryNames();
+  using _objects = sharedMemoryObjects(HTTP_SHARED_MEMORY, names);
   try {
     await Promise.all(Object.values(servers).map((triton) => triton.run()));
-    const replays: Record<string, Replay> = {};
-    for (const file of ['management', 'infer-json', 'infer-binary', 'generate', 'compression']) {
-      const cases = readCases<HttpCase>(`http/${file}.jsonl`);
-      replays[file] = await replayHttp(
-        cases,
-        (testCase) => servers[testCase.server ?? 'main'].httpPort ?? 0,
-        HTTP_RULES,
-      );
-    }
-    return replays;
+    if (file === 'management') await askBefore('full', servers.full.httpPort ?? 0);
+    const cases = readCases<HttpCase>(`http/${file}.jsonl`).map((testCase) => names.in(testCase));
+    return await replayHttp(cases, (testCase) => servers[testCase.server ?? 'main'].httpPort ?? 0, HTTP_RULES);
   } finally {
     await Promise.all(Object.values(servers).map((triton) => triton.stop()));
   }
 }
 
+/** What the recorded server of this name had been asked before, for the sake of its metrics. */
+async function askBefore(server: HttpCase['server'], port: number): Promise<void> {
+  const asked = readCases<HttpCase>('http/metrics.jsonl').filter(
+    (testCase) => testCase.server === server && testCase.model !== null,
+  );
+  for (const testCase of asked) await exchange(requestBytes(testCase), testCase.request.method, port);
+}
+
 /** A server of its own for each file, as in the recordings. */
-export async function replayGrpcFiles(): Promise<Replays> {
+export async function replayGrpcFiles(mode: Mode): Promise<Replays> {
   const replays: Record<string, Replay> = {};
-  for (const file of ['infer', 'management', 'stream']) {
-    const triton = new Triton({ ...GRPC, modelControlMode: 'explicit', loadModel: GRPC_LOADED_MODELS });
+  for (const file of GRPC_FILES) {
+    const triton = new Triton({ ...GRPC, ...mode, modelControlMode: 'explicit', loadModel: GRPC_LOADED_MODELS });
     bindGrpcModels(triton);
-    using _shared = sharedMemoryObjects(GRPC_SHARED_MEMORY);
+    const names = new SharedMemoryNames();
+    using _objects = sharedMemoryObjects(GRPC_SHARED_MEMORY, names);
     try {
       await triton.run();
-      replays[file] = await replayGrpc(readCases<GrpcCase>(`grpc/${file}.jsonl`), triton.grpcPort ?? 0, GRPC_RULES);
+      const cases = readCases<GrpcCase>(`grpc/${file}.jsonl`).map((testCase) => names.in(testCase));
+      replays[file] = await replayGrpc(cases, triton.grpcPort ?? 0, GRPC_RULES);
     } finally {
       await triton.stop();
     }
@@ -95,8 +112,8 @@ export async function replayGrpcFiles(): Promise<Replays> {
 }
 
 /** Servers of their own, with the recorded ones' flags: what was asked before would be counted. */
-export async function replayMetricsFile(): Promise<Replays> {
-  const config = { ...HTTP, allowMetrics: true, metricsPort: 0 };
+export async function replayMetricsFile(mode: Mode): Promise<Replays> {
+  const config = { ...HTTP, ...mode, allowMetrics: true, metricsPort: 0 };
   const servers = {
     plain: new Triton(config),
     full: new Triton({ ...config, metricsConfig: ['summary_latencies=true', 'histogram_latencies=true'] }),

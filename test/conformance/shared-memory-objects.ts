@@ -1,5 +1,6 @@
 // The shared memory objects that the recorded clients had made: files of /dev/shm.
 import { rmSync, writeFileSync } from 'node:fs';
+import type { SharedMemoryNames } from './shared-memory-names.js';
 
 interface SharedMemoryContent {
   readonly name: string;
@@ -30,16 +31,18 @@ export const GRPC_SHARED_MEMORY: readonly SharedMemoryContent[] = [
   floats: [1, 2, 3, 4, 5, 6, 7, 8],
 }));
 
-/** Makes the objects; they are there until disposed. */
-export function sharedMemoryObjects(contents: readonly SharedMemoryContent[]): Disposable {
-  for (const { name, size, floats } of contents) {
+/** Makes the objects under their names here; they are there until disposed. */
+export function sharedMemoryObjects(contents: readonly SharedMemoryContent[], names: SharedMemoryNames): Disposable {
+  const paths = contents.map(({ name, size, floats }) => {
     const content = Buffer.alloc(size);
     content.set(new Uint8Array(Float32Array.from(floats).buffer));
-    writeFileSync(`/dev/shm/${name}`, content);
-  }
+    const path = `/dev/shm/${names.own(name)}`;
+    writeFileSync(path, content);
+    return path;
+  });
   return {
     [Symbol.dispose]() {
-      for (const { name } of contents) rmSync(`/dev/shm/${name}`, { force: true });
+      for (const path of paths) rmSync(path, { force: true });
     },
   };
 }

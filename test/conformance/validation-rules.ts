@@ -3,7 +3,7 @@ import type { ValidationRule } from './replay-validation.js';
 
 /** A rule for named cases, strict or not; `answer` says what they are answered instead. */
 function instead(name: string, reason: string, [answer, ...cases]: readonly [string, ...string[]]): ValidationRule {
-  return { name, reason, expects: (_recorded, testCase) => (cases.includes(testCase.name) ? answer : undefined) };
+  return { name, reason, cases, expects: () => answer };
 }
 const both = (...names: string[]) => names.flatMap((name) => [name, `${name} (strict)`]);
 
