@@ -1,9 +1,14 @@
 // Where the life of our server differs from PyTriton's on purpose.
+import { LIFECYCLE_REFUSALS, MORE_LIFECYCLE_REFUSALS } from './lifecycle-refusals.js';
 import type { LifecycleRule } from './replay-lifecycle.js';
 
 /** A rule for named cases; `answer` says what ours is instead. */
 function instead(name: string, reason: string, answer: string, ...cases: readonly string[]): LifecycleRule {
-  return { name, reason, cases, expects: () => answer };
+  const expects: LifecycleRule['expects'] = (_recorded, testCase) => ({
+    found: answer,
+    refusal: answer === 'refused' ? MORE_LIFECYCLE_REFUSALS[testCase.name] : undefined,
+  });
+  return { name, reason, cases, expects };
 }
 
 const STATISTICS = ['/v2/models/First/stats', '/v2/models/stats', '/v2/models/First/versions/1/stats'];
@@ -164,4 +169,10 @@ export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
     'cli pytriton check --help',
     'cli pytriton check --no-zip',
   ),
+  {
+    name: 'refusals say what was got and what is expected',
+    reason: 'PyTriton has Python say some of it. Ours name the option or the variable.',
+    cases: Object.keys(LIFECYCLE_REFUSALS),
+    expects: ({ found }, { name }) => ({ found, refusal: LIFECYCLE_REFUSALS[name] }),
+  },
 ];

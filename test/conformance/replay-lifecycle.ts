@@ -2,11 +2,15 @@
 import { CONFIG_ASKERS, outcomeOf } from './lifecycle-config.js';
 import { labelOf, type LifecycleCase } from './lifecycle-cases.js';
 import { runningAskers } from './lifecycle-running.js';
+import { describeRefusal, isSameRefusal, type Refusal } from './refusal.js';
 import { Verdict, type Replay, type Rule } from './rules.js';
 import { signalServer } from './signalled-server.js';
 
-/** In words: `refused`, `accepted`, `200 200 200 exit 0`; `not asked` where our server has nothing of the kind. */
-export type LifecycleAnswer = string;
+export interface LifecycleAnswer {
+  /** In words: `refused`, `accepted`, `200 200 200 exit 0`; `not asked` where our server has nothing of the kind. */
+  readonly found: string;
+  readonly refusal: Refusal | undefined;
+}
 export type LifecycleRule = Rule<LifecycleCase, LifecycleAnswer>;
 
 /** What comes of a signal; undefined for cases without one. */
@@ -25,17 +29,12 @@ export async function replayLifecycle(
   const signalled = new Map(
     await Promise.all(cases.map(async (testCase) => [testCase, await askSignal(testCase)] as const)),
   );
-  const verdict = new Verdict<LifecycleCase, LifecycleAnswer>(rules, (ours, expected) =>
-    ours === expected ? [] : [`expected ${expected}, got ${ours}`],
-  );
+  const verdict = new Verdict<LifecycleCase, LifecycleAnswer>(rules, differencesOf);
   for (const testCase of inOrder(cases)) {
     const signal = signalled.get(testCase);
     const ask = signal === undefined ? askers[testCase.name] : () => signal;
-    verdict.add({
-      testCase: { ...testCase, name: labelOf(testCase) },
-      recorded: recordedAnswer(testCase),
-      ours: ask === undefined ? 'not asked' : await outcomeOf(() => ask(testCase)),
-    });
+    const ours = ask === undefined ? { found: 'not asked', refusal: undefined } : await outcomeOf(() => ask(testCase));
+    verdict.add({ testCase: { ...testCase, name: labelOf(testCase) }, recorded: recordedAnswer(testCase), ours });
   }
   return verdict.replay();
 }
@@ -48,9 +47,23 @@ function inOrder(cases: readonly LifecycleCase[]): readonly LifecycleCase[] {
   return [...rest(cases.slice(0, stop)), ...late, ...rest(cases.slice(stop))];
 }
 
-function recordedAnswer(testCase: LifecycleCase): LifecycleAnswer {
-  const { name, result, error, observed, exit_code: exitCode, in_flight: inFlight = [] } = testCase;
-  if (error !== undefined) return 'refused';
+export function differencesOf(ours: LifecycleAnswer, expected: LifecycleAnswer): string[] {
+  const describe = ({ found, refusal }: LifecycleAnswer) =>
+    refusal === undefined ? found : `${found} with ${describeRefusal(refusal)}`;
+  return ours.found === expected.found && isSameRefusal(ours.refusal, expected.refusal)
+    ? []
+    : [`expected ${describe(expected)}, got ${describe(ours)}`];
+}
+
+export function recordedAnswer(testCase: LifecycleCase): LifecycleAnswer {
+  const { error } = testCase;
+  return error === undefined
+    ? { found: recordedFinding(testCase), refusal: undefined }
+    : { found: 'refused', refusal: { code: 'INVALID_ARG', text: error.message } };
+}
+
+function recordedFinding(testCase: LifecycleCase): string {
+  const { name, result, observed, exit_code: exitCode, in_flight: inFlight = [] } = testCase;
   if (observed !== undefined) return `seen: ${observed}`;
   if (testCase.signal !== undefined || name === 'sigterm-timeline') {
     return [...inFlight.map(({ status }) => status ?? 'unanswered'), 'exit', exitCode].join(' ');

@@ -5,8 +5,14 @@ import type { ValidationCase } from './pytriton-cases.js';
 import { Verdict, type Replay, type Rule } from './rules.js';
 import { CALLABLES } from './validated-callables.js';
 
-/** `500`, or what the outputs are: `200 y FP32[1,1] [1]`; `no answer` is PyTriton's alone. */
-export type ValidationAnswer = string;
+export interface ValidationAnswer {
+  /** `no answer` is PyTriton's alone. */
+  readonly status: number | 'no answer';
+  /** `y FP32[1,1] [1]`; empty for an error. */
+  readonly outputs: readonly string[];
+  /** The text of an error; of an expected one a part. */
+  readonly error: string;
+}
 export type ValidationRule = Rule<ValidationCase, ValidationAnswer>;
 
 /** Binds all cases on `triton`, runs it, and asks; `triton` is running afterwards. */
@@ -17,18 +23,27 @@ export async function replayValidation(
 ): Promise<Replay> {
   for (const testCase of cases) bindCase(testCase, triton);
   await triton.run();
-  const verdict = new Verdict<ValidationCase, ValidationAnswer>(rules, (ours, expected) =>
-    ours === expected ? [] : [`expected ${expected}, got ${ours}`],
-  );
+  const verdict = new Verdict<ValidationCase, ValidationAnswer>(rules, differencesOf);
   for (const testCase of cases) {
-    const { name, strict } = testCase;
-    verdict.add({
-      testCase: { ...testCase, name: `${name}${strict ? ' (strict)' : ''}` },
-      recorded: recordedAnswer(testCase),
-      ours: await ask(testCase, triton.httpPort ?? 0),
-    });
+    const ours = await ask(testCase, triton.httpPort ?? 0);
+    verdict.add({ testCase: labelled(testCase), recorded: recordedAnswer(testCase), ours });
   }
   return verdict.replay();
+}
+
+/** The case with a name that no other has. */
+export function labelled(testCase: ValidationCase): ValidationCase {
+  const { name, strict } = testCase;
+  return { ...testCase, name: `${name}${strict ? ' (strict)' : ''}` };
+}
+
+export function differencesOf(ours: ValidationAnswer, expected: ValidationAnswer): string[] {
+  const describe = ({ status, outputs, error }: ValidationAnswer) => [status, ...outputs, error].join(' ').trim();
+  const same =
+    ours.status === expected.status &&
+    ours.outputs.join() === expected.outputs.join() &&
+    (expected.error === '' ? ours.error === '' : ours.error.includes(expected.error));
+  return same ? [] : [`expected ${describe(expected)}, got ${describe(ours)}`];
 }
 
 const modelName = ({ name, strict }: ValidationCase) => `${strict ? 'S' : 'L'}_${name}`;
@@ -69,13 +84,15 @@ async function ask(testCase: ValidationCase, port: number): Promise<ValidationAn
 
 type Body = NonNullable<ValidationCase['http']['body']>;
 
-function recordedAnswer({ http }: ValidationCase): ValidationAnswer {
-  return http.status === undefined ? 'no answer' : describe(http.status, http.body ?? {});
+export function recordedAnswer({ http }: ValidationCase): ValidationAnswer {
+  return http.status === undefined
+    ? { status: 'no answer', outputs: [], error: '' }
+    : describe(http.status, http.body ?? {});
 }
 
-function describe(status: number, { outputs = [] }: Body): ValidationAnswer {
+function describe(status: number, { outputs = [], error = '' }: Body): ValidationAnswer {
   const described = outputs.map(
     ({ name, datatype, shape, data }) => `${name} ${datatype}[${shape.join(',')}] ${JSON.stringify(data)}`,
   );
-  return [status, ...described].join(' ');
+  return { status, outputs: described, error };
 }
