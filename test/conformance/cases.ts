@@ -133,6 +133,8 @@ export interface RecordedOutcome {
     readonly end_ms: number;
     readonly batch: readonly (readonly [id: string, rows: number])[];
     readonly cancelled_at_end?: readonly string[];
+    /** Where there are several. */
+    readonly instance?: number;
   }[];
   readonly answers?: Readonly<
     Record<
@@ -154,6 +156,11 @@ export interface RecordedOutcome {
   readonly probes?: readonly { readonly nv_inference_pending_request_count: number }[];
   readonly notes?: readonly Readonly<Record<string, unknown>>[];
   readonly statistics?: Readonly<Record<string, number>>;
+  readonly durations_ms?: Readonly<Record<'success' | 'fail' | 'queue' | 'compute_infer', number>>;
+  /** Differences; those that are 0 are left out. */
+  readonly metrics?: Readonly<Record<string, number>>;
+  /** Why a model was refused. */
+  readonly server_log?: string;
   /** How long requests were left waiting beside an idle instance. */
   readonly idle_while_waiting_ms?: number;
   readonly times_seen?: number;

@@ -48,7 +48,7 @@ function byRequest(json: Json): Json {
   const messages = json as readonly StreamMessage[];
   const idOf = ({ infer_response: response }: StreamMessage) => response?.['id'] as string;
   const ids = [...new Set(messages.map(idOf))].sort();
-  return ids.map((id) => messages.filter((message) => idOf(message) === id)) as readonly Json[];
+  return ids.map((id) => messages.filter((message) => idOf(message) === id) as readonly unknown[] as readonly Json[]);
 }
 
 /** What reflection answers when it is asked for the services. */

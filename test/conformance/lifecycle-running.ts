@@ -8,7 +8,7 @@ import { callJson, grpcService } from '../support/grpc-service.js';
 import { FREE_PORTS } from '../support/start-server.js';
 import { MODEL, type Asker } from './lifecycle-config.js';
 
-const CONFIG: TritonConfig = { ...FREE_PORTS, httpAddress: '127.0.0.1', grpcAddress: '127.0.0.1', serverThread: false };
+const CONFIG: TritonConfig = { ...FREE_PORTS, httpAddress: '127.0.0.1', grpcAddress: '127.0.0.1' };
 const TOKEN = 'secret';
 const INFER = { inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }] };
 const ONE = { name: 'x', datatype: 'FP32', shape: [1, 1], contents: { fp32_contents: [1] } };

@@ -1,35 +1,22 @@
-// The rules as Markdown with the number of cases that each covers, for the page on protocol support.
-import {
-  replayBindFile,
-  replayGrpcFiles,
-  replayHttpFiles,
-  replayMetricsFile,
-  replaySchedulerFile,
-  type Replays,
-} from './replays.js';
-import { replayDecoratorFile, replayLifecycleFiles, replayValidationFile } from './pytriton-replays.js';
+// The rules as Markdown with the number of cases that each covers, for the page on recorded answers.
+import { FAMILIES } from './families.js';
+import type { Replays } from './replays.js';
 import { totals, type RuleCount } from './rules.js';
 
-/** Replays everything and tells what agrees and which rules cover the rest: a table for each protocol. */
+/**
+ * What agrees and which rules cover the rest: a table for each family. It follows from the recordings and the rules; that
+ * our answers are what the rules say is what the replays assert.
+ */
 export async function rulesMarkdown(): Promise<string> {
-  const sections = [
-    ['HTTP', await replayHttpFiles()],
-    ['Metrics', await replayMetricsFile()],
-    ['gRPC', await replayGrpcFiles()],
-    ['`bind`', await replayBindFile()],
-    ['Decorators', await replayDecoratorFile()],
-    ['Outputs', await replayValidationFile()],
-    ['Life cycle', await replayLifecycleFiles()],
-    ['Scheduling', await replaySchedulerFile()],
-  ] as const;
-  return sections.map(([title, replays]) => sectionMarkdown(title, replays)).join('\n');
+  const sections: string[] = [];
+  for (const { title, predict } of FAMILIES) sections.push(sectionMarkdown(title, await predict()));
+  return sections.join('\n');
 }
 
 function sectionMarkdown(title: string, replays: Replays): string {
   const all = Object.values(replays);
   const sum = (of: 'cases' | 'identical') => all.reduce((total, replay) => total + replay[of], 0);
-  // Of the rules that several sections share, those that this one needs.
-  const rules = totals(all).filter(({ cases }) => cases > 0);
+  const rules = totals(all);
   return [
     `### ${title}`,
     '',
@@ -40,7 +27,7 @@ function sectionMarkdown(title: string, replays: Replays): string {
       rules.filter(({ until }) => until === undefined),
     ),
     ...tableMarkdown(
-      'Not served yet',
+      'Known defects',
       rules.filter(({ until }) => until !== undefined),
     ),
   ].join('\n');
@@ -48,9 +35,12 @@ function sectionMarkdown(title: string, replays: Replays): string {
 
 function tableMarkdown(title: string, rules: readonly RuleCount[]): readonly string[] {
   if (rules.length === 0) return [];
-  const rows = rules.map(({ name, reason, until, cases }) => {
-    const why = until === undefined ? reason : `${reason} Issue ${until}.`;
-    return `| ${name} | ${why.replaceAll('|', '\\|')} | ${cases} |`;
+  const rows = rules.map(({ name, reason, until, excuses, covers }) => {
+    const more = [
+      ...(excuses === undefined ? [] : [`Not compared: ${excuses}.`]),
+      ...(until === undefined ? [] : [`Until ${until}.`]),
+    ];
+    return `| ${name} | ${[reason, ...more].join(' ').replaceAll('|', '\\|')} | ${covers.length} |`;
   });
   return [`| ${title} | Why | Cases |`, '|---|---|---:|', ...rows, ''];
 }

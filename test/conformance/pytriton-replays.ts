@@ -10,7 +10,7 @@ import type { DecoratorCase, ValidationCase } from './pytriton-cases.js';
 import { replayDecorators } from './replay-decorators.js';
 import { replayErrors } from './replay-errors.js';
 import { replayLifecycle } from './replay-lifecycle.js';
-import type { Replays } from './replays.js';
+import type { Mode, Replays } from './replays.js';
 import { replayValidation } from './replay-validation.js';
 import { VALIDATION_RULES } from './validation-rules.js';
 
@@ -19,9 +19,9 @@ export async function replayDecoratorFile(): Promise<Replays> {
   return { decorators: await replayDecorators(readCases<DecoratorCase>('pytriton/decorators.jsonl'), DECORATOR_RULES) };
 }
 
-export async function replayValidationFile(): Promise<Replays> {
-  const config = { allowGrpc: false, allowMetrics: false, serverThread: false, logFile: devNull };
-  const triton = new Triton({ ...config, httpAddress: '127.0.0.1', httpPort: 0 });
+export async function replayValidationFile(mode: Mode): Promise<Replays> {
+  const config = { allowGrpc: false, allowMetrics: false, logFile: devNull };
+  const triton = new Triton({ ...config, ...mode, httpAddress: '127.0.0.1', httpPort: 0 });
   try {
     const cases = readCases<ValidationCase>('pytriton/validation.jsonl');
     return { validation: await replayValidation(cases, triton, VALIDATION_RULES) };
@@ -31,9 +31,10 @@ export async function replayValidationFile(): Promise<Replays> {
 }
 
 /** Servers in processes of their own, which are ended by signals among other things. */
-export async function replayLifecycleFiles(): Promise<Replays> {
-  return {
-    lifecycle: await replayLifecycle(readCases<LifecycleCase>('pytriton/lifecycle.jsonl'), LIFECYCLE_RULES),
-    errors: await replayErrors(readCases<ErrorCase>('pytriton/errors.jsonl'), ERROR_RULES),
-  };
+export async function replayLifecycleFile(): Promise<Replays> {
+  return { lifecycle: await replayLifecycle(readCases<LifecycleCase>('pytriton/lifecycle.jsonl'), LIFECYCLE_RULES) };
+}
+
+export async function replayErrorFile(mode: Mode): Promise<Replays> {
+  return { errors: await replayErrors(readCases<ErrorCase>('pytriton/errors.jsonl'), mode, ERROR_RULES) };
 }

@@ -33,13 +33,17 @@ export async function replayBind(
   const refusals = new Map(cases.map((testCase) => [testCase, bindRefusal(testCase, triton)]));
   await triton.run();
   for (const bindCase of cases) {
-    const testCase = { ...bindCase, name: bindCase.bind.model_name };
+    const testCase = named(bindCase);
     const path = `http://127.0.0.1:${triton.httpPort}/v2/models/${testCase.name}`;
     const [config, metadata] = await Promise.all([getJson(`${path}/config`), getJson(path)]);
     const ours: BindAnswer = { refused: refusals.get(bindCase), config, metadata };
     verdict.add({ testCase, recorded: recordedAnswer(bindCase), ours });
   }
   return verdict.replay();
+}
+
+export function named(bindCase: BindCase): NamedCase {
+  return { ...bindCase, name: bindCase.bind.model_name };
 }
 
 /** A refusal names the model. */

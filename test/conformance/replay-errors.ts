@@ -8,6 +8,7 @@ import { FREE_PORTS } from '../support/start-server.js';
 import { DECOUPLED, FAILURES, ORDINARY, STREAM_MESSAGES, tellsItsPlace, type Failure } from './failing-callables.js';
 import { MODEL, type AnyModel } from './lifecycle-config.js';
 import type { ErrorCase, StreamedAnswer } from './lifecycle-cases.js';
+import type { Mode } from './replays.js';
 import { Verdict, type Replay, type Rule } from './rules.js';
 import { failServer } from './signalled-server.js';
 
@@ -17,12 +18,14 @@ export type ErrorRule = Rule<ErrorCase, ErrorAnswer>;
 
 const BATCH = 'one-bad-request-in-a-batch-of-4';
 
-export async function replayErrors(cases: readonly ErrorCase[], rules: readonly ErrorRule[]): Promise<Replay> {
-  const triton = new Triton({ ...FREE_PORTS, httpAddress: '127.0.0.1', grpcAddress: '127.0.0.1', serverThread: false });
+export async function replayErrors(
+  cases: readonly ErrorCase[],
+  mode: Mode,
+  rules: readonly ErrorRule[],
+): Promise<Replay> {
+  const triton = new Triton({ ...FREE_PORTS, ...mode, httpAddress: '127.0.0.1', grpcAddress: '127.0.0.1' });
   const refused = new Set(cases.filter((testCase) => !bindCase(testCase, triton)).map(({ name }) => name));
-  const verdict = new Verdict<ErrorCase, ErrorAnswer>(rules, (ours, expected) =>
-    ours === expected ? [] : [`expected ${expected}, got ${ours}`],
-  );
+  const verdict = new Verdict<ErrorCase, ErrorAnswer>(rules, differencesOf);
   try {
     await triton.run();
     for (const testCase of cases) {
@@ -33,6 +36,10 @@ export async function replayErrors(cases: readonly ErrorCase[], rules: readonly 
   } finally {
     await triton.stop();
   }
+}
+
+export function differencesOf(ours: ErrorAnswer, expected: ErrorAnswer): string[] {
+  return ours === expected ? [] : [`expected ${expected}, got ${ours}`];
 }
 
 /** False when it is refused. */
@@ -117,7 +124,7 @@ function describeStream(name: string, answers: readonly StreamedAnswer[]): strin
 
 const CODES: Readonly<Record<string, number>> = { OK: 0, RESOURCE_EXHAUSTED: 8, INTERNAL: 13 };
 
-function recordedAnswer({ name, http, grpc, grpc_stream: streamed, next_request_status: next, ...rest }: ErrorCase): ErrorAnswer {
+export function recordedAnswer({ name, http, grpc, grpc_stream: streamed, next_request_status: next, ...rest }: ErrorCase): ErrorAnswer {
   const [first = {}] = Array.isArray(http) ? http : [http ?? {}];
   const textOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body ?? ''));
   if (rest.how !== undefined) {

@@ -58,7 +58,7 @@ export async function replayGrpc(
       );
       burst.forEach((testCase, index) => {
         const ours = mask(answers[index]!, testCase);
-        verdict.add({ testCase, recorded: mask(recordedAnswer(testCase), testCase), ours });
+        verdict.add({ testCase, recorded: comparableRecorded(testCase), ours });
       });
       start += burst.length;
     }
@@ -77,7 +77,7 @@ async function settled(
   verdict: Verdict<GrpcCase, GrpcAnswer>,
   ask: () => Promise<GrpcAnswer>,
 ): Promise<GrpcAnswer> {
-  const recorded = mask(recordedAnswer(testCase), testCase);
+  const recorded = comparableRecorded(testCase);
   let answer = await ask();
   for (let asked = 1; SETTLING.includes(testCase.name) && asked < SETTLE_LIMIT; asked++) {
     if (verdict.accepts({ testCase, recorded, ours: mask(answer, testCase) })) break;
@@ -97,7 +97,7 @@ function burstAt(cases: readonly GrpcCase[], start: number): readonly GrpcCase[]
   return cases.slice(start, end);
 }
 
-export function recordedAnswer(testCase: GrpcCase): GrpcAnswer {
+function recordedAnswer(testCase: GrpcCase): GrpcAnswer {
   const { response, varies } = testCase;
   if (testCase.request_rule !== undefined) return zerosAnswer(testCase);
   const status = { code: response.status_code, message: response.message, metadata: [] };
@@ -114,6 +114,11 @@ export function recordedAnswer(testCase: GrpcCase): GrpcAnswer {
     json: bytes === undefined ? null : ((response.body ?? decode(testCase, bytes)) as Json),
     bytes: varies.includes('response.body_base64') ? undefined : bytes,
   };
+}
+
+/** The recorded answer without what no two recordings share. */
+export function comparableRecorded(testCase: GrpcCase): GrpcAnswer {
+  return mask(recordedAnswer(testCase), testCase);
 }
 
 /** Which of the long cases: their request and response are one tensor of zeros, told by its size. */
@@ -266,7 +271,7 @@ function mask(answer: GrpcAnswer, { method }: GrpcCase): GrpcAnswer {
   return { ...answer, json: JSON.parse(json) as Json };
 }
 
-function differencesOf(ours: GrpcAnswer, expected: GrpcAnswer): string[] {
+export function differencesOf(ours: GrpcAnswer, expected: GrpcAnswer): string[] {
   const differences: string[] = [];
   if (ours.code !== expected.code) differences.push(`status: expected ${expected.code}, got ${ours.code}`);
   if (ours.message !== expected.message) {
@@ -283,6 +288,8 @@ function differencesOf(ours: GrpcAnswer, expected: GrpcAnswer): string[] {
     differences.push(
       `response from ${from}: expected ${clip(json.slice(from))}\n      got ${clip(ourJson.slice(from))}`,
     );
+  } else if (expected.json === null && expected.bytes === undefined && ours.bytes !== undefined) {
+    differences.push(`a message of ${ours.bytes.length} bytes where there is none`);
   } else if (expected.bytes !== undefined && ours.bytes?.equals(expected.bytes) !== true) {
     differences.push(
       `bytes: expected ${clip(expected.bytes.toString('hex'))}\n      got ${clip(ours.bytes?.toString('hex') ?? 'nothing')}`,

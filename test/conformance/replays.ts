@@ -48,8 +48,16 @@ const GRPC: TritonConfig = {
   cacheConfig: CACHE,
 };
 
-/** Which of the two ways to run a server. */
+/** Where a server runs: users get the first unless they ask for the other. */
+export const MODES = ['with a thread of its own for the server', "with the server in the user's thread"] as const;
 export type Mode = Pick<TritonConfig, 'serverThread'>;
+export type ModeReplays = Readonly<Record<(typeof MODES)[number], Replays>>;
+
+/** Replays in both modes, beside each other: most of the time they wait. */
+export async function inBothModes(replay: (mode: Mode) => Promise<Replays>): Promise<ModeReplays> {
+  const [own, users] = await Promise.all([replay({ serverThread: true }), replay({ serverThread: false })]);
+  return { [MODES[0]]: own, [MODES[1]]: users } as ModeReplays;
+}
 
 /** Servers of their own for each file, as in the recordings. */
 export async function replayHttpFiles(mode: Mode): Promise<Replays> {
@@ -128,14 +136,14 @@ export async function replayMetricsFile(mode: Mode): Promise<Replays> {
       await triton.run();
     }
     const cases = readCases<HttpCase>('http/metrics.jsonl');
-    return { metrics: await replayMetrics(cases, portOf, [...METRICS_RULES, ...HTTP_RULES]) };
+    return { metrics: await replayMetrics(cases, portOf, METRICS_RULES) };
   } finally {
     await Promise.all(Object.values(servers).map((triton) => triton.stop()));
   }
 }
 
-export async function replayBindFile(): Promise<Replays> {
-  const triton = new Triton(HTTP);
+export async function replayBindFile(mode: Mode): Promise<Replays> {
+  const triton = new Triton({ ...HTTP, ...mode });
   try {
     return { 'model-config': await replayBind(readCases<BindCase>('pytriton/model-config.jsonl'), triton, BIND_RULES) };
   } finally {

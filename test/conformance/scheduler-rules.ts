@@ -6,13 +6,15 @@ import type { SchedulerOutcome } from './scheduler-simulator.js';
 
 /** A rule that says for named scenarios what happens instead. */
 function inCases(
-  cases: Readonly<Record<string, Changes | ((recorded: SchedulerOutcome) => SchedulerOutcome)>>,
+  cases: Readonly<
+    Record<string, Changes | ((recorded: SchedulerOutcome, testCase: SchedulerCase) => SchedulerOutcome)>
+  >,
 ): Pick<SchedulerRule, 'cases' | 'expects'> {
   return {
     cases: Object.keys(cases),
     expects: (recorded, testCase) => {
       const change = cases[testCase.name] ?? {};
-      return typeof change === 'function' ? change(recorded) : follow(recorded, testCase, change);
+      return typeof change === 'function' ? change(recorded, testCase) : follow(recorded, testCase, change);
     },
   };
 }
@@ -33,6 +35,18 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
       'pref24-seven': { executions: 'z×1 0-300 | a×1 b×1 c×1 d×1 300-400 | e×1 f×1 400-500 | g×1 500-600' },
       'pref24-rows-1-2-2': { executions: 'z×1 0-200 | a×1 b×2 200-300 | c×2 300-400' },
       'pref4-delay-busy-long-six': { executions: 'z×4 0-500 | a×1 b×1 c×1 d×1 e×1 f×1 500-600' },
+    }),
+  },
+  {
+    name: 'an instance runs one batch at a time',
+    reason: 'The recordings have the third batch on the instance that is still busy with the second.',
+    ...inCases({
+      'instances-burst': {
+        executions: 'a×1 0-300 on 0 | b×1 20-320 on 1 | c×1 d×1 e×1 f×1 300-400 on 0 | g×1 h×1 320-420 on 1',
+      },
+      'instances-delay-busy': {
+        executions: 'a×4 0-300 on 0 | b×4 20-320 on 1 | c×1 d×1 e×1 300-400 on 0 | f×4 320-420 on 1',
+      },
     }),
   },
   {
@@ -65,6 +79,19 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
     }),
   },
   {
+    name: 'who gives up has waited until then',
+    reason:
+      'Triton notices cancellations, and timeouts on a stream, when it forms a batch, and counts the time until then as that of the failure.',
+    ...inCases({
+      'dyn-cancel-in-second-batch': {},
+      'delay500-cancel': {},
+      'delay500-cancel-oldest': {},
+      'delay500-cancel-only': {},
+      'delayed-cancel': {},
+      'reject-stream': { durations: { fail: 100 } },
+    }),
+  },
+  {
     name: 'an error is a failure',
     reason: "Errors of Triton's Python backend count as success.",
     cases: [
@@ -83,9 +110,9 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
     name: 'a failed stream of responses has one error',
     reason: 'The recorded model sends its error for each response that it would have sent.',
     ...inCases({
-      'decoupled-rows': (recorded) => {
+      'decoupled-rows': (recorded, testCase) => {
         const stream = [...recorded.stream.filter(({ id }) => id !== 'd'), recorded.stream.at(-1)!];
-        return { ...recorded, stream };
+        return follow(recorded, testCase, { stream });
       },
     }),
   },
@@ -98,6 +125,7 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
       'reject-long',
       'reject-override-not-allowed',
       'reject-http',
+      'reject-max1-chain',
       'reject-cancelled-before',
       'reject-cancelled-after-expiry',
       'reject-arrival-wakes',
@@ -149,25 +177,12 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
     name: 'answers are kept by shape as well',
     reason: "Triton goes by the inputs' bytes alone, and answers with the wrong shape.",
     ...inCases({
-      'cache-same-bytes-other-shape': (recorded) => ({
-        ...recorded,
-        executions: [
-          { batch: 'a×2', start: 0, end: 50 },
-          { batch: 'b×1', start: 100, end: 150 },
-        ],
-        answers: { ...recorded.answers, b: { outcome: 'ok', text: undefined, shape: [1, 4], at: 150 } },
-        statistics: {
-          ...recorded.statistics,
-          inference_count: 3,
-          execution_count: 2,
-          compute_input_count: 2,
-          compute_infer_count: 2,
-          compute_output_count: 2,
-          cache_hit_count: 1,
-          cache_miss_count: 2,
-          batch_size_1: 1,
-        },
-      }),
+      'cache-same-bytes-other-shape': {
+        executions: 'a×2 0-50 | b×1 100-150',
+        answers: { b: { shape: [1, 4] } },
+        cacheHits: 1,
+        cacheMisses: 2,
+      },
     }),
   },
   {
@@ -261,16 +276,31 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
           ...recorded.answers,
           b: {
             ...recorded.answers['b']!,
-            text: "[request id: b] inference request batch-size must be >= 1 for 'm', got 0",
+            text: "[request id: b] inference request batch-size must be >= 1 for 'dyn-rows-zero', got 0",
           },
         },
       }),
     }),
   },
   {
+    name: 'preferred sizes need batches',
+    reason: 'Triton says that they are above the maximum, which is then 0.',
+    ...inCases({
+      'config-preferred-without-batching': (recorded) => ({
+        ...recorded,
+        refused: { code: 'INVALID_ARG', text: 'needs batching: without a batch axis each request runs alone' },
+      }),
+    }),
+  },
+  {
     name: 'a policy needs its level',
     reason: 'Triton ignores a policy for levels that are not there.',
-    ...inCases({ 'config-policy-without-levels': (recorded) => ({ ...recorded, loads: false }) }),
+    ...inCases({
+      'config-policy-without-levels': (recorded) => ({
+        ...recorded,
+        refused: { code: 'INVALID_ARG', text: 'needs priorityLevels, got a policy for level 1 with no levels' },
+      }),
+    }),
   },
 ];
 
