@@ -38,7 +38,6 @@ beforeAll(async () => {
     allowMetrics: false,
     grpcAddress: '127.0.0.1',
     grpcPort: 0,
-    serverThread: false,
     logFile: devNull,
     // For the calls that ask for it beside others.
     grpcHttp2MaxPingStrikes: 0,

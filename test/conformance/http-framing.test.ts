@@ -17,7 +17,6 @@ beforeAll(async () => {
     allowGrpc: false,
     metricsAddress: '127.0.0.1',
     metricsPort: 0,
-    serverThread: false,
     logFile: devNull,
   });
   triton.bind({ modelName: 'm', inferFunc: (requests) => requests, inputs: { x: FLOATS }, outputs: { y: FLOATS } });
