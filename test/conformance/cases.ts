@@ -28,6 +28,8 @@ export interface HttpCase {
     readonly headers?: readonly (readonly [string, string])[];
     readonly body?: string;
     readonly body_base64?: string;
+    /** Sizes of the chunks of an answer in chunks. */
+    readonly chunks?: readonly number[];
     readonly closed?: true;
     readonly timeout?: true;
   };

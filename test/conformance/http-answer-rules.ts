@@ -41,6 +41,14 @@ function shortestNumber(text: string): string {
   return Number.isInteger(value) && !shortestText.includes('e') ? `${shortestText}.0` : shortestText;
 }
 
+const POSTED = /\/(infer|generate|generate_stream|index|load|unload|register|unregister)$/;
+const READ_AND_CHANGED = /\/(trace\/setting|logging)$/;
+
+function allowedMethods(path: string): string {
+  if (POSTED.test(path)) return 'POST';
+  return READ_AND_CHANGED.test(path) ? 'GET, POST' : 'GET';
+}
+
 export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
   {
     name: 'the server says which it is',
@@ -112,6 +120,15 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
     cases: 29,
     expects: (recorded, { request }) =>
       request.method === 'HEAD' ? { ...recorded, body: Buffer.alloc(0) } : undefined,
+  },
+  {
+    name: 'a refused method is answered with those that are allowed',
+    reason: 'RFC 9110, section 15.5.6.',
+    cases: 152,
+    expects: (recorded, { request }) =>
+      recorded.status === 405 && request.method !== 'CONNECT'
+        ? { ...recorded, others: [`allow: ${allowedMethods(request.path)}`, ...recorded.others] }
+        : undefined,
   },
   {
     name: 'errors are JSON and say so',

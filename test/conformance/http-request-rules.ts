@@ -1,7 +1,7 @@
 // Rules about requests: what is malformed, and what is refused that Triton takes.
 import { emptyBatch, inRequestOrder, laterInputDisagrees, X_MISSING } from './inference-messages.js';
 import type { HttpCase } from './cases.js';
-import { errorAnswer, errorOf, isInfer, requestText, withError } from './http-text.js';
+import { errorAnswer, errorOf, isInfer, malformedAnswer, requestText, withError } from './http-text.js';
 import type { HttpRule } from './replay-http.js';
 
 /** The texts of Triton's JSON library and of the code that asks it. */
@@ -240,9 +240,10 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
     ],
     expects: (recorded, { request }) => {
       if (recorded.end !== 'closed') return undefined;
-      if (request.method === 'CONNECT') return errorAnswer(405, 'Method Not Allowed');
-      if (request.method === 'get') return errorAnswer(400, 'malformed HTTP request: Invalid method encountered');
-      if (request.path === 'v2') return errorAnswer(400, 'malformed HTTP request: Unexpected char in url schema');
+      if (request.method === 'CONNECT')
+        return { ...errorAnswer(405, 'Method Not Allowed'), others: ['connection: close'] };
+      if (request.method === 'get') return malformedAnswer('Invalid method encountered');
+      if (request.path === 'v2') return malformedAnswer('Unexpected char in url schema');
       return request.path === '*' ? errorAnswer(404, 'Not Found') : undefined;
     },
   },
@@ -251,7 +252,7 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
     reason: 'Refused by the parser with 400 before there is a path that could allow it or not (405 in Triton).',
     cases: ['method FOO on /v2', 'method FOO on /v2/models/addsub/infer', 'method FOO on /v2/repository/index'],
     expects: (_recorded, { request }) =>
-      request.method === 'FOO' ? errorAnswer(400, 'malformed HTTP request: Invalid method encountered') : undefined,
+      request.method === 'FOO' ? malformedAnswer('Invalid method encountered') : undefined,
   },
 ];
 

@@ -112,6 +112,7 @@ export const METRICS_RULES: readonly HttpRule[] = [
       'full: sequence step 4, infer on addsub',
     ],
     'HEAD has no body': ['plain: HEAD /metrics', 'plain: HEAD /nope'],
+    'a refused method is answered with those that are allowed': 10,
     'errors are JSON and say so': 17,
     'clients get messages, not tracebacks': [
       'plain: sequence step 9, infer on throws',
