@@ -9,6 +9,11 @@ export function readCases<T>(file: string): T[] {
     .map((line) => JSON.parse(line) as T);
 }
 
+/** The case under another name; its members are read when they are asked for, not before. */
+export function renamed<Case extends object>(testCase: Case, name: string): Case & { readonly name: string } {
+  return Object.create(testCase, { name: { value: name, enumerable: true } }) as Case & { readonly name: string };
+}
+
 /** A line of `cases/http`. */
 export interface HttpCase {
   readonly name: string;
@@ -54,6 +59,8 @@ export interface GrpcCase {
     readonly status_code: number;
     readonly status_name: string;
     readonly message: string;
+    readonly initial_metadata: readonly (readonly [string, string])[];
+    readonly trailing_metadata: readonly (readonly [string, string])[];
     /** A list for streams. */
     readonly body_base64: string | readonly string[] | null;
     readonly body: unknown;

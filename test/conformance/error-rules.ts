@@ -6,6 +6,8 @@ function instead(name: string, reason: string, answer: string, ...cases: readonl
   return { name, reason, cases, expects: () => answer };
 }
 
+const NOT_OVER_HTTP = "501 HTTP end point doesn't support models with decoupled transaction policy";
+
 export const ERROR_RULES: readonly ErrorRule[] = [
   {
     name: 'clients are not shown the server',
@@ -35,10 +37,20 @@ export const ERROR_RULES: readonly ErrorRule[] = [
     'generator-no-yield-on-ordinary-model',
     'generator-three-yields-on-ordinary-model',
   ),
+  {
+    name: 'wrong steps are told in words of TypeScript',
+    reason: 'PyTriton tells its own traceback.',
+    cases: ['decoupled-bad-second-yield'],
+    expects: (recorded) =>
+      recorded.replace(
+        /"ValueError: Number of outputs.*"/,
+        '"model \'decoupled-bad-second-yield\' returned 0 results for 1 requests, expected one result per request"',
+      ),
+  },
   instead(
     'a decoupled callable gives streams',
     'A list is nothing that ends; PyTriton makes it a stream of one answer.',
-    '501; ""',
+    `${NOT_OVER_HTTP}; "model 'decoupled-returns-list' is decoupled and must return an iterable, as a generator does, got a list"`,
     'decoupled-returns-list',
   ),
   {

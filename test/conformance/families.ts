@@ -6,7 +6,7 @@ import { DECORATOR_RULES } from './decorator-rules.js';
 import { ERROR_RULES } from './error-rules.js';
 import { GRPC_RULES } from './grpc-rules.js';
 import { HTTP_RULES } from './http-rules.js';
-import { labelOf, type ErrorCase, type LifecycleCase } from './lifecycle-cases.js';
+import type { ErrorCase, LifecycleCase } from './lifecycle-cases.js';
 import { LIFECYCLE_RULES } from './lifecycle-rules.js';
 import { METRICS_RULES } from './metrics-rules.js';
 import type { DecoratorCase, ValidationCase } from './pytriton-cases.js';
@@ -160,7 +160,7 @@ export const FAMILIES: readonly Family[] = [
     files: {
       lifecycle: recordings<LifecycleCase, LifecycleCase, lifecycle.LifecycleAnswer>(
         'pytriton/lifecycle.jsonl',
-        (testCase) => ({ ...testCase, name: labelOf(testCase) }),
+        lifecycle.labelled,
         lifecycle.recordedAnswer,
       ),
     },

@@ -61,7 +61,7 @@ export async function exchangeStream(session: ClientHttp2Session, testCase: Grpc
 }
 
 function requestsOf({ request_base64: request }: GrpcCase): readonly string[] {
-  return typeof request === 'string' || request === null ? [request ?? ''] : request;
+  return typeof request === 'string' || request === null ? [request ?? ''] : [...request];
 }
 
 function frameOf(base64: string): Buffer {

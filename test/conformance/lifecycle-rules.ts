@@ -17,7 +17,7 @@ export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
   instead(
     'SIGTERM lets requests finish',
     'PyTriton dies at once; what is under way loses its connection half a minute later.',
-    '200 200 200 exit 0',
+    '200 of 1: 1 200 of 1: 1 200 of 1: 1 exit 0',
     'sigterm-serve',
     'sigterm-timeline serve 3 in flight',
   ),
@@ -126,7 +126,12 @@ export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
     '200 200 200 200',
     'restricted-http GET /v2/health/ready',
   ),
-  instead('both versions are served', 'The second one failed to load.', '200 200 200', 'infer-model-of-two-versions'),
+  instead(
+    'both versions are served',
+    'The second one failed to load.',
+    '200 of 1: 1 200 of 2: 1 200 of 2: 1',
+    'infer-model-of-two-versions',
+  ),
   instead(
     'statistics are open over HTTP',
     'They change nothing, and perf_analyzer reads them; `restrictedEndpoints` closes them.',
@@ -143,7 +148,7 @@ export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
   instead(
     'a model that does not load stops no other',
     'The next bind() of PyTriton blocks until readiness, which never comes.',
-    'failed, then 200, ready 200',
+    'failed, then 200 of 1: 1, ready 200',
     'bind-after-failed-load',
   ),
   instead('a server runs again', 'PyTriton has removed its workspace.', 'accepted', 'run-after-stop'),

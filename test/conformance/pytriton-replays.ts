@@ -10,13 +10,14 @@ import type { DecoratorCase, ValidationCase } from './pytriton-cases.js';
 import { replayDecorators } from './replay-decorators.js';
 import { replayErrors } from './replay-errors.js';
 import { replayLifecycle } from './replay-lifecycle.js';
-import type { Mode, Replays } from './replays.js';
+import { watch, type Mode, type Replays } from './replays.js';
 import { replayValidation } from './replay-validation.js';
 import { VALIDATION_RULES } from './validation-rules.js';
 
 /** No server runs: the decorators are called as a server calls them. */
 export async function replayDecoratorFile(): Promise<Replays> {
-  return { decorators: await replayDecorators(readCases<DecoratorCase>('pytriton/decorators.jsonl'), DECORATOR_RULES) };
+  const cases = readCases<DecoratorCase>('pytriton/decorators.jsonl');
+  return { decorators: await watch(cases, (watched) => replayDecorators(watched, DECORATOR_RULES)) };
 }
 
 export async function replayValidationFile(mode: Mode): Promise<Replays> {
@@ -24,7 +25,7 @@ export async function replayValidationFile(mode: Mode): Promise<Replays> {
   const triton = new Triton({ ...config, ...mode, httpAddress: '127.0.0.1', httpPort: 0 });
   try {
     const cases = readCases<ValidationCase>('pytriton/validation.jsonl');
-    return { validation: await replayValidation(cases, triton, VALIDATION_RULES) };
+    return { validation: await watch(cases, (watched) => replayValidation(watched, triton, VALIDATION_RULES)) };
   } finally {
     await triton.stop();
   }
@@ -32,9 +33,11 @@ export async function replayValidationFile(mode: Mode): Promise<Replays> {
 
 /** Servers in processes of their own, which are ended by signals among other things. */
 export async function replayLifecycleFile(): Promise<Replays> {
-  return { lifecycle: await replayLifecycle(readCases<LifecycleCase>('pytriton/lifecycle.jsonl'), LIFECYCLE_RULES) };
+  const cases = readCases<LifecycleCase>('pytriton/lifecycle.jsonl');
+  return { lifecycle: await watch(cases, (watched) => replayLifecycle(watched, LIFECYCLE_RULES)) };
 }
 
 export async function replayErrorFile(mode: Mode): Promise<Replays> {
-  return { errors: await replayErrors(readCases<ErrorCase>('pytriton/errors.jsonl'), mode, ERROR_RULES) };
+  const cases = readCases<ErrorCase>('pytriton/errors.jsonl');
+  return { errors: await watch(cases, (watched) => replayErrors(watched, mode, ERROR_RULES)) };
 }

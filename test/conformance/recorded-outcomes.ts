@@ -105,7 +105,8 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 
 function noteTexts({ index, live, ready, model_ready: model }: Readonly<Record<string, unknown>>): string[] {
   const texts: string[] = [];
-  if (index !== undefined) texts.push(`index ${(index as [string, string][]).map(([state]) => state).join()}`);
+  if (index !== undefined)
+    texts.push(...(index as [string, string][]).map(([state, reason]) => `index ${state} ${reason}`.trimEnd()));
   if (live !== undefined) texts.push(`live ${live === 200}, ready ${ready === 200}, model ${model === 200}`);
   return texts;
 }

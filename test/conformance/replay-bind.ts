@@ -2,7 +2,7 @@
 // refusal, against what PyTriton and Triton made of them.
 import type { Triton } from 'tstriton';
 import { bindCall } from './bind-models.js';
-import type { BindCase } from './cases.js';
+import { renamed, type BindCase } from './cases.js';
 import { describeRefusal, isSameRefusal, refusalOf, type Refusal } from './refusal.js';
 import { clip, Verdict, type Replay, type Rule } from './rules.js';
 
@@ -43,7 +43,7 @@ export async function replayBind(
 }
 
 export function named(bindCase: BindCase): NamedCase {
-  return { ...bindCase, name: bindCase.bind.model_name };
+  return renamed(bindCase, bindCase.bind.model_name);
 }
 
 /** A refusal names the model. */

@@ -81,9 +81,9 @@ export function recordedAnswer({ calls, requests, returns, yields, error }: Deco
 
 async function ourAnswer(testCase: DecoratorCase): Promise<DecoratorAnswer> {
   const calls: string[] = [];
-  const requests = testCase.requests.map(({ data }) => {
+  const requests = testCase.requests.map(({ data, parameters }) => {
     const inputs = tensorsOf(data);
-    return new HostedRequest(inputs, Object.values(inputs)[0]?.shape[0] ?? 1, '', undefined);
+    return new HostedRequest(inputs, Object.values(inputs)[0]?.shape[0] ?? 1, '', { ...parameters });
   });
   // Recorded to see what the decorator injects.
   if (testCase.fn === undefined && testCase.error === undefined)

@@ -99,8 +99,9 @@ function burstAt(cases: readonly GrpcCase[], start: number): readonly GrpcCase[]
 
 function recordedAnswer(testCase: GrpcCase): GrpcAnswer {
   const { response, varies } = testCase;
-  if (testCase.request_rule !== undefined) return zerosAnswer(testCase);
-  const status = { code: response.status_code, message: response.message, metadata: [] };
+  const metadata = [...response.initial_metadata, ...response.trailing_metadata].map(([name]) => name);
+  const status = { code: response.status_code, message: response.message, metadata };
+  if (testCase.request_rule !== undefined) return { ...status, json: null, bytes: zerosMessage(testCase) };
   const { body_base64: body } = response;
   if (isStreamCase(testCase)) {
     const messages = typeof body === 'string' ? [body] : (body ?? []);
@@ -127,11 +128,11 @@ function zerosTensor({ request_rule: rule = '' }: GrpcCase): { readonly count: n
   return { count, data: Buffer.alloc(4 * count) };
 }
 
-function zerosAnswer(testCase: GrpcCase): GrpcAnswer {
+function zerosMessage(testCase: GrpcCase): Buffer {
   const { count, data } = zerosTensor(testCase);
   const body = encodeZeros({ model: 'id_fp32', version: '1', tensor: 'y', tensors: 5, raw: 6 }, count, data);
   if (body.length !== testCase.response.body_bytes) throw new Error(`${testCase.name}: made ${body.length} bytes`);
-  return { code: 0, message: '', metadata: [], json: null, bytes: body };
+  return body;
 }
 
 function requestMessage(testCase: GrpcCase): Buffer {

@@ -65,7 +65,7 @@ export function requestBytes({ request }: HttpCase): Buffer {
 }
 
 export function recordedAnswer({ response }: HttpCase): HttpAnswer {
-  if (response.status === undefined) return { ...SILENT, end: response.timeout === true ? 'timeout' : 'closed' };
+  if (response.status === undefined) return { ...SILENT, end: response.closed === true ? 'closed' : 'timeout' };
   const headers = new Map((response.headers ?? []).map(([name, value]) => [name.toLowerCase(), value]));
   const body =
     response.body_base64 === undefined ? Buffer.from(response.body ?? '') : Buffer.from(response.body_base64, 'base64');

@@ -1,6 +1,7 @@
 // Does with our server what PyTriton's life cycle was recorded with, and holds what came of it against PyTriton's.
 import { CONFIG_ASKERS, outcomeOf } from './lifecycle-config.js';
-import { labelOf, type LifecycleCase } from './lifecycle-cases.js';
+import { renamed } from './cases.js';
+import { inferText, labelOf, restrictedText, type LifecycleCase } from './lifecycle-cases.js';
 import { runningAskers } from './lifecycle-running.js';
 import { describeRefusal, isSameRefusal, type Refusal } from './refusal.js';
 import { Verdict, type Replay, type Rule } from './rules.js';
@@ -34,7 +35,7 @@ export async function replayLifecycle(
     const signal = signalled.get(testCase);
     const ask = signal === undefined ? askers[testCase.name] : () => signal;
     const ours = ask === undefined ? { found: 'not asked', refusal: undefined } : await outcomeOf(() => ask(testCase));
-    verdict.add({ testCase: { ...testCase, name: labelOf(testCase) }, recorded: recordedAnswer(testCase), ours });
+    verdict.add({ testCase: labelled(testCase), recorded: recordedAnswer(testCase), ours });
   }
   return verdict.replay();
 }
@@ -45,6 +46,10 @@ function inOrder(cases: readonly LifecycleCase[]): readonly LifecycleCase[] {
   const stop = cases.findIndex(({ name }) => name === 'stop');
   const rest = (part: readonly LifecycleCase[]) => part.filter((testCase) => !late.includes(testCase));
   return [...rest(cases.slice(0, stop)), ...late, ...rest(cases.slice(stop))];
+}
+
+export function labelled(testCase: LifecycleCase): LifecycleCase {
+  return renamed(testCase, labelOf(testCase));
 }
 
 export function differencesOf(ours: LifecycleAnswer, expected: LifecycleAnswer): string[] {
@@ -66,7 +71,7 @@ function recordedFinding(testCase: LifecycleCase): string {
   const { name, result, observed, exit_code: exitCode, in_flight: inFlight = [] } = testCase;
   if (observed !== undefined) return `seen: ${observed}`;
   if (testCase.signal !== undefined || name === 'sigterm-timeline') {
-    return [...inFlight.map(({ status }) => status ?? 'unanswered'), 'exit', exitCode].join(' ');
+    return [...inFlight.map(recordedOnTheWay), 'exit', exitCode].join(' ');
   }
   if (name === 'port-taken') return exitCode === 0 ? 'accepted' : 'never returns';
   if (name === 'metrics-port') return String(testCase.without_token);
@@ -74,7 +79,7 @@ function recordedFinding(testCase: LifecycleCase): string {
   if (name === 'environment-list-order') return `metricsConfig=${JSON.stringify(result)}`;
   if (name === 'security-config') return `a token of ${(result as { readonly token_length: number }).token_length}`;
   if (name.startsWith('is_')) return String(result);
-  if (testCase.v1 !== undefined) return [testCase.v1, testCase.v2, testCase.latest].map((answer) => answer?.[0]).join(' ');
+  if (testCase.v1 !== undefined) return [testCase.v1, testCase.v2, testCase.latest].map((answer) => inferText(...answer!)).join(' ');
   if (name === 'restricted-http') return recordedStatuses(testCase);
   if (name === 'restricted-grpc') {
     const { without_token: without, bare_header: bare, wrong_token: wrong, with_token: right } = testCase;
@@ -82,6 +87,10 @@ function recordedFinding(testCase: LifecycleCase): string {
   }
   return 'accepted';
 } // prettier-ignore
+
+function recordedOnTheWay({ status, body }: NonNullable<LifecycleCase['in_flight']>[number]): string {
+  return status === undefined ? 'unanswered' : inferText(status, body as string);
+}
 
 function recordedOptions(result: object): string {
   const options = Object.entries(result).map(([name, value]) => {
@@ -92,7 +101,8 @@ function recordedOptions(result: object): string {
 }
 
 function recordedStatuses({ without_token: without, ...others }: LifecycleCase): string {
-  const [status] = without as readonly [number, string];
+  const [code, text] = without as readonly [number, string];
+  const status = restrictedText(code, text);
   const { wrong_token: wrong, with_token: right, header_in_capitals: capitals } = others;
   return wrong === undefined ? String(status) : [status, wrong, right, capitals].join(' ');
 }

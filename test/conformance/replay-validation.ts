@@ -1,6 +1,7 @@
 // Binds models whose callables return what PyTriton's checks were recorded with, asks them over HTTP, and holds the
 // answers against PyTriton's.
 import type { TensorSpec, Triton } from 'tstriton';
+import { renamed } from './cases.js';
 import type { ValidationCase } from './pytriton-cases.js';
 import { Verdict, type Replay, type Rule } from './rules.js';
 import { CALLABLES } from './validated-callables.js';
@@ -8,6 +9,8 @@ import { CALLABLES } from './validated-callables.js';
 export interface ValidationAnswer {
   /** `no answer` is PyTriton's alone. */
   readonly status: number | 'no answer';
+  /** Name and version of the model; empty for an error. */
+  readonly model: string;
   /** `y FP32[1,1] [1]`; empty for an error. */
   readonly outputs: readonly string[];
   /** The text of an error; of an expected one a part. */
@@ -34,19 +37,24 @@ export async function replayValidation(
 /** The case with a name that no other has. */
 export function labelled(testCase: ValidationCase): ValidationCase {
   const { name, strict } = testCase;
-  return { ...testCase, name: `${name}${strict ? ' (strict)' : ''}` };
+  return renamed(testCase, `${name}${strict ? ' (strict)' : ''}`);
 }
 
 export function differencesOf(ours: ValidationAnswer, expected: ValidationAnswer): string[] {
-  const describe = ({ status, outputs, error }: ValidationAnswer) => [status, ...outputs, error].join(' ').trim();
+  const describe = ({ status, model, outputs, error }: ValidationAnswer) =>
+    [status, model, ...outputs, error].join(' ').trim();
   const same =
     ours.status === expected.status &&
+    ours.model === expected.model &&
     ours.outputs.join() === expected.outputs.join() &&
     (expected.error === '' ? ours.error === '' : ours.error.includes(expected.error));
   return same ? [] : [`expected ${describe(expected)}, got ${describe(ours)}`];
 }
 
-const modelName = ({ name, strict }: ValidationCase) => `${strict ? 'S' : 'L'}_${name}`;
+/** As the recorded models were called. */
+export function modelName({ name, strict }: ValidationCase): string {
+  return `${strict ? 'S' : 'L'}_${name.replace(' (strict)', '')}`;
+}
 
 function bindCase(testCase: ValidationCase, triton: Triton): void {
   const inferFunc = CALLABLES[testCase.name];
@@ -86,13 +94,13 @@ type Body = NonNullable<ValidationCase['http']['body']>;
 
 export function recordedAnswer({ http }: ValidationCase): ValidationAnswer {
   return http.status === undefined
-    ? { status: 'no answer', outputs: [], error: '' }
+    ? { status: 'no answer', model: '', outputs: [], error: '' }
     : describe(http.status, http.body ?? {});
 }
 
-function describe(status: number, { outputs = [], error = '' }: Body): ValidationAnswer {
-  const described = outputs.map(
+function describe(status: number, { model_name: model, model_version: version, outputs, error = '' }: Body) {
+  const described = (outputs ?? []).map(
     ({ name, datatype, shape, data }) => `${name} ${datatype}[${shape.join(',')}] ${JSON.stringify(data)}`,
   );
-  return { status, outputs: described, error };
+  return { status, model: model === undefined ? '' : `${model} ${version}`, outputs: described, error };
 }

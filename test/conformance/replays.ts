@@ -16,12 +16,28 @@ import { replayScheduler } from './replay-scheduler.js';
 import type { Replay } from './rules.js';
 import { SCHEDULER_RULES } from './scheduler-rules.js';
 import { SharedMemoryNames } from './shared-memory-names.js';
+import { WatchedCases, type Unread } from './watched-cases.js';
 import { GRPC_SHARED_MEMORY, HTTP_SHARED_MEMORY, sharedMemoryObjects } from './shared-memory-objects.js';
 
 export const HTTP_FILES = ['management', 'infer-json', 'infer-binary', 'generate', 'compression'];
 export const GRPC_FILES = ['infer', 'management', 'stream'];
 
-export type Replays = Readonly<Record<string, Replay>>;
+export type Replays = Readonly<Record<string, WatchedReplay>>;
+
+/** A replay, and which members of its recordings it did not read. */
+export interface WatchedReplay extends Replay {
+  readonly unread?: Unread;
+}
+
+/** Replays cases and sees what it reads of them. */
+export async function watch<Case extends object>(
+  recorded: readonly Case[],
+  replay: (cases: readonly Case[]) => Promise<Replay>,
+): Promise<WatchedReplay> {
+  const watched = new WatchedCases(recorded);
+  const replayed = await replay(watched.cases);
+  return { ...replayed, unread: watched.unread() };
+}
 
 // Failing models are part of the cases: their log lines would bury what a test has to say.
 const QUIET: TritonConfig = {
@@ -61,12 +77,12 @@ export async function inBothModes(replay: (mode: Mode) => Promise<Replays>): Pro
 
 /** Servers of their own for each file, as in the recordings. */
 export async function replayHttpFiles(mode: Mode): Promise<Replays> {
-  const replays: Record<string, Replay> = {};
+  const replays: Record<string, WatchedReplay> = {};
   for (const file of HTTP_FILES) replays[file] = await replayHttpFile(file, mode);
   return replays;
 }
 
-async function replayHttpFile(file: string, mode: Mode): Promise<Replay> {
+async function replayHttpFile(file: string, mode: Mode): Promise<WatchedReplay> {
   const servers = {
     main: new Triton({ ...HTTP, ...mode, modelControlMode: 'explicit', loadModel: HTTP_LOADED_MODELS }),
     plain: new Triton({ ...HTTP, ...mode }),
@@ -86,7 +102,8 @@ async function replayHttpFile(file: string, mode: Mode): Promise<Replay> {
     await Promise.all(Object.values(servers).map((triton) => triton.run()));
     if (file === 'management') await askBefore('full', servers.full.httpPort ?? 0);
     const cases = readCases<HttpCase>(`http/${file}.jsonl`).map((testCase) => names.in(testCase));
-    return await replayHttp(cases, (testCase) => servers[testCase.server ?? 'main'].httpPort ?? 0, HTTP_RULES);
+    const portOf = (testCase: HttpCase) => servers[testCase.server ?? 'main'].httpPort ?? 0;
+    return await watch(cases, (watched) => replayHttp(watched, portOf, HTTP_RULES));
   } finally {
     await Promise.all(Object.values(servers).map((triton) => triton.stop()));
   }
@@ -102,7 +119,7 @@ async function askBefore(server: HttpCase['server'], port: number): Promise<void
 
 /** A server of its own for each file, as in the recordings. */
 export async function replayGrpcFiles(mode: Mode): Promise<Replays> {
-  const replays: Record<string, Replay> = {};
+  const replays: Record<string, WatchedReplay> = {};
   for (const file of GRPC_FILES) {
     const triton = new Triton({ ...GRPC, ...mode, modelControlMode: 'explicit', loadModel: GRPC_LOADED_MODELS });
     bindGrpcModels(triton);
@@ -111,7 +128,7 @@ export async function replayGrpcFiles(mode: Mode): Promise<Replays> {
     try {
       await triton.run();
       const cases = readCases<GrpcCase>(`grpc/${file}.jsonl`).map((testCase) => names.in(testCase));
-      replays[file] = await replayGrpc(cases, triton.grpcPort ?? 0, GRPC_RULES);
+      replays[file] = await watch(cases, (watched) => replayGrpc(watched, triton.grpcPort ?? 0, GRPC_RULES));
     } finally {
       await triton.stop();
     }
@@ -136,7 +153,7 @@ export async function replayMetricsFile(mode: Mode): Promise<Replays> {
       await triton.run();
     }
     const cases = readCases<HttpCase>('http/metrics.jsonl');
-    return { metrics: await replayMetrics(cases, portOf, METRICS_RULES) };
+    return { metrics: await watch(cases, (watched) => replayMetrics(watched, portOf, METRICS_RULES)) };
   } finally {
     await Promise.all(Object.values(servers).map((triton) => triton.stop()));
   }
@@ -145,7 +162,8 @@ export async function replayMetricsFile(mode: Mode): Promise<Replays> {
 export async function replayBindFile(mode: Mode): Promise<Replays> {
   const triton = new Triton({ ...HTTP, ...mode });
   try {
-    return { 'model-config': await replayBind(readCases<BindCase>('pytriton/model-config.jsonl'), triton, BIND_RULES) };
+    const cases = readCases<BindCase>('pytriton/model-config.jsonl');
+    return { 'model-config': await watch(cases, (watched) => replayBind(watched, triton, BIND_RULES)) };
   } finally {
     await triton.stop();
   }
@@ -153,5 +171,6 @@ export async function replayBindFile(mode: Mode): Promise<Replays> {
 
 /** In simulated time: no server runs. */
 export async function replaySchedulerFile(): Promise<Replays> {
-  return { scenarios: await replayScheduler(readCases<SchedulerCase>('scheduler/scenarios.jsonl'), SCHEDULER_RULES) };
+  const cases = readCases<SchedulerCase>('scheduler/scenarios.jsonl');
+  return { scenarios: await watch(cases, (watched) => replayScheduler(watched, SCHEDULER_RULES)) };
 }

@@ -233,7 +233,10 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
     expects: ({ probes, ...recorded }) => {
       const last = probes.lastIndexOf('index UNLOADING');
       if (last <= probes.indexOf('index UNLOADING')) return undefined;
-      return { ...recorded, probes: probes.map((probe, index) => (index === last ? 'index UNAVAILABLE' : probe)) };
+      return {
+        ...recorded,
+        probes: probes.map((probe, index) => (index === last ? 'index UNAVAILABLE unloaded' : probe)),
+      };
     },
   },
   {

@@ -285,13 +285,9 @@ class Simulation {
     if (event.pending) this.#probes.push(`pending ${repository.get(name, '').statistics.pending}`);
     if (event.unload) models.unload(name);
     if (event.load) void models.load(name);
-    if (event.index)
-      this.#probes.push(
-        `index ${models
-          .index(false)
-          .map(({ state }) => state)
-          .join()}`,
-      );
+    if (event.index) {
+      this.#probes.push(...models.index(false).map(({ state, reason }) => `index ${state} ${reason}`.trimEnd()));
+    }
     if (event.ready) {
       const { live } = this.#server;
       this.#probes.push(`live ${live}, ready ${this.#server.isReady()}, model ${this.#server.isModelReady(name, '')}`);

@@ -1,12 +1,13 @@
 // Where our checks of what callables return differ from PyTriton's on purpose.
 import { VALIDATION_ERRORS } from './validation-errors.js';
-import type { ValidationRule } from './replay-validation.js';
+import { modelName, type ValidationRule } from './replay-validation.js';
 
 /** A rule for named cases, strict or not; `answer` says what they are answered instead. */
 function instead(name: string, reason: string, [answer, ...cases]: readonly [string, ...string[]]): ValidationRule {
   const [status, ...outputs] = answer.split('; ');
   const expects: ValidationRule['expects'] = (_recorded, testCase) => ({
     status: Number(status),
+    model: status === '200' ? `${modelName(testCase)} 1` : '',
     outputs,
     error: status === '500' ? (VALIDATION_ERRORS[testCase.name] ?? '') : '',
   });
