@@ -2,6 +2,8 @@
 // alone, so that no server has to run to say which rule covers which case, or whether a wrong answer would be noticed.
 import { BIND_RULES } from './bind-rules.js';
 import { readCases, type BindCase, type GrpcCase, type HttpCase, type SchedulerCase } from './cases.js';
+import type { ClientCase } from './client-cases.js';
+import { CLIENT_RULES } from './client-rules.js';
 import { DECORATOR_RULES } from './decorator-rules.js';
 import { ERROR_RULES } from './error-rules.js';
 import { GRPC_RULES } from './grpc-rules.js';
@@ -11,6 +13,7 @@ import { LIFECYCLE_RULES } from './lifecycle-rules.js';
 import { METRICS_RULES } from './metrics-rules.js';
 import type { DecoratorCase, ValidationCase } from './pytriton-cases.js';
 import * as bind from './replay-bind.js';
+import * as clients from './replay-clients.js';
 import * as decorators from './replay-decorators.js';
 import * as errors from './replay-errors.js';
 import * as grpc from './replay-grpc.js';
@@ -173,6 +176,17 @@ export const FAMILIES: readonly Family[] = [
         'pytriton/errors.jsonl',
         same,
         errors.recordedAnswer,
+      ),
+    },
+  }),
+  family('Clients', {
+    rules: CLIENT_RULES,
+    differences: clients.differencesOf,
+    files: {
+      clients: recordings<ClientCase, ClientCase, clients.ClientAnswer>(
+        'pytriton/clients.jsonl',
+        clients.labelled,
+        clients.recordedAnswer,
       ),
     },
   }),

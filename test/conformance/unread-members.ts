@@ -162,6 +162,16 @@ export const UNREAD: Readonly<Record<string, readonly UnreadMember[]>> = {
     inWords('raised', 24),
     { member: 'server_alive', cases: 26, reason: 'That ours is alive shows in the answers to the next cases.' },
   ],
+  clients: [
+    { member: 'error.bases', cases: 153, reason: "Python's classes." },
+    { member: 'error.type', cases: 153, reason: "Python's classes." },
+    { member: 'result.with_scheme', cases: 19, reason: 'Said by scheme, host and port.' },
+    { member: 'result.without_scheme', cases: 19, reason: 'Said by scheme, host and port.' },
+    { member: 'seconds', cases: 225, reason: 'How long it took there.' },
+    { member: 'inference_timeout_s', cases: 20, reason: 'How long the recorded clients waited; ours need not.' },
+    { member: 'init_timeout_s', cases: 14, reason: 'How long the recorded clients waited; ours need not.' },
+    inWords('note', 1),
+  ],
   scenarios: [
     inWords('note', 4),
     { member: 'runs', cases: 224, reason: 'How often it was recorded.' },
