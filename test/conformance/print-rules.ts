@@ -27,7 +27,7 @@ function sectionMarkdown(title: string, replays: Replays): string {
       rules.filter(({ until }) => until === undefined),
     ),
     ...tableMarkdown(
-      'Known defects',
+      'Until something changes',
       rules.filter(({ until }) => until !== undefined),
     ),
   ].join('\n');
