@@ -27,13 +27,16 @@ export const GRPC_LOADED_MODELS: readonly string[] = [
   ...COUNTING,
 ];
 
-export function bindGrpcModels(triton: Triton): void {
+/** Settles when all requests of a burst have met the busy model, however late they are on a slow machine. */
+export type Burst = () => Promise<unknown>;
+
+export function bindGrpcModels(triton: Triton, burst: Burst): void {
   bindIdentities(triton);
   bindAddSub(triton);
   bindNobatch(triton);
   bindOptional(triton);
   bindFailing(triton);
-  bindSlow(triton);
+  bindSlow(triton, burst);
   bindCounting(triton);
   triton.bind({
     modelName: 'params',
@@ -129,9 +132,9 @@ function bindCounting(triton: Triton): void {
   }
 }
 
-function bindSlow(triton: Triton): void {
+function bindSlow(triton: Triton, burst: Burst): void {
   const inferFunc = async (requests: readonly InferenceRequest<{ readonly x: typeof FLOATS }>[]) => {
-    await delay(400);
+    await Promise.all([delay(400), burst()]);
     return requests;
   };
   triton.bind({ modelName: 'slow', inferFunc, inputs: { x: FLOATS }, outputs: { y: FLOATS }, config: ALONE });

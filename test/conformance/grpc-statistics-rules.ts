@@ -127,8 +127,8 @@ export const GRPC_STATISTICS_RULES: readonly GrpcRule[] = [
     },
   },
   {
-    name: 'a stream is cut where it is',
-    reason: 'A deadline comes when it does: how many responses there were by then is a matter of milliseconds.',
+    name: 'statistics of streams that were cut',
+    reason: 'How many responses there were by then is a matter of milliseconds.',
     cases: ['statistics of slowcount at the end'],
     excuses: {
       members: '`response_stats` of slowcount from the fourth response on',

@@ -32,6 +32,7 @@ const PROTOCOL_HEADERS = /^(:status|content-type|grpc-(status|message|encoding|a
 const ANSWER_LIMIT_MS = 5_000;
 const CANCELLED = 1;
 const DEADLINE_EXCEEDED = 4;
+const UNAVAILABLE = 14;
 
 const SCHEMAS = new Map<string, DescMessage>(
   [GRPCInferenceService, Health, ServerReflection, ServerReflectionAlpha].flatMap((service) =>
@@ -39,23 +40,27 @@ const SCHEMAS = new Map<string, DescMessage>(
   ),
 );
 
-export async function replayGrpc(
-  cases: readonly GrpcCase[],
-  port: number,
-  rules: readonly GrpcRule[],
-): Promise<Replay> {
+export interface GrpcReplayOptions {
+  readonly port: number;
+  readonly rules: readonly GrpcRule[];
+  /** Is told of each burst of requests: of the answers that come while the model is busy with the first of them. */
+  readonly onBurst: (refused: Promise<unknown>) => void;
+}
+
+export async function replayGrpc(cases: readonly GrpcCase[], options: GrpcReplayOptions): Promise<Replay> {
+  const { port, rules, onBurst } = options;
   const verdict = new Verdict<GrpcCase, GrpcAnswer>(rules, differencesOf);
   const session = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 64 * 1024 * 1024 } });
   session.on('error', () => undefined);
   try {
     for (let start = 0; start < cases.length;) {
       const burst = burstAt(cases, start);
-      const answers = await Promise.all(
-        burst.map(async (testCase, index) => {
-          await delay(20 * index);
-          return settled(testCase, verdict, () => exchange(session, testCase));
-        }),
-      );
+      const asked = burst.map(async (testCase, index) => {
+        await delay(20 * index);
+        return settled(testCase, verdict, () => exchange(session, testCase));
+      });
+      onBurst(Promise.all(asked.filter((_, index) => burst[index]!.response.status_code === UNAVAILABLE)));
+      const answers = await Promise.all(asked);
       burst.forEach((testCase, index) => {
         const ours = mask(answers[index]!, testCase);
         verdict.add({ testCase, recorded: comparableRecorded(testCase), ours });

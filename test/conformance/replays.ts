@@ -122,13 +122,19 @@ export async function replayGrpcFiles(mode: Mode): Promise<Replays> {
   const replays: Record<string, WatchedReplay> = {};
   for (const file of GRPC_FILES) {
     const triton = new Triton({ ...GRPC, ...mode, modelControlMode: 'explicit', loadModel: GRPC_LOADED_MODELS });
-    bindGrpcModels(triton);
+    let burst: Promise<unknown> = Promise.resolve();
+    bindGrpcModels(triton, () => burst);
     const names = new SharedMemoryNames();
     using _objects = sharedMemoryObjects(GRPC_SHARED_MEMORY, names);
     try {
       await triton.run();
       const cases = readCases<GrpcCase>(`grpc/${file}.jsonl`).map((testCase) => names.in(testCase));
-      replays[file] = await watch(cases, (watched) => replayGrpc(watched, triton.grpcPort ?? 0, GRPC_RULES));
+      const options = {
+        port: triton.grpcPort ?? 0,
+        rules: GRPC_RULES,
+        onBurst: (refused: Promise<unknown>) => (burst = refused),
+      };
+      replays[file] = await watch(cases, (watched) => replayGrpc(watched, options));
     } finally {
       await triton.stop();
     }
