@@ -179,6 +179,14 @@ describe('the connection (RFC 9112, 9)', () => {
     expect(await exchange(sent, statuses.length)).toMatchObject({ statuses, after });
   });
 
+  it('answers what needs no model to a client that has closed its sending half, and closes', async () => {
+    await using connection = await RawConnection.open(triton.httpPort!);
+    await connection.send(LIVE);
+    connection.end();
+    expect((await connection.answer())?.status).toBe(200);
+    await connection.closed();
+  });
+
   it('answers HEAD without a body', async () => {
     await using connection = await RawConnection.open(triton.httpPort!);
     for (const [path, status] of [
