@@ -27,16 +27,16 @@ export const GRPC_LOADED_MODELS: readonly string[] = [
   ...COUNTING,
 ];
 
-/** Settles when all requests of a burst have met the busy model, however late they are on a slow machine. */
-export type Burst = () => Promise<unknown>;
+/** Settles when what is to happen while a model is busy has happened, however late it is on a slow machine. */
+export type Meanwhile = () => Promise<unknown>;
 
-export function bindGrpcModels(triton: Triton, burst: Burst): void {
+export function bindGrpcModels(triton: Triton, meanwhile: Meanwhile): void {
   bindIdentities(triton);
   bindAddSub(triton);
   bindNobatch(triton);
   bindOptional(triton);
   bindFailing(triton);
-  bindSlow(triton, burst);
+  bindSlow(triton, meanwhile);
   bindCounting(triton);
   triton.bind({
     modelName: 'params',
@@ -132,9 +132,9 @@ function bindCounting(triton: Triton): void {
   }
 }
 
-function bindSlow(triton: Triton, burst: Burst): void {
+function bindSlow(triton: Triton, meanwhile: Meanwhile): void {
   const inferFunc = async (requests: readonly InferenceRequest<{ readonly x: typeof FLOATS }>[]) => {
-    await Promise.all([delay(400), burst()]);
+    await Promise.all([delay(400), meanwhile()]);
     return requests;
   };
   triton.bind({ modelName: 'slow', inferFunc, inputs: { x: FLOATS }, outputs: { y: FLOATS }, config: ALONE });

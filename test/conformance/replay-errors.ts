@@ -25,6 +25,8 @@ import { failServer } from './signalled-server.js';
 export type ErrorAnswer = string;
 export type ErrorRule = Rule<ErrorCase, ErrorAnswer>;
 
+/** Only what waits for something to time out takes so long, PyTriton's answer to an unrecoverable error for one: 20 s. */
+const LATE_SECONDS = 15;
 const BATCH = 'one-bad-request-in-a-batch-of-4';
 
 export async function replayErrors(
@@ -76,7 +78,7 @@ const input = (value: number) => ({ inputs: [{ name: 'x', datatype: 'FP32', shap
 async function ask({ name, how }: ErrorCase, triton: Triton): Promise<ErrorAnswer> {
   if (how !== undefined) {
     const { status, body, seconds, exitCode } = await failServer(how);
-    return `${status} ${told(body, 'no further inferences possible')} ${seconds < 1 ? 'at once' : 'late'}, exit ${exitCode}`;
+    return `${status} ${told(body, 'no further inferences possible')} ${seconds < LATE_SECONDS ? 'at once' : 'late'}, exit ${exitCode}`;
   }
   const http = async (value = 1) => {
     const [status, body] = await callJson(`http://127.0.0.1:${triton.httpPort}/v2/models/${name}/infer`, input(value));
@@ -174,7 +176,7 @@ export function recordedAnswer({ name, http, grpc, grpc_stream: streamed, next_r
   const [first = {}] = Array.isArray(http) ? http : [http ?? {}];
   const textOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body ?? ''));
   if (how !== undefined) {
-    return `${first.status} ${told(textOf(first.body), 'no further inferences possible')} ${first.seconds < 1 ? 'at once' : 'late'}, exit ${exitCode}`;
+    return `${first.status} ${told(textOf(first.body), 'no further inferences possible')} ${first.seconds < LATE_SECONDS ? 'at once' : 'late'}, exit ${exitCode}`;
   }
   if (name === BATCH) return (http as readonly { readonly status: number; readonly ends: string }[]).map(({ status, ends }) => `${status} ${told(ends, 'negative row')}`).join('; ');
   if (first.no_answer !== undefined) return 'no answer';

@@ -122,8 +122,8 @@ export async function replayGrpcFiles(mode: Mode): Promise<Replays> {
   const replays: Record<string, WatchedReplay> = {};
   for (const file of GRPC_FILES) {
     const triton = new Triton({ ...GRPC, ...mode, modelControlMode: 'explicit', loadModel: GRPC_LOADED_MODELS });
-    let burst: Promise<unknown> = Promise.resolve();
-    bindGrpcModels(triton, () => burst);
+    let meanwhile: Promise<unknown> = Promise.resolve();
+    bindGrpcModels(triton, () => meanwhile);
     const names = new SharedMemoryNames();
     using _objects = sharedMemoryObjects(GRPC_SHARED_MEMORY, names);
     try {
@@ -132,7 +132,7 @@ export async function replayGrpcFiles(mode: Mode): Promise<Replays> {
       const options = {
         port: triton.grpcPort ?? 0,
         rules: GRPC_RULES,
-        onBurst: (refused: Promise<unknown>) => (burst = refused),
+        onMeanwhile: (answers: Promise<unknown>) => (meanwhile = answers),
       };
       replays[file] = await watch(cases, (watched) => replayGrpc(watched, options));
     } finally {
