@@ -56,7 +56,8 @@ function counted(json: Json): Json {
   const told = (json as readonly StreamMessage[]).map(({ infer_response: response, ...message }, index) => {
     const number = Buffer.alloc(4);
     number.writeInt32LE(index);
-    if (String(response?.['raw_output_contents']) !== number.toString('base64')) return { ...message, response };
+    const [contents] = (response?.['raw_output_contents'] ?? []) as readonly Json[];
+    if (contents !== number.toString('base64')) return { ...message, response };
     return { ...message, response: { ...response, raw_output_contents: ['the next number'] } };
   });
   const texts = told.map((message) => JSON.stringify(message));

@@ -294,7 +294,7 @@ class Simulation {
     }
     if (event.sigterm) {
       void this.#server.drain();
-      after(exitTimeoutSecs(this.#case) * 1000, () => void this.#server.stop());
+      after(exitTimeoutSecs(this.#case) * 1000, () => this.#server.stop());
     }
   }
 

@@ -35,8 +35,8 @@ try {
     verdictsOf(readFileSync(report, 'latin1')),
     expectedOf(readFileSync(new URL('expected.txt', import.meta.url), 'utf8')),
   );
-  for (const line of found) console.error(line);
-  console.log(`h2spec: ${summary}; ${found.length} surprises`);
+  for (const line of found) process.stderr.write(`${line}\n`);
+  process.stdout.write(`h2spec: ${summary}; ${found.length} surprises\n`);
   if (found.length > 0) process.exitCode = 1;
 } finally {
   await triton.stop();
