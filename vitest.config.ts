@@ -1,28 +1,43 @@
 // Four projects: `unit` and `conformance` are quick, `docs` runs what the documents claim, `system` is the rest of test/.
 // Tests outside src import the package by its own name, that is the build in dist.
+import { fileURLToPath } from 'node:url';
+
 import { defineConfig } from 'vitest/config';
+
+import { POLL_MILLISECONDS, TEST_MILLISECONDS, WAIT_MILLISECONDS } from './test/support/waiting.js';
 
 const TEST_FOLDERS_WITH_OWN_PROJECT = ['test/conformance/**', 'test/docs/**'];
 
-function project(name: string, include: string[], exclude: string[] = []) {
+interface ProjectOptions {
+  readonly exclude?: string[];
+  /** Whether each file has a process of its own. */
+  readonly isolate: boolean;
+  /** Projects run one after the other, for only files of one project that follow each other share a process. */
+  readonly sequence: { readonly groupOrder: number };
+}
+
+function project(name: string, include: string[], { exclude = [], ...more }: ProjectOptions) {
   return {
     extends: true as const,
-    test: { name, include, exclude: ['**/node_modules/**', 'test/types/**', ...exclude] },
+    test: { name, include, exclude: ['**/node_modules/**', 'test/types/**', ...exclude], ...more },
   };
 }
 
 export default defineConfig({
   // Node 20 parses no `using` declarations.
   oxc: { target: 'es2022' },
+  resolve: { alias: { 'fast-check': fileURLToPath(new URL('test/support/fast-check.ts', import.meta.url)) } },
   test: {
     environment: 'node',
+    server: { deps: { external: [/\/dist\/.*\.js$/] } },
     pool: 'forks',
-    setupFiles: ['test/support/open-resources.ts'],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
-    teardownTimeout: 5_000,
-    // A busy machine is slow; what never comes still fails within a test's time.
-    expect: { poll: { timeout: 10_000 } },
+    // Most of what a test waits for is another thread's turn.
+    maxWorkers: '100%',
+    setupFiles: ['open-resources', 'patience', 'equal-bytes'].map((name) => `test/support/${name}.ts`),
+    testTimeout: TEST_MILLISECONDS,
+    hookTimeout: TEST_MILLISECONDS,
+    teardownTimeout: WAIT_MILLISECONDS,
+    expect: { poll: { timeout: WAIT_MILLISECONDS, interval: POLL_MILLISECONDS } },
     dangerouslyIgnoreUnhandledErrors: false,
     restoreMocks: true,
     unstubEnvs: true,
@@ -36,10 +51,14 @@ export default defineConfig({
       reportsDirectory: 'coverage',
     },
     projects: [
-      project('unit', ['src/**/*.test.ts', 'test/*.test.ts']),
-      project('conformance', ['test/conformance/**/*.test.ts']),
-      project('docs', ['test/docs/**/*.test.ts']),
-      project('system', ['test/*/**/*.test.ts'], TEST_FOLDERS_WITH_OWN_PROJECT),
+      project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], { isolate: false, sequence: { groupOrder: 0 } }),
+      project('conformance', ['test/conformance/**/*.test.ts'], { isolate: true, sequence: { groupOrder: 1 } }),
+      project('docs', ['test/docs/**/*.test.ts'], { isolate: true, sequence: { groupOrder: 1 } }),
+      project('system', ['test/*/**/*.test.ts'], {
+        exclude: TEST_FOLDERS_WITH_OWN_PROJECT,
+        isolate: true,
+        sequence: { groupOrder: 1 },
+      }),
     ],
   },
 });

@@ -102,7 +102,7 @@ export type {
   SpanTime,
   SpanTraceState,
 } from './model/span.js';
-export type { DataOf, Datatype, Dtype, DtypeLike, ToDtype } from './tensor/dtype.js';
+export type { DataLike, DataOf, Datatype, Dtype, DtypeLike, ToDtype } from './tensor/dtype.js';
 export type { Nested } from './tensor/nested.js';
 export { Tensor } from './tensor/tensor.js';
 export type { TritonConfig } from './config/triton-config.js';

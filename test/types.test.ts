@@ -24,6 +24,10 @@ describe('the types that users see', () => {
     expect(await compile(TYPES)).toBe('');
   });
 
+  it('take Float16Array where the compiler has one', async () => {
+    expect(await compile(join(TYPES, 'float16'))).toBe('');
+  });
+
   it('would be reported when bad code compiled', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tstriton-types-'));
     try {

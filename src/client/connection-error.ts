@@ -11,6 +11,11 @@ const REASONS: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'connection timed out',
   ECONNRESET: 'connection lost',
   EPIPE: 'connection lost',
+  // Node's own texts differ from version to version, and name a flag of Node's in place of the option that is ours.
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed certificate; to trust it, give it in tls.ca',
+  SELF_SIGNED_CERT_IN_CHAIN: 'self-signed certificate in the chain; to trust its authority, give that in tls.ca',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate of an unknown authority; to trust that, give it in tls.ca',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate of an unknown authority; to trust that, give it in tls.ca',
 };
 
 /** The `code` of an error of Node's, or ''. */

@@ -4,7 +4,7 @@ import { getEventListeners, once } from 'node:events';
 import { constants, createSecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   answerGrpc,
   answerGrpcInfer,
@@ -25,6 +25,8 @@ const double = defineModel({
   outputs: { y: { dtype: 'float32', shape: [-1] } },
 });
 const X = Float32Array.of(1, 2.5);
+
+afterEach(() => void vi.useRealTimers());
 
 /** Answers the input as the output. */
 function echo(request: GrpcRequest): void {
@@ -90,7 +92,7 @@ describe('ModelClient over gRPC', () => {
   it('carries 20 MB each way and many calls at once over one connection', async () => {
     await using server = await startGrpc(echo);
     await using client = connect(server);
-    const x = Float32Array.from({ length: 5_000_000 }, (_, i) => i);
+    const x = new Float32Array(5_000_000).map((_, i) => i);
     const [large, ...small] = await Promise.all([
       client.inferSample({ x }),
       ...Array.from({ length: 200 }, (_, i) => client.inferSample({ x: Float32Array.of(i) })),
@@ -220,8 +222,14 @@ describe('ModelClient over gRPC', () => {
   });
 
   it('cancels the stream when the deadline passes', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const cancelled: Promise<unknown>[] = [];
-    await using server = await startGrpc(inTurn(({ stream }) => cancelled.push(once(stream, 'close'))));
+    await using server = await startGrpc(
+      inTurn(({ stream }) => {
+        cancelled.push(once(stream, 'close'));
+        vi.advanceTimersByTime(50);
+      }),
+    );
     await using client = connect(server);
     await expect(client.inferSample({ x: X }, { timeoutMs: 50 })).rejects.toMatchObject({
       code: 'UNAVAILABLE',
@@ -234,9 +242,9 @@ describe('ModelClient over gRPC', () => {
   it('reports a deadline that the server noticed first in the same words', async () => {
     await using server = await startGrpc(({ stream }) => failGrpc(stream, 4, 'Deadline Exceeded'));
     await using client = connect(server);
-    await expect(client.inferSample({ x: X }, { timeoutMs: 5000 })).rejects.toMatchObject({
+    await expect(client.inferSample({ x: X }, { timeoutMs: 60_000 })).rejects.toMatchObject({
       code: 'UNAVAILABLE',
-      message: `deadline of 5000 ms exceeded for model 'Double' at grpc://${server.authority}`,
+      message: `deadline of 60000 ms exceeded for model 'Double' at grpc://${server.authority}`,
     });
   });
 
@@ -344,7 +352,8 @@ describe('ModelClient over gRPC', () => {
     for (const connection of server.connections) connection.unref();
     await new Promise((resolve) => setImmediate(resolve));
     expect(count('TCPSocketWrap')).toBe(0);
-    expect(count('Timeout')).toBe(timers);
+    // Those of before may have ended.
+    expect(count('Timeout')).toBeLessThanOrEqual(timers);
   });
 
   it('trusts the given authority over grpcs, and no stranger without it', async () => {
@@ -365,7 +374,7 @@ describe('ModelClient over gRPC', () => {
       await using wary = new ModelClient(`grpcs://127.0.0.1:${port}`, double);
       await expect(wary.inferSample({ x: X })).rejects.toMatchObject({
         code: 'UNAVAILABLE',
-        message: `grpcs://127.0.0.1:${port} is not available: self-signed certificate`,
+        message: `grpcs://127.0.0.1:${port} is not available: self-signed certificate; to trust it, give it in tls.ca`,
       });
     } finally {
       for (const session of sessions) session.destroy();

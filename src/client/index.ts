@@ -5,7 +5,7 @@ export { defineModel, type ModelSpec } from '../model/callable.js';
 export type { Parameters } from '../model/parameters.js';
 export type { DynamicBatcher, ModelConfig, QueuePolicy } from '../model/model-config.js';
 export type { InputValues, Outputs, PlainArray, TensorLike, TensorSpec, TensorSpecs } from '../model/tensor-spec.js';
-export type { DataOf, Datatype, Dtype, DtypeLike } from '../tensor/dtype.js';
+export type { DataLike, DataOf, Datatype, Dtype, DtypeLike } from '../tensor/dtype.js';
 export type { Nested } from '../tensor/nested.js';
 export { Tensor, type ElementOf } from '../tensor/tensor.js';
 export type { ClientTlsOptions, InferOptions, ModelClientOptions } from './client-options.js';

@@ -1,7 +1,7 @@
 // One value that the user passed for an input, as a Tensor.
 
 import { TritonError } from '../errors.js';
-import { DTYPES, isDataOf, type DataOf, type Dtype } from '../tensor/dtype.js';
+import { DTYPES, toDataOf, type Dtype } from '../tensor/dtype.js';
 import { flattenNested, type Nested } from '../tensor/nested.js';
 import { elementCount, formatShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -14,14 +14,14 @@ export function toTensor(value: unknown, dtype: Dtype, expected: readonly number
   if (Tensor.is(value)) return value;
   const isElement = dtype === 'bytes' && value instanceof Uint8Array;
   if (ArrayBuffer.isView(value) && !isElement) {
-    if (DTYPES[dtype].array === undefined || !isDataOf(dtype, value)) {
+    const data = toDataOf(dtype, value);
+    if (data === undefined) {
       const array = DTYPES[dtype].array?.name ?? (dtype === 'string' ? 'strings' : 'Uint8Arrays');
       throw new TritonError(
         'INVALID_ARG',
         `${what} is ${withArticle(value.constructor.name)}, expected ${array} for ${dtype}`,
       );
     }
-    const data = value as DataOf[Dtype] & ArrayBufferView;
     const got = `${what} is ${withArticle(value.constructor.name)} of ${data.length} elements`;
     return new Tensor(dtype, data, shapeOfFlat(data.length, expected, got));
   }

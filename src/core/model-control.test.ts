@@ -105,17 +105,23 @@ describe('the model repository extension', () => {
     });
   });
 
-  it('fails what waits for an instance when its model is replaced without having one', async () => {
+  it('answers what waits for an instance that is being started again when its model is replaced', async () => {
     const { repository, control } = given();
-    const instance = new ManualInstance();
-    control.bind(model('m', 1, () => [instance]));
+    const [lost, again] = [new ManualInstance(), new ManualInstance()];
+    control.bind(model('m', 1, () => [lost]));
     await control.load('m');
     const old = repository.find('m', 1)!;
-    old.model.removeInstance(instance);
+    old.model.removeInstance(lost);
     const sink = new RecordingSink();
     old.model.infer(inferRequest({ inputs: [wireTensor('x', 'float32', Float32Array.of(1), [1, 1])] }), sink);
-    await control.replace(model('m'));
-    expect(sink).toMatchObject({ error: { code: 'UNAVAILABLE' } });
+    const replaced = control.replace(model('m'));
+    await turn();
+    old.model.addInstance(again);
+    await turn();
+    again.last.finish();
+    await replaced;
+    expect(sink.outcome).toBe('ok');
+    expect(repository.get('m', '')).not.toBe(old.model);
   });
 
   it('loads every version, and does not know a model before', async () => {

@@ -92,8 +92,7 @@ export class ModelControl {
         handOver(instances, model, next.model);
         next.model.statistics.recordLoad(performance.now() - startedAt);
         next.state = 'READY';
-        // What waits in the queue of a model without instances would wait for ever.
-        if (entry.model.instances === 0) entry.model.stop(withoutInstances(name, version));
+        // What waits for an instance of the old model that is being started again waits on.
         retired = this.#repository.retire(entry.model);
       } catch (error) {
         failure = error;
@@ -272,10 +271,6 @@ function isLoaded({ state, reason }: ModelEntry): boolean {
 
 function notPolled(name: string): TritonError {
   return new TritonError('INTERNAL', `failed to load '${name}', failed to poll from model repository`);
-}
-
-function withoutInstances(name: string, version: number): TritonError {
-  return new TritonError('UNAVAILABLE', `model '${name}' version ${version} was replaced when it had no instance left`);
 }
 
 /** How Triton names codes where it prints them. */

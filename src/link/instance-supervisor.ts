@@ -10,6 +10,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InstanceGroup } from '../model/instance-group.js';
 import type { ServerLogger } from '../logger.js';
 import { RestartPauses } from './restart-pauses.js';
+import { runningTsx } from './running-tsx.js';
 import { receiveFailure, type ThreadData, type ThreadReport, type ThreadStop } from './thread-messages.js';
 
 export interface SupervisorOptions {
@@ -75,6 +76,7 @@ export class InstanceSupervisor {
     const { port1, port2 } = new MessageChannel();
     const data: ThreadData = {
       url: group.url,
+      tsx: runningTsx(),
       instance,
       args: group.args[member],
       config,

@@ -14,7 +14,7 @@ import { sendFailure, type ThreadData, type ThreadReport, type ThreadStop } from
 
 assert(parentPort !== null, 'instance-thread.js runs in a worker thread only');
 const supervisor = parentPort;
-const { url, instance, args, config, verboseLevel, traces, port } = workerData as ThreadData;
+const { url, tsx, instance, args, config, verboseLevel, traces, port } = workerData as ThreadData;
 
 function report(message: ThreadReport): void {
   supervisor.postMessage(message);
@@ -35,7 +35,7 @@ process.on('uncaughtExceptionMonitor', (error: unknown) => {
 });
 
 async function start(): Promise<CallableModule> {
-  const module = await loadCallableModule(url);
+  const module = await loadCallableModule(url, tsx);
   // As `bind` does with the callables of its own thread.
   checkCallables(module.callable, config.name, config);
   await module.setup?.({

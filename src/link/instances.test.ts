@@ -317,10 +317,13 @@ describe.each<InstanceKind>(['inline', 'port'])('An instance (%s)', (kind) => {
       while (performance.now() < until) await Promise.resolve();
       return doubled(requests);
     });
+    const from = performance.now();
     const { times } = await new Run(instance, [x(1)]).ended;
+    const took = performance.now() - from;
     expect(times.computeInfer).toBeGreaterThanOrEqual(5);
     expect(Math.min(times.computeInput, times.computeOutput)).toBeGreaterThanOrEqual(0);
-    expect(times.computeInput + times.computeOutput).toBeLessThan(5000);
+    // Threads read the monotonic clock with an error of their own.
+    expect(times.computeInput + times.computeInfer + times.computeOutput).toBeLessThan(took + 1);
   });
 });
 

@@ -106,10 +106,9 @@ describe('groups of requests', () => {
   it('leave the event loop to others, however fast they step', async () => {
     const batch = requests();
     setImmediate(() => batch.forEach((request) => request.abort()));
-    const until = performance.now() + 2000;
     let endedItself = false;
     const busy = function* () {
-      while (performance.now() < until) yield [undefined, undefined, undefined];
+      for (let step = 0; step < 5_000_000; step++) yield [undefined, undefined, undefined];
       endedItself = true;
     };
     const { ends } = await run([{ members: [0, 1, 2], start: busy }], batch);

@@ -10,6 +10,8 @@ import { sendError, type SentError } from './messages.js';
 /** What the thread starts with. */
 export interface ThreadData {
   readonly url: string;
+  /** The URL of tsx's API, when the program runs under tsx. */
+  readonly tsx: string | undefined;
   readonly instance: number;
   readonly args: unknown;
   readonly config: CompleteModelConfig;

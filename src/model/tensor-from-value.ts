@@ -2,7 +2,7 @@
 // defaults of optional inputs. What has no shape of its own gets the declared one.
 
 import { TritonError } from '../errors.js';
-import { DTYPES, isBytesDtype, isDataOf, type DataOf, type Dtype } from '../tensor/dtype.js';
+import { isBytesDtype, toDataOf, type DataOf, type Dtype } from '../tensor/dtype.js';
 import { flattenNested, type Nested } from '../tensor/nested.js';
 import { elementCount, formatShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -24,13 +24,13 @@ export interface ExpectedTensor {
 export function tensorFromValue(value: unknown, expected: ExpectedTensor): Tensor {
   const { what, dtype, converts } = expected;
   if (ArrayBuffer.isView(value)) {
-    if (DTYPES[dtype].array === undefined || !isDataOf(dtype, value)) {
+    const data = toDataOf(dtype, value);
+    if (data === undefined) {
       const hint = isBytesDtype(dtype)
         ? 'a Tensor or an array of elements'
         : `${dtype}${converts ? '; wrap it in a Tensor to have it converted' : ''}`;
       throw fail(`${what} is ${describeValue(value)}, expected ${hint}`);
     }
-    const data = value as DataOf[Dtype] & ArrayBufferView;
     return new Tensor(dtype, data, shapeOfFlat(data.length, expected));
   }
   if (!Array.isArray(value))

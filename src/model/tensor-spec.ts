@@ -1,7 +1,7 @@
 // How users declare inputs and outputs, and the types that follow from a declaration: a record keyed by name,
 // or a list whose unnamed entries are called INPUT_1, INPUT_2, … and OUTPUT_1, … by position, as in PyTriton.
 
-import type { DataOf, Dtype, DtypeLike, ToDtype } from '../tensor/dtype.js';
+import type { DataLike, Dtype, DtypeLike, ToDtype } from '../tensor/dtype.js';
 import type { Tensor } from '../tensor/tensor.js';
 
 /** One input or output of a model, as the user declares it. */
@@ -92,7 +92,7 @@ export type PlainElement<D extends Dtype> = D extends 'string'
       : number | boolean;
 
 /** What is taken for a tensor of a dtype: a Tensor, its bare data, or plain nested arrays. */
-export type TensorLike<D extends Dtype> = Tensor<D> | DataOf[D] | PlainArray<D>;
+export type TensorLike<D extends Dtype> = Tensor<D> | DataLike<D> | PlainArray<D>;
 
 /** The tensors of a request, by input name. */
 export type Inputs<I extends TensorSpecs> = TensorsOf<NamedSpecs<I, 'INPUT'>>;

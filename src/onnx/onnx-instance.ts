@@ -115,6 +115,9 @@ async function run(inputs: Tensors, { name, outputs }: CompleteModelConfig): Pro
 
 function toOrt({ Tensor: OrtTensor }: Ort, tensor: Tensor, input: string): OrtTensor {
   const { dtype, data, shape } = tensor;
+  // Where Node has Float16Array a tensor of onnxruntime's own holds one, which its native part reads as no bytes at all
+  // (1.30). That part looks at the members only, and takes the bits on every version.
+  if (dtype === 'float16') return { type: dtype, data, dims: shape, location: 'cpu' } as unknown as OrtTensor;
   if (dtype !== 'string' && dtype !== 'bytes') return new OrtTensor(dtype as 'float32', data as Float32Array, shape);
   const strings = tensor.strings();
   const cut = strings.findIndex((text) => text.includes('\0'));
@@ -126,11 +129,6 @@ function toOrt({ Tensor: OrtTensor }: Ort, tensor: Tensor, input: string): OrtTe
 }
 
 function fromOrt({ type, data, dims }: OrtTensor): Tensor {
-  // Float16Array where Node has one; its bits are what a Tensor holds.
-  if (type === 'float16') {
-    const { buffer, byteOffset, length } = data as Uint16Array;
-    return new Tensor('float16', new Uint16Array(buffer, byteOffset, length), dims);
-  }
   return new Tensor(type as 'float32', data as Float32Array, dims);
 }
 

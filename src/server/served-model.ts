@@ -104,7 +104,9 @@ export class ServedModel {
       entry.reason = INSTANCES_ENDED;
     }
     // Whoever waits for a thread that does not start again would wait for ever.
-    const failure = new TritonError('UNAVAILABLE', `model '${this.config.name}' is not ready: ${INSTANCES_ENDED}`);
+    // Accepted, and counted as failed: in other words than those that are refused meanwhile.
+    const message = `model '${this.config.name}' is not ready: all instances ended while the request waited`;
+    const failure = new TritonError('UNAVAILABLE', message);
     this.#grace = setTimeout(() => model.failWaiting(failure), RESTART_GRACE);
   }
 

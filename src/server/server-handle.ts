@@ -2,7 +2,7 @@
 
 import type { MessagePort } from 'node:worker_threads';
 
-import type { TritonError } from '../errors.js';
+import { TritonError } from '../errors.js';
 import { InlineInstance } from '../link/inline-instance.js';
 import type { RequestTracing } from '../link/request-tracing.js';
 import type { ServerLogger } from '../logger.js';
@@ -74,6 +74,9 @@ export class LocalServer implements ServerHandle {
     const { config, onUnrecoverable } = model;
     return this.#server.load(config, {
       open: async () => {
+        // What a client asked for before may get its turn only now, when the model may be another server's already.
+        if (this.#stopping !== undefined)
+          throw new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
         const { callables, ports } = await model.open();
         const instances = callables.map((callable) => {
           const instance = new InlineInstance(config, callable, this.#server.logger);

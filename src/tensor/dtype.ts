@@ -2,6 +2,7 @@
 // constructor, and Triton's name (the wire's). One table; all types and lookups derive from it.
 
 import { TritonError } from '../errors.js';
+import { float16ArrayBits } from './float16.js';
 
 /** What `Tensor.data` is for each dtype. `bool` holds 0 or 1; `float16` and `bfloat16` hold raw bits. */
 export interface DataOf {
@@ -21,6 +22,13 @@ export interface DataOf {
   bytes: Uint8Array[];
   string: string[];
 }
+
+/** Node has a `Float16Array` from 24 on, and so may the compiler's library: without one these are `never`. */
+export type Float16Data = typeof globalThis extends { Float16Array: { readonly prototype: infer A } } ? A : never;
+type Float16Constructor = typeof globalThis extends { Float16Array: infer C } ? readonly [C, 'float16'] : never;
+
+/** What makes a tensor's data: what it holds, or for `float16` a `Float16Array` too, whose bits it then holds. */
+export type DataLike<D extends Dtype> = DataOf[D] | (D extends 'float16' ? Float16Data : never);
 
 /** numpy's name of a datatype; `bytes` and `string` are both BYTES on the wire. */
 export type Dtype = keyof DataOf;
@@ -79,7 +87,9 @@ type ConstructorDtype =
   | readonly [Int32ArrayConstructor, 'int32']
   | readonly [BigInt64ArrayConstructor, 'int64']
   | readonly [Float32ArrayConstructor, 'float32']
-  | readonly [Float64ArrayConstructor, 'float64'];
+  | readonly [Float64ArrayConstructor, 'float64']
+  // oxlint-disable-next-line typescript/no-redundant-type-constituents -- `never` with this project's library only
+  | Float16Constructor;
 
 /** The three ways to name a dtype: `'float32'`, `Float32Array` or `'FP32'`. */
 export type DtypeLike = Dtype | Datatype | ConstructorDtype[0];
@@ -91,6 +101,7 @@ export type ToDtype<D> = D extends Dtype
     ? NameToDtype[D]
     : Extract<ConstructorDtype, readonly [D, unknown]>[1];
 
+const { Float16Array } = globalThis as { readonly Float16Array?: unknown };
 const BY_NAME: ReadonlyMap<unknown, Dtype> = new Map<unknown, Dtype>([
   ...(Object.keys(DTYPES) as Dtype[]).map((dtype) => [dtype, dtype] as const),
   ...(Object.keys(DTYPES) as Dtype[])
@@ -106,6 +117,7 @@ const BY_NAME: ReadonlyMap<unknown, Dtype> = new Map<unknown, Dtype>([
   [BigInt64Array, 'int64'],
   [Float32Array, 'float32'],
   [Float64Array, 'float64'],
+  ...(Float16Array === undefined ? [] : [[Float16Array, 'float16'] as const]),
 ]);
 
 /** The dtype that a spelling stands for. Throws INVALID_ARG when it is none of them. */
@@ -170,4 +182,10 @@ export function isDataOf(dtype: Dtype, data: unknown): boolean {
       // Only code without types gets here.
       return false;
   }
+}
+
+/** `data` as tensors of this dtype hold it: itself, or the bits of a `Float16Array`. Undefined when it is of no such kind. */
+export function toDataOf<D extends Dtype>(dtype: D, data: unknown): DataOf[D] | undefined {
+  if (isDataOf(dtype, data)) return data as DataOf[D];
+  return dtype === 'float16' ? (float16ArrayBits(data) as DataOf[D] | undefined) : undefined;
 }

@@ -89,3 +89,10 @@ export function encodeBfloat16(values: ArrayLike<number>): Uint16Array {
   for (let i = 0; i < bits.length; i++) bits[i] = toBfloat16(values[i]!);
   return bits;
 }
+
+/** The bits of a `Float16Array`, in the same memory; undefined for anything else. Node has such arrays from 24 on. */
+export function float16ArrayBits(values: unknown): Uint16Array | undefined {
+  if (!ArrayBuffer.isView(values) || Object.prototype.toString.call(values) !== '[object Float16Array]')
+    return undefined;
+  return new Uint16Array(values.buffer, values.byteOffset, values.byteLength / 2);
+}

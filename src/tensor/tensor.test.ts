@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { DTYPES, type DataOf, type Dtype } from './dtype.js';
+import { Float16Array } from '../../test/support/float16-array.js';
+import { DTYPES, parseDtype, type DataOf, type Dtype } from './dtype.js';
 import { Tensor } from './tensor.js';
 
 const DTYPE_NAMES = Object.keys(DTYPES) as Dtype[];
@@ -96,6 +97,39 @@ describe('the constructor', () => {
   ])('refuses shape %o for four elements', (shape, message) => {
     expect(() => new Tensor('float32', new Float32Array(4), shape as number[])).toThrow(invalid(message));
   });
+});
+
+describe.runIf(Float16Array !== undefined)('a Float16Array', () => {
+  const halves = () => new Float16Array!([1, -2, 0.5]);
+
+  it('is taken as the bits of float16, in its own memory', () => {
+    const values = halves();
+    const tensor = new Tensor('float16', values as never, [3, 1]);
+    expect(tensor).toEqual(new Tensor('float16', Uint16Array.of(0x3c00, 0xc000, 0x3800), [3, 1]));
+    expect([tensor.data.buffer, tensor.data.byteOffset]).toEqual([values.buffer, values.byteOffset]);
+    expect(new Tensor('float16', values as never).shape).toEqual([3]);
+    const part = new Float16Array!(values.buffer, 2, 2);
+    expect(new Tensor('float16', part as never).toFloat32()).toEqual(Float32Array.of(-2, 0.5));
+    expect(() => new Tensor('float16', values as never, [2])).toThrow('Expected 2, got 3');
+  });
+
+  it.each(['bfloat16', 'uint16', 'float32', 'string'] as const)('is no data of %s', (dtype) => {
+    expect(() => new Tensor(dtype, halves() as never)).toThrow('got Float16Array');
+  });
+
+  it('names the dtype float16', () => {
+    expect(parseDtype(Float16Array)).toBe('float16');
+  });
+
+  it('is a list of numbers where values are asked for', () => {
+    expect(Tensor.from('float16', [halves(), halves()]).shape).toEqual([2, 3]);
+    expect(Tensor.from('bfloat16', halves()).toFloat32()).toEqual(Float32Array.of(1, -2, 0.5));
+    expect(Tensor.fromFloat32('float16', halves()).data).toEqual(Uint16Array.of(0x3c00, 0xc000, 0x3800));
+  });
+});
+
+it('without a Float16Array undefined names no dtype', () => {
+  expect(() => parseDtype(undefined)).toThrow('unknown dtype undefined');
 });
 
 describe('Tensor.is', () => {

@@ -2,7 +2,7 @@
 // batch axis, conversions to and from nested arrays, no algebra.
 
 import { TritonError } from '../errors.js';
-import { DTYPES, isBytesDtype, isDataOf, type DataOf, type Dtype, type NumericDtype } from './dtype.js';
+import { DTYPES, isBytesDtype, toDataOf, type DataLike, type DataOf, type Dtype, type NumericDtype } from './dtype.js';
 import { decodeBfloat16, decodeFloat16, encodeBfloat16, encodeFloat16 } from './float16.js';
 import { flattenNested, nest, type Nested } from './nested.js';
 import { elementCount, formatShape, sameShape } from './shape.js';
@@ -29,13 +29,14 @@ export class Tensor<D extends Dtype = Dtype> {
   declare readonly [BRAND]: true;
 
   /** Throws INVALID_ARG when data and dtype, or data and shape, do not belong together. */
-  constructor(dtype: D, data: DataOf[D], shape?: readonly number[]) {
+  constructor(dtype: D, data: DataLike<D>, shape?: readonly number[]) {
     // On the path of every request: no allocation, and what is wrong is worked out only when something is.
-    if (!isDataOf(dtype, data)) throw unfitData(dtype, data);
-    if (shape === undefined) shape = [data.length];
-    else if (!Array.isArray(shape) || countOf(shape) !== data.length) throw unfitShape(shape, data.length);
+    const own = toDataOf(dtype, data);
+    if (own === undefined) throw unfitData(dtype, data);
+    if (shape === undefined) shape = [own.length];
+    else if (!Array.isArray(shape) || countOf(shape) !== own.length) throw unfitShape(shape, own.length);
     this.dtype = dtype;
-    this.data = data;
+    this.data = own;
     this.shape = shape;
   }
 

@@ -17,8 +17,13 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-const run = (target: LoadTarget): Promise<LoadReport> =>
-  runLoad({ target, leadInSeconds: 0.01, seconds: 0.05 }, () => undefined);
+/** As long as this machine needs for so many answers, or for an error of each connection. */
+async function run(target: LoadTarget, answers = 1): Promise<LoadReport> {
+  for (let seconds = 0.05; ; seconds *= 2) {
+    const report = await runLoad({ target, leadInSeconds: 0.01, seconds }, () => undefined);
+    if (report.requests >= answers || report.errors >= target.connections) return report;
+  }
+}
 
 async function httpTarget(listener: RequestListener): Promise<LoadTarget> {
   const server = createServer(listener);
@@ -59,7 +64,6 @@ describe('a load run over HTTP', () => {
   it('counts what a node:http server answers, without errors', async () => {
     const report = await run(await httpTarget(answering(200, 'hi')));
     expect(report).toMatchObject({ errors: 0, firstError: undefined });
-    expect(report.requests).toBeGreaterThan(0);
     expect(report.p50).toBeGreaterThan(0);
     expect(report.p50).toBeLessThanOrEqual(report.p99);
     expect(report.p99).toBeLessThanOrEqual(report.max);
@@ -89,14 +93,12 @@ describe('a load run over gRPC', () => {
   it('counts what a grpc-js server answers, without errors', async () => {
     const report = await run(await grpcTarget(echo));
     expect(report).toMatchObject({ errors: 0, firstError: undefined });
-    expect(report.requests).toBeGreaterThan(0);
   });
 
   it('waits for the window of a connection that it has filled', async () => {
     // Eight messages of 16 000 bytes are twice what a fresh connection may send.
-    const report = await run(await grpcTarget(echo, 16_000));
+    const report = await run(await grpcTarget(echo, 16_000), 9);
     expect(report).toMatchObject({ errors: 0, firstError: undefined });
-    expect(report.requests).toBeGreaterThan(8);
   });
 
   it('counts a call that fails as an error', async () => {

@@ -1,14 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { inBothModes, MODES, replayGrpcFiles, type ModeReplays } from './replays.js';
+import { inOneModeAfterTheOther, MODES, replayGrpcFiles, type ModeReplays } from './replays.js';
 import { shortcomings } from './unread-members.js';
 
 describe('gRPC answers compared with the recorded ones of Triton', () => {
   let replays: ModeReplays;
 
   beforeAll(async () => {
-    replays = await inBothModes(replayGrpcFiles);
-    // Most of it is waiting, as the recorded clients did.
-  }, 60_000);
+    replays = await inOneModeAfterTheOther(replayGrpcFiles);
+  });
 
   describe.each(MODES)('%s', (mode) => {
     it.each([

@@ -1,11 +1,15 @@
 // The models of the recorded gRPC server that can be served. Not bound: `seq` with its sequence batcher.
-import { setTimeout as delay } from 'node:timers/promises';
 import { stream, TritonError, type InferenceRequest, type Triton } from 'tstriton';
 import { valueText } from './http-models.js';
 import { bindAddSub, bindIdentities, bindNobatch, bindOptional, CODES, IDENTITIES } from './shared-models.js';
 
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
 const ALONE = { batching: false } as const;
+
+/** By the timers that tests can fake. */
+function delay(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
 
 const COUNTING = ['count', 'countlast', 'slowcount', 'countfail'] as const;
 

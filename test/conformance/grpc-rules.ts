@@ -13,7 +13,7 @@ import {
 import { GRPC_COMING_RULES } from './grpc-coming-rules.js';
 import { GRPC_CONTROL_RULES } from './grpc-control-rules.js';
 import { GRPC_STATISTICS_RULES } from './grpc-statistics-rules.js';
-import { GRPC_STREAM_RULES } from './grpc-stream-rules.js';
+import { GRPC_STREAM_RULES, STREAM_CUT, STREAM_CUT_IN_SIMULATED_TIME } from './grpc-stream-rules.js';
 import { REFUSED_EXTENSIONS, VERSION } from './http-answer-rules.js';
 import { emptyBatch, inRequestOrder, laterInputDisagrees, withoutTraceback, X_MISSING } from './inference-messages.js';
 import type { GrpcAnswer, GrpcRule, Json } from './replay-grpc.js';
@@ -313,4 +313,10 @@ export const GRPC_RULES: readonly GrpcRule[] = [
           )
         : undefined,
   },
+];
+
+/** The same where deadlines come at their moments: how long a stream is that one of them cuts is compared too. */
+export const GRPC_RULES_IN_SIMULATED_TIME: readonly GrpcRule[] = [
+  ...GRPC_RULES.filter((rule) => rule !== STREAM_CUT),
+  STREAM_CUT_IN_SIMULATED_TIME,
 ];

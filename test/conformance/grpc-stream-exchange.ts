@@ -1,6 +1,7 @@
 // One recorded stream: what the client did is done again, step by step, and what comes back is collected.
 import { constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
+import { WAIT_MILLISECONDS } from '../support/waiting.js';
 import type { GrpcCase } from './cases.js';
 
 /** What came back: the serialized messages, and the headers and trailers. */
@@ -11,11 +12,6 @@ export interface StreamAnswer {
   readonly cancelled: boolean;
 }
 
-/** For what never comes: no busy machine takes so long. */
-const ANSWER_LIMIT_MS = 30_000;
-/** Deadlines are longer than the recorded ones, so that there are responses by then on a slow machine too. */
-const PATIENCE = 4;
-
 const WATCH_STEPS = ['send 0', 'half-close', 'until 1 responses have come', 'cancel'];
 const PLAIN_STEPS = ['send 0', 'half-close'];
 
@@ -24,14 +20,24 @@ export function isStreamCase({ method }: GrpcCase): boolean {
   return /\/(ModelStreamInfer|Watch|ServerReflectionInfo)$/.test(method);
 }
 
-export async function exchangeStream(session: ClientHttp2Session, testCase: GrpcCase): Promise<StreamAnswer> {
-  const deadline = /client deadline (\d+) ms/.exec(testCase.note)?.[1];
+/** After how many milliseconds the client of a case gives up; undefined when it does not. */
+export function deadlineOf({ note }: GrpcCase): number | undefined {
+  const [, milliseconds] = /client deadline (\d+) ms/.exec(note) ?? [];
+  return milliseconds === undefined ? undefined : Number(milliseconds);
+}
+
+/** With this deadline in milliseconds, if any, whatever the recorded one was. */
+export async function exchangeStream(
+  session: ClientHttp2Session,
+  testCase: GrpcCase,
+  deadline: number | undefined,
+): Promise<StreamAnswer> {
   const headers: Record<string, string | string[]> = {
     ':method': 'POST',
     ':path': testCase.method,
     'content-type': 'application/grpc',
     te: 'trailers',
-    ...(deadline === undefined ? {} : { 'grpc-timeout': `${Number(deadline) * PATIENCE}m` }),
+    ...(deadline === undefined ? {} : { 'grpc-timeout': `${deadline}m` }),
   };
   for (const [name, value] of testCase.metadata) {
     const before = headers[name];
@@ -39,7 +45,7 @@ export async function exchangeStream(session: ClientHttp2Session, testCase: Grpc
   }
   const stream = session.request(headers, { endStream: false });
   const incoming = new IncomingMessages(stream);
-  const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), ANSWER_LIMIT_MS);
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), WAIT_MILLISECONDS);
   const requests = requestsOf(testCase);
   const steps = testCase.steps ?? (testCase.method.endsWith('/Watch') ? WATCH_STEPS : PLAIN_STEPS);
   let cancelled = false;
@@ -49,7 +55,7 @@ export async function exchangeStream(session: ClientHttp2Session, testCase: Grpc
     const [, count] = /^until (\d+) responses have come$/.exec(step) ?? [];
     if (send !== undefined) {
       if (!stream.closed) stream.write(frameOf(requests[Number(send)] ?? ''));
-    } else if (wait !== undefined) await delay(Number(wait));
+    } else if (wait !== undefined) await Promise.race([delay(Number(wait)), incoming.ended]);
     else if (count !== undefined) await incoming.until(Number(count));
     else if (step === 'half-close') {
       if (!stream.closed) stream.end();

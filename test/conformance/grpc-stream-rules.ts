@@ -83,6 +83,26 @@ const NOTHING_ASKED = [
   { error_response: { error_code: 3, error_message: 'the request asks for nothing' }, original_request: {} },
 ];
 
+const CUT_BY_CHANCE = [
+  'cancel with slowcount in flight',
+  'model error on a stream with triton_grpc_error while slowcount still sends',
+  'unparseable message on a stream while slowcount still sends',
+];
+
+export const STREAM_CUT: GrpcRule = {
+  name: 'a stream is cut where it is',
+  reason:
+    'By a deadline, a cancellation, or an error: how many responses there were by then is a matter of milliseconds.',
+  cases: [...CUT_BY_CHANCE, 'deadline with slowcount in flight'],
+  excuses: {
+    members: 'how many responses of slowcount there were',
+    without: (answer) => ({ ...answer, json: counted(answer.json), bytes: undefined }),
+  },
+};
+
+/** In simulated time a deadline comes between the same responses as in the recording. */
+export const STREAM_CUT_IN_SIMULATED_TIME: GrpcRule = { ...STREAM_CUT, cases: CUT_BY_CHANCE };
+
 export const GRPC_STREAM_RULES: readonly GrpcRule[] = [
   {
     name: 'a stream of answers ends after the last of them',
@@ -181,21 +201,7 @@ export const GRPC_STREAM_RULES: readonly GrpcRule[] = [
       without: (answer) => ({ ...answer, json: byRequest(answer.json), bytes: undefined }),
     },
   },
-  {
-    name: 'a stream is cut where it is',
-    reason:
-      'By a deadline, a cancellation, or an error: how many responses there were by then is a matter of milliseconds.',
-    cases: [
-      'cancel with slowcount in flight',
-      'deadline with slowcount in flight',
-      'model error on a stream with triton_grpc_error while slowcount still sends',
-      'unparseable message on a stream while slowcount still sends',
-    ],
-    excuses: {
-      members: 'how many responses of slowcount there were',
-      without: (answer) => ({ ...answer, json: counted(answer.json), bytes: undefined }),
-    },
-  },
+  STREAM_CUT,
   {
     name: 'a cached answer is complete the first time',
     reason: 'Triton fails the first one on a stream: `response output count mismatch`.',

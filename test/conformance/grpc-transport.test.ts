@@ -11,7 +11,6 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 import { devNull } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { stream, Triton, TritonError } from 'tstriton';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,9 +25,15 @@ import {
   uint32,
   type RawFrame,
 } from '../support/raw-http2.js';
+import { inSimulatedTime } from './simulated-time.js';
 
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
 const NUMBER = { dtype: 'int32', shape: [1] } as const;
+
+/** By the timers that are faked where moments matter. */
+function delay(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
 
 let triton: Triton;
 let session: ClientHttp2Session;
@@ -202,7 +207,9 @@ describe('an answer', () => {
     const path = `${SERVICE}/ModelStreamInfer`;
     const good = await ask({ path, body: frame(request('count')) });
     expect([good.trailers?.['grpc-status'], good.body.length > 0]).toEqual(['0', true]);
-    const late = await ask({ path, body: frame(request('count')), headers: { 'grpc-timeout': '30m' } });
+    const late = await inSimulatedTime(session, 30, () =>
+      ask({ path, body: frame(request('count')), headers: { 'grpc-timeout': '30m' } }),
+    );
     expect([late.trailers?.['grpc-status'], late.message]).toEqual(['4', 'Deadline Exceeded']);
   });
 
@@ -275,12 +282,13 @@ describe('the timeout of a call', () => {
   it.each(['10S', '1H', '99999999H', '1M', '5000m', '5000000u', '5000000000n', '5 S', '5S ', '100000000S'])(
     '%j is enough',
     async (timeout) => {
-      expect((await infer('slow', { headers: { 'grpc-timeout': timeout } })).status).toBe(0);
+      const answer = await inSimulatedTime(session, 150, () => infer('slow', { headers: { 'grpc-timeout': timeout } }));
+      expect(answer.status).toBe(0);
     },
   );
 
   it.each(['40m', '1000u', '1000000n', '1n', '0S', '0n'])('%j is too short', async (timeout) => {
-    const answer = await infer('slow', { headers: { 'grpc-timeout': timeout } });
+    const answer = await inSimulatedTime(session, 40, () => infer('slow', { headers: { 'grpc-timeout': timeout } }));
     expect([answer.status, answer.message, answer.trailers]).toEqual([4, 'Deadline Exceeded', undefined]);
   });
 

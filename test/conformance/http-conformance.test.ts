@@ -7,8 +7,7 @@ describe('HTTP answers compared with the recorded ones of Triton', () => {
 
   beforeAll(async () => {
     replays = await inBothModes(replayHttpFiles);
-    // Five thousand connections.
-  }, 60_000);
+  });
 
   describe.each(MODES)('%s', (mode) => {
     it.each([

@@ -5,11 +5,14 @@ import { gzipSync } from 'node:zlib';
 import { stream, Triton } from 'tstriton';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RawConnection } from '../support/raw-http.js';
+import { gate } from '../support/start-server.js';
 
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
 const NUMBER = { dtype: 'int32', shape: [1] } as const;
 
 let triton: Triton;
+/** What the model `held` waits for after its first response. */
+const release = gate();
 beforeAll(async () => {
   triton = new Triton({
     httpAddress: '127.0.0.1',
@@ -24,6 +27,18 @@ beforeAll(async () => {
     modelName: 'count',
     inferFunc: stream(async function* ({ n }) {
       for (let i = 0; i < n.data[0]!; i++) yield { i: [[await Promise.resolve(i)]] };
+    }),
+    inputs: { n: NUMBER },
+    outputs: { i: NUMBER },
+    config: { decoupled: true },
+  });
+  triton.bind({
+    modelName: 'held',
+    inferFunc: stream(async function* ({ n }) {
+      for (let i = 0; i < n.data[0]!; i++) {
+        yield { i: [[i]] };
+        await release.opened;
+      }
     }),
     inputs: { n: NUMBER },
     outputs: { i: NUMBER },
@@ -207,6 +222,18 @@ describe('the connection (RFC 9112, 9)', () => {
     expect(streamed?.body.toString()).toBe(EVENT(0) + EVENT(1) + EVENT(2));
     expect((await connection.answer())?.body.length).toBe(0);
     expect((await connection.answer())?.body.toString()).toBe(ANSWER);
+  });
+
+  it('answers what is no HTTP behind a stream that has begun', async () => {
+    await using connection = await RawConnection.open(triton.httpPort!);
+    await connection.send(generateStream(3).replace('count', 'held'));
+    await expect.poll(() => connection.rest.toString()).toContain(EVENT(0).replace('count', 'held'));
+    await connection.send('hello\r\n\r\n');
+    release.open();
+    expect((await connection.answer())?.body.toString()).toContain('"i":2');
+    const last = await connection.answer();
+    expect([last?.status, last?.headers.get('connection')]).toEqual([400, 'close']);
+    await connection.closed();
   });
 
   it.each([

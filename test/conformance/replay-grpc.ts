@@ -9,9 +9,11 @@ import { Health } from '../../src/protocol/grpc/generated/health_pb.js';
 import { GRPCInferenceService } from '../../src/protocol/grpc/generated/grpc_service_pb.js';
 import { ServerReflection } from '../../src/protocol/grpc/generated/reflection_v1_pb.js';
 import { ServerReflection as ServerReflectionAlpha } from '../../src/protocol/grpc/generated/reflection_v1alpha_pb.js';
+import { WAIT_MILLISECONDS } from '../support/waiting.js';
 import type { GrpcCase } from './cases.js';
-import { exchangeStream, isStreamCase } from './grpc-stream-exchange.js';
+import { deadlineOf, exchangeStream, isStreamCase } from './grpc-stream-exchange.js';
 import { clip, Verdict, type Replay, type Rule } from './rules.js';
+import { inSimulatedTime, roundTrips } from './simulated-time.js';
 
 export interface GrpcAnswer {
   /** The gRPC status; undefined when the stream ended without one. */
@@ -29,8 +31,8 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type GrpcRule = Rule<GrpcCase, GrpcAnswer>;
 
 const PROTOCOL_HEADERS = /^(:status|content-type|grpc-(status|message|encoding|accept-encoding))$/;
-/** For what never comes: no busy machine takes so long. */
-const ANSWER_LIMIT_MS = 30_000;
+/** In real time deadlines are longer than the recorded ones, so that there are responses by then on a slow machine too. */
+const PATIENCE = 6;
 const CANCELLED = 1;
 const DEADLINE_EXCEEDED = 4;
 const UNAVAILABLE = 14;
@@ -45,24 +47,26 @@ const SCHEMAS = new Map<string, DescMessage>(
 export interface GrpcReplayOptions {
   readonly port: number;
   readonly rules: readonly GrpcRule[];
+  /** Whether the server is in this thread, so that its deadlines come in simulated time. */
+  readonly simulated: boolean;
   /** Is told of the answers that come while a model is busy: to requests that find its queue full, or end before it. */
   readonly onMeanwhile: (answers: Promise<unknown>) => void;
 }
 
 export async function replayGrpc(cases: readonly GrpcCase[], options: GrpcReplayOptions): Promise<Replay> {
-  const { port, rules, onMeanwhile } = options;
+  const { port, rules, simulated, onMeanwhile } = options;
   const verdict = new Verdict<GrpcCase, GrpcAnswer>(rules, differencesOf);
   const session = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 64 * 1024 * 1024 } });
   session.on('error', () => undefined);
   try {
     for (let start = 0; start < cases.length;) {
       const burst = burstAt(cases, start);
-      const asked = burst.map(async (testCase, index) => {
-        await delay(20 * index);
-        return settled(testCase, verdict, () => exchange(session, testCase));
-      });
-      onMeanwhile(Promise.all(asked.filter((_, index) => MEANWHILE.includes(burst[index]!.response.status_code))));
-      const answers = await Promise.all(asked);
+      const asking = askBurst(burst, session, (testCase) =>
+        settled(testCase, verdict, () => exchange(session, testCase, simulated)),
+      );
+      const isMeanwhile = (_: unknown, index: number) => MEANWHILE.includes(burst[index]!.response.status_code);
+      onMeanwhile(asking.then((asked) => Promise.all(asked.filter(isMeanwhile))));
+      const answers = await Promise.all(await asking);
       burst.forEach((testCase, index) => {
         const ours = mask(answers[index]!, testCase);
         verdict.add({ testCase, recorded: comparableRecorded(testCase), ours });
@@ -75,9 +79,24 @@ export async function replayGrpc(cases: readonly GrpcCase[], options: GrpcReplay
   return verdict.replay();
 }
 
+/** Begins with a request when those before it are where they belong. */
+async function askBurst(
+  burst: readonly GrpcCase[],
+  session: ClientHttp2Session,
+  ask: (testCase: GrpcCase) => Promise<GrpcAnswer>,
+): Promise<readonly Promise<GrpcAnswer>[]> {
+  const asked: Promise<GrpcAnswer>[] = [];
+  for (const testCase of burst) {
+    asked.push(ask(testCase));
+    if (burst.length > 1) await roundTrips(session);
+  }
+  return asked;
+}
+
 /** Statistics that an execution on its way to its end will change: whoever asks for them then asks until it has ended. */
 const SETTLING = ['statistics of slowcount at the end'];
-const SETTLE_LIMIT = 1000;
+const SETTLING_POLL_MS = 20;
+const SETTLE_LIMIT = WAIT_MILLISECONDS / SETTLING_POLL_MS;
 
 async function settled(
   testCase: GrpcCase,
@@ -88,13 +107,13 @@ async function settled(
   let answer = await ask();
   for (let asked = 1; SETTLING.includes(testCase.name) && asked < SETTLE_LIMIT; asked++) {
     if (verdict.accepts({ testCase, recorded, ours: mask(answer, testCase) })) break;
-    await delay(20);
+    await delay(SETTLING_POLL_MS);
     answer = await ask();
   }
   return answer;
 }
 
-/** Cases that were sent together, 20 ms apart, carry a note that says so. */
+/** Cases that were sent together, one shortly after the other, carry a note that says so. */
 function burstAt(cases: readonly GrpcCase[], start: number): readonly GrpcCase[] {
   const first = cases[start]!;
   const burstName = /^(.*), request \d+$/.exec(first.name)?.[1];
@@ -184,9 +203,16 @@ function varint(value: number): Buffer {
   }
 }
 
-async function exchange(session: ClientHttp2Session, testCase: GrpcCase): Promise<GrpcAnswer> {
-  if (!isStreamCase(testCase)) return exchangeUnary(session, testCase);
-  const { messages, headers, cancelled } = await exchangeStream(session, testCase);
+async function exchange(session: ClientHttp2Session, testCase: GrpcCase, simulated: boolean): Promise<GrpcAnswer> {
+  const deadline = deadlineOf(testCase);
+  if (deadline === undefined) return exchangeNow(session, testCase);
+  if (!simulated) return exchangeNow(session, testCase, PATIENCE * deadline);
+  return inSimulatedTime(session, deadline, () => exchangeNow(session, testCase, deadline));
+}
+
+async function exchangeNow(session: ClientHttp2Session, testCase: GrpcCase, deadline?: number): Promise<GrpcAnswer> {
+  if (!isStreamCase(testCase)) return exchangeUnary(session, testCase, deadline);
+  const { messages, headers, cancelled } = await exchangeStream(session, testCase, deadline);
   const status = statusOf(headers, cancelled ? CANCELLED : undefined);
   return {
     ...status,
@@ -201,14 +227,13 @@ function concat(messages: readonly Buffer[]): Buffer {
   return Buffer.concat(messages.flatMap((message) => [Buffer.from(`${message.length}:`), message]));
 }
 
-function exchangeUnary(session: ClientHttp2Session, testCase: GrpcCase): Promise<GrpcAnswer> {
+function exchangeUnary(session: ClientHttp2Session, testCase: GrpcCase, deadline?: number): Promise<GrpcAnswer> {
   const encoding = /with (gzip|deflate)$/.exec(testCase.name)?.[1];
   const plain = requestMessage(testCase);
   const message = encoding === undefined ? plain : encoding === 'gzip' ? gzipSync(plain) : deflateSync(plain);
   const prefix = Buffer.alloc(5);
   prefix.writeUInt8(encoding === undefined ? 0 : 1);
   prefix.writeUInt32BE(message.length, 1);
-  const deadline = /client deadline (\d+) ms/.exec(testCase.note)?.[1];
   return new Promise((resolve) => {
     const stream = session.request({
       ':method': 'POST',
@@ -228,7 +253,7 @@ function exchangeUnary(session: ClientHttp2Session, testCase: GrpcCase): Promise
     const timer = setTimeout(() => {
       stream.close(constants.NGHTTP2_CANCEL);
       settle(DEADLINE_EXCEEDED);
-    }, ANSWER_LIMIT_MS);
+    }, WAIT_MILLISECONDS);
     stream.on('response', (initial) => (headers = { ...headers, ...initial }));
     stream.on('trailers', (trailers) => (headers = { ...headers, ...trailers }));
     stream.on('data', (chunk: Buffer) => received.push(chunk));

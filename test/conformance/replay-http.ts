@@ -3,6 +3,7 @@
 // clients go by the number.
 import { connect } from 'node:net';
 import { unzipSync } from 'node:zlib';
+import { WAIT_MILLISECONDS } from '../support/waiting.js';
 import type { HttpCase } from './cases.js';
 import { clip, Verdict, type Replay, type Rule } from './rules.js';
 
@@ -25,9 +26,6 @@ export interface HttpAnswer {
 }
 
 export type HttpRule = Rule<HttpCase, HttpAnswer>;
-
-/** For what never comes: all of the recorded requests are answered within milliseconds. */
-const ANSWER_LIMIT_MS = 30_000;
 
 const SILENT = {
   status: undefined,
@@ -130,7 +128,7 @@ export function exchange(request: Buffer, method: string, port: number): Promise
       socket.destroy();
       resolve(answer);
     };
-    const timer = setTimeout(() => settle({ ...SILENT, end: 'timeout' }), ANSWER_LIMIT_MS);
+    const timer = setTimeout(() => settle({ ...SILENT, end: 'timeout' }), WAIT_MILLISECONDS);
     socket.setNoDelay(true);
     socket.on('data', (chunk) => {
       received.push(chunk);

@@ -4,7 +4,7 @@ import { Triton, type TritonConfig } from 'tstriton';
 import { BIND_RULES } from './bind-rules.js';
 import { readCases, type BindCase, type GrpcCase, type HttpCase, type SchedulerCase } from './cases.js';
 import { bindGrpcModels, GRPC_LOADED_MODELS } from './grpc-models.js';
-import { GRPC_RULES } from './grpc-rules.js';
+import { GRPC_RULES, GRPC_RULES_IN_SIMULATED_TIME } from './grpc-rules.js';
 import { bindHttpModels, bindPlainModels, HTTP_LOADED_MODELS } from './http-models.js';
 import { HTTP_RULES } from './http-rules.js';
 import { METRICS_RULES } from './metrics-rules.js';
@@ -75,6 +75,12 @@ export async function inBothModes(replay: (mode: Mode) => Promise<Replays>): Pro
   return { [MODES[0]]: own, [MODES[1]]: users } as ModeReplays;
 }
 
+/** One after the other: where the server is in the user's thread, time is simulated for the whole of that thread. */
+export async function inOneModeAfterTheOther(replay: (mode: Mode) => Promise<Replays>): Promise<ModeReplays> {
+  const own = await replay({ serverThread: true });
+  return { [MODES[0]]: own, [MODES[1]]: await replay({ serverThread: false }) } as ModeReplays;
+}
+
 /** Servers of their own for each file, as in the recordings. */
 export async function replayHttpFiles(mode: Mode): Promise<Replays> {
   const replays: Record<string, WatchedReplay> = {};
@@ -119,6 +125,7 @@ async function askBefore(server: HttpCase['server'], port: number): Promise<void
 
 /** A server of its own for each file, as in the recordings. */
 export async function replayGrpcFiles(mode: Mode): Promise<Replays> {
+  const simulated = mode.serverThread === false;
   const replays: Record<string, WatchedReplay> = {};
   for (const file of GRPC_FILES) {
     const triton = new Triton({ ...GRPC, ...mode, modelControlMode: 'explicit', loadModel: GRPC_LOADED_MODELS });
@@ -131,7 +138,8 @@ export async function replayGrpcFiles(mode: Mode): Promise<Replays> {
       const cases = readCases<GrpcCase>(`grpc/${file}.jsonl`).map((testCase) => names.in(testCase));
       const options = {
         port: triton.grpcPort ?? 0,
-        rules: GRPC_RULES,
+        rules: simulated ? GRPC_RULES_IN_SIMULATED_TIME : GRPC_RULES,
+        simulated,
         onMeanwhile: (answers: Promise<unknown>) => (meanwhile = answers),
       };
       replays[file] = await watch(cases, (watched) => replayGrpc(watched, options));

@@ -10,6 +10,8 @@ import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { WAIT_MILLISECONDS } from '../support/waiting.js';
+
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const OUT = join(ROOT, 'build', 'docs');
 const KINDS = ['compile', 'run', 'server', 'client'] as const;
@@ -51,7 +53,10 @@ function normalise(line: string): string {
 function runBlock(name: string, replace: (code: string) => string = (code) => code): string[] {
   const file = join(OUT, `${name}.js`);
   writeFileSync(file, replace(readFileSync(file, 'utf8')));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8', timeout: 15_000 });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file], {
+    encoding: 'utf8',
+    timeout: WAIT_MILLISECONDS,
+  });
   if (status !== 0) throw new Error(`${name} ended with code ${status}: ${stderr}`);
   return stdout
     .split('\n')

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { batch, stream, TritonError, type Triton } from 'tstriton';
 
 import { expectAlive, post } from '../support/http-infer.js';
-import { gate, startServer } from '../support/start-server.js';
+import { gate, pendingRequests, startServer } from '../support/start-server.js';
 
 const TEXT = { dtype: 'string', shape: [1] } as const;
 const NUMBER = { dtype: 'int32', shape: [1] } as const;
@@ -221,8 +221,11 @@ it('L0_generate: batches generate requests of several clients', async () => {
     });
   });
   const answers = Array.from({ length: 5 }, (_, i) => ask(server.http, 'upper', { text_input: `t${i}` }));
-  setTimeout(release.open, 50);
+  // All are there: the first batch, and what waits behind it.
+  const arrived = async () => (sizes[0] ?? 0) + pendingRequests(await (await fetch(server.metrics)).text());
+  await expect.poll(arrived).toBe(5);
+  release.open();
   const texts = (await Promise.all(answers)).map(({ text }) => /"text_output":"(.*)"/.exec(text)?.[1]);
   expect(texts).toEqual(['T0', 'T1', 'T2', 'T3', 'T4']);
-  expect(sizes.length).toBeLessThan(5);
+  expect(sizes).toHaveLength(2);
 });

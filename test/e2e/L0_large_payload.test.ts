@@ -22,7 +22,7 @@ const COUNT = 20_000_000;
 describe.each([{ serverThread: true }, { serverThread: false }])('L0_large_payload with %o', (config) => {
   it('takes 80 MB of binary data there and back', async () => {
     await using server = await startServer(bind, config);
-    const values = Float32Array.from({ length: COUNT }, (_, i) => i);
+    const values = new Float32Array(COUNT).map((_, i) => i);
     const bytes = Buffer.from(values.buffer);
     const { body, headers } = binaryBody([{ name: 'x', datatype: 'FP32', shape: [1, COUNT], bytes }], {
       parameters: { binary_data_output: true },

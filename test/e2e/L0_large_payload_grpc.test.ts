@@ -42,7 +42,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('L0_large_paylo
     using service = new GrpcService(server.grpc);
     const tensor = floatTensor(
       'x',
-      Float32Array.from({ length: COUNT }, (_, i) => i),
+      new Float32Array(COUNT).map((_, i) => i),
     );
     expect(isSame(await service.call<InferMessage>('ModelInfer', inferMessage('identity', [tensor])), tensor.raw)).toBe(
       true,

@@ -83,7 +83,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('model control 
     using grpc = grpcService(server.grpc);
     await inferJson(server.http, 'm', ONE);
     await grpc.call('RepositoryModelUnload', { model_name: 'm' });
-    await expect.poll(() => index(server.http), { timeout: 10_000 }).toEqual(['m:1 UNAVAILABLE unloaded']);
+    await expect.poll(() => index(server.http)).toEqual(['m:1 UNAVAILABLE unloaded']);
     expect(life).toEqual(['setup', 'teardown']);
     expect(await index(server.http, { ready: true })).toEqual([]);
     expect(await grpc.call('ModelReady', { name: 'm' })).toEqual({ ready: false });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { batch, defineModel, sample, Tensor, TritonError, type CallableOf, type Dtype, type Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
+import { Float16Array } from '../support/float16-array.js';
 import { gate, inferJson, pendingRequests, startServer } from '../support/start-server.js';
 
 const vector = defineModel({
@@ -17,31 +18,36 @@ const WIRES = ['http', 'grpc'] as const;
 describe.each([{ serverThread: true }, { serverThread: false }])('inference with %o', ({ serverThread }) => {
   it('answers each of 64 concurrent clients with the answer to its own question', async () => {
     const sizes: number[] = [];
+    const release = gate();
     await using server = await startServer(
       (triton) =>
         void triton.bind({
           ...vector,
           inferFunc: batch(async ({ x }) => {
             sizes.push(x.rowCount);
-            // A model that takes a moment: what comes meanwhile is the next batch.
-            await new Promise((resolve) => setTimeout(resolve, 2));
+            // What comes meanwhile is in the next batches.
+            if (sizes.length === 1) await release.opened;
+            await new Promise((resolve) => setImmediate(resolve));
             return { y: x.map((value) => value + 1) };
           }),
         }),
       { serverThread },
     );
-    await Promise.all(
-      Array.from({ length: 64 }, async (_, client) => {
-        await using model = new ModelClient(client % 2 === 0 ? server.http : server.grpc, vector);
-        for (let question = 0; question < 10; question++) {
-          // Three lengths, so that requests of one shape and of different shapes meet in the queue, whatever the order.
-          const length = 1 + ((Math.floor(client / 16) + question) % 3);
-          const x = Float32Array.from({ length }, (__, i) => client * 1000 + question * 10 + i);
-          const { y } = await model.inferSample({ x });
-          expect(y.data).toEqual(x.map((value) => value + 1));
-        }
-      }),
-    );
+    const clients = Array.from({ length: 64 }, async (_, client) => {
+      await using model = new ModelClient(client % 2 === 0 ? server.http : server.grpc, vector);
+      for (let question = 0; question < 10; question++) {
+        // Three lengths, so that requests of one shape and of different shapes meet in the queue, whatever the order.
+        const length = 1 + ((Math.floor(client / 16) + question) % 3);
+        const x = Float32Array.from({ length }, (__, i) => client * 1000 + question * 10 + i);
+        const { y } = await model.inferSample({ x });
+        expect(y.data).toEqual(x.map((value) => value + 1));
+      }
+    });
+    // All are there: the first batch, and what waits behind it.
+    const arrived = async () => (sizes[0] ?? 0) + pendingRequests(await (await fetch(server.metrics)).text());
+    await expect.poll(arrived).toBe(64);
+    release.open();
+    await Promise.all(clients);
     expect(sizes.reduce((sum, rows) => sum + rows, 0)).toBe(640);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(8);
     expect(sizes.length).toBeLessThan(640);
@@ -114,12 +120,37 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
     }
   });
 
+  it.runIf(Float16Array !== undefined)(
+    'takes Float16Array for the dtype and its values, and gives the bits',
+    async () => {
+      const tensor = { dtype: Float16Array as unknown as 'float16', shape: [-1] };
+      const model = defineModel({ modelName: 'Half', inputs: { x: tensor }, outputs: { y: tensor } });
+      await using server = await startServer(
+        (triton) =>
+          void triton.bind({
+            ...model,
+            inferFunc: batch(({ x }) => {
+              const { buffer, byteOffset, length } = x.data;
+              const values = new Float16Array!(buffer, byteOffset, length);
+              return { y: new Float16Array!(Array.from(values, (value) => 2 * value)) as never };
+            }),
+          }),
+        { serverThread },
+      );
+      for (const wire of WIRES) {
+        await using client = new ModelClient(server[wire], model);
+        const { y } = await client.inferSample({ x: new Float16Array!([0.5, -3, 65504]) as never });
+        expect(y).toEqual(new Tensor('float16', Uint16Array.of(0x3c00, 0xc600, 0x7c00)));
+      }
+    },
+  );
+
   it('handles 5 MB tensors in and out over both protocols', async () => {
     await using server = await startServer(
       (triton) => void triton.bind({ ...vector, inferFunc: batch(({ x }) => ({ y: x })) }),
       { serverThread },
     );
-    const x = Float32Array.from({ length: 1_250_000 }, (_, i) => i);
+    const x = new Float32Array(1_250_000).map((_, i) => i);
     for (const wire of WIRES) {
       await using client = new ModelClient(server[wire], vector);
       const { y } = await client.inferSample({ x });

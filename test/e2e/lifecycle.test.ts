@@ -1,10 +1,13 @@
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { Tensor, Triton, TritonError } from 'tstriton';
+import { Triton, TritonError } from 'tstriton';
 
+import { RawConnection } from '../support/raw-http.js';
 import { FREE_PORTS, gate, inferJson, startServer } from '../support/start-server.js';
+import { WAIT_MILLISECONDS } from '../support/waiting.js';
 
 const SPEC = {
   inputs: { x: { dtype: 'float32', shape: [1] } },
@@ -230,6 +233,41 @@ describe.each([{ serverThread: true }, { serverThread: false }])('life cycle wit
     await expect.poll(ports).toBe(0);
   });
 
+  it('does not load for the next run what clients wanted of the one before', async () => {
+    const events: string[] = [];
+    const tornDown = gate();
+    const triton = new Triton({
+      ...FREE_PORTS,
+      serverThread,
+      modelControlMode: 'explicit',
+      loadModel: '*',
+      restrictedEndpoints: [],
+    });
+    triton.bind({
+      modelName: 'Identity',
+      ...SPEC,
+      setup: () => void events.push('setup'),
+      teardown: async () => {
+        events.push('teardown');
+        await tornDown.opened;
+      },
+      inferFunc: (requests) => requests,
+    });
+    await triton.run();
+    await fetch(`http://127.0.0.1:${triton.httpPort}/v2/repository/models/Identity/unload`, { method: 'POST' });
+    await expect.poll(() => events).toEqual(['setup', 'teardown']);
+    // Waits for the teardown, and then for a server that is gone.
+    await using connection = await RawConnection.open(triton.httpPort!);
+    await connection.send('POST /v2/repository/models/Identity/load HTTP/1.1\r\nHost: h\r\n\r\n');
+    await triton.stop();
+    await triton.run();
+    tornDown.open();
+    for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+    expect(events).toEqual(['setup', 'teardown', 'setup']);
+    await triton.stop();
+    expect(events).toEqual(['setup', 'teardown', 'setup', 'teardown']);
+  });
+
   it('several servers live in one process', async () => {
     await using first = await startServer((triton) => bindIdentity(triton, 'First'), { serverThread });
     await using second = await startServer((triton) => bindIdentity(triton, 'Second'), { serverThread });
@@ -278,17 +316,16 @@ describe('serve', () => {
 
 describe('a callable that computes', () => {
   it('does not delay health checks', async () => {
-    const started = gate();
+    // Whether health was asked often enough.
+    const enough = new Int32Array(new SharedArrayBuffer(4));
     await using server = await startServer(
       (triton) =>
         void triton.bind({
           modelName: 'Busy',
           ...SPEC,
           inferFunc: (requests) => {
-            started.open();
-            const until = performance.now() + 1500;
-            while (performance.now() < until);
-            return requests.map(({ inputs }) => ({ y: new Tensor('float32', inputs.x.data, inputs.x.shape) }));
+            const released = Atomics.wait(enough, 0, 0, WAIT_MILLISECONDS) !== 'timed-out';
+            return requests.map(() => ({ y: [[released ? 1 : 0]] }));
           },
         }),
     );
@@ -296,26 +333,26 @@ describe('a callable that computes', () => {
     const { Worker } = await import('node:worker_threads');
     const prober = new Worker(
       `const { parentPort, workerData } = require('node:worker_threads');
+       const { http, enough, body } = workerData;
        (async () => {
-         let worst = 0;
-         const answer = fetch(workerData + '/v2/models/Busy/infer', { method: 'POST', body: ${JSON.stringify(JSON.stringify({ inputs: ONE }))} });
-         for (let i = 0; i < 50; i++) {
-           const from = performance.now();
-           const { status } = await fetch(workerData + '/v2/health/live');
-           if (status !== 200) throw new Error('live answered ' + status);
-           worst = Math.max(worst, performance.now() - from);
-           await new Promise((resolve) => setTimeout(resolve, 10));
-         }
-         parentPort.postMessage({ worst, status: (await answer).status });
+         const answer = fetch(http + '/v2/models/Busy/infer', { method: 'POST', body });
+         while (!/^tstriton_batches_total.* 1$/m.test(await (await fetch(workerData.metrics)).text()));
+         const statuses = [];
+         for (let i = 0; i < 10; i++) statuses.push((await fetch(http + '/v2/health/live')).status);
+         Atomics.store(enough, 0, 1);
+         Atomics.notify(enough, 0);
+         parentPort.postMessage({ statuses, answer: await (await answer).json() });
        })();`,
-      { eval: true, workerData: server.http },
+      {
+        eval: true,
+        workerData: { http: server.http, metrics: server.metrics, enough, body: JSON.stringify({ inputs: ONE }) },
+      },
     );
-    const result = await new Promise<{ worst: number; status: number }>((resolve, reject) => {
-      prober.once('message', resolve);
-      prober.once('error', reject);
-    });
+    const [result] = await once(prober, 'message');
     await prober.terminate();
-    expect(result.status).toBe(200);
-    expect(result.worst).toBeLessThan(500);
+    expect(result).toMatchObject({
+      statuses: Array.from({ length: 10 }, () => 200),
+      answer: { outputs: [{ data: [1] }] },
+    });
   });
 });

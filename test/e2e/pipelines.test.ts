@@ -202,7 +202,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
         triton.bind({
           ...number,
           modelName: 'Stream',
-          config: { decoupled: true, batcher: { preferredBatchSize: [2], maxQueueDelayMicroseconds: 10_000_000 } },
+          config: { decoupled: true, batcher: { preferredBatchSize: [2], maxQueueDelayMicroseconds: 3_600_000_000 } },
           inferFunc: stream(async function* ({ x }, { models }) {
             const { y } = await models['Inner']!.infer({ x });
             yield { y: y as Tensor<'float32'> };

@@ -1,7 +1,8 @@
-// A few of the recorded scheduling scenarios in real time, through HTTP and gRPC and a callable in another thread. All
-// of them, in simulated time, are in test/conformance.
-import { isDeepStrictEqual } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
+// A few of the recorded scheduling scenarios through a whole server: its sockets are real, its time is not. All of them, on
+// the engine alone, are in test/conformance.
+import { setImmediate as turn } from 'node:timers/promises';
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { batch, TritonError, type Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
@@ -10,9 +11,8 @@ import { readCases, type Arrival, type SchedulerCase } from '../conformance/case
 import { recordedOutcomeOf } from '../conformance/recorded-outcomes.js';
 import { modelConfigOf } from '../conformance/scheduler-simulator.js';
 import { startServer, type RunningServer } from '../support/start-server.js';
-
-/** All moments and durations are so many times the recorded ones: a busy machine is late by some milliseconds. */
-const SLOWER = 3;
+// Its own module, to see requests arrive.
+import { InferenceServer } from '../../dist/core/inference-server.js';
 
 const CHOSEN = [
   'none-burst',
@@ -45,7 +45,6 @@ interface Played {
 }
 
 const cases = readCases<SchedulerCase>('scheduler/scenarios.jsonl').filter(({ name }) => CHOSEN.includes(name));
-const played = new Map<string, Played>();
 
 function wait(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -61,19 +60,14 @@ function specOf(testCase: SchedulerCase) {
   };
 }
 
-function bindScenario(triton: Triton, testCase: SchedulerCase): void {
+function bindScenario(triton: Triton, testCase: SchedulerCase, { batches }: Played): void {
   const { maxBatchSize, dynamicBatching, responseCache, instanceCount } = modelConfigOf(testCase);
-  const { batches } = played.get(testCase.name)!;
-  const slow = <T extends object>(policy: T): T =>
-    Object.fromEntries(
-      Object.entries(policy).map(([name, value]) => [name, name.endsWith('Microseconds') ? SLOWER * value : value]),
-    ) as T;
   const callable = batch(async ({ x }, context) => {
     const ids = context.requests.map(({ id }) => id);
     if (ids.includes(WARM_UP)) return { y: x! };
     const arrivals = ids.map((id) => testCase.arrivals.find((arrival) => arrival.id === id)!);
     batches.push(arrivals.map(({ id, rows }) => `${id}×${rows}`).join(' '));
-    await wait(SLOWER * Math.max(...arrivals.map(({ run_ms: runMs }) => runMs)));
+    await wait(Math.max(...arrivals.map(({ run_ms: runMs }) => runMs)));
     if (arrivals.some(({ fails }) => fails)) throw new TritonError('INTERNAL', 'asked to fail');
     return { y: x! };
   });
@@ -82,41 +76,72 @@ function bindScenario(triton: Triton, testCase: SchedulerCase): void {
     config: {
       maxBatchSize,
       responseCache,
-      batcher:
-        dynamicBatching === undefined
-          ? null
-          : ({
-              ...slow(dynamicBatching),
-              ...(dynamicBatching.defaultQueuePolicy && {
-                defaultQueuePolicy: slow(dynamicBatching.defaultQueuePolicy),
-              }),
-              priorityQueuePolicy: Object.fromEntries(
-                Object.entries(dynamicBatching.priorityQueuePolicy).map(([level, policy]) => [level, slow(policy)]),
-              ),
-            } as never),
-    },
+      batcher: dynamicBatching ?? null,
+    } as never,
     inferFunc: Array.from({ length: instanceCount }, () => callable) as never,
   });
 }
 
-async function play(server: RunningServer, testCase: SchedulerCase, begin: Promise<void>): Promise<void> {
-  const { answers } = played.get(testCase.name)!;
+/** Time stands still, and goes on to the next moment when all that was to happen at this one has happened. */
+class StandingTime {
+  #sent = 0;
+  #arrived = 0;
+
+  constructor() {
+    const { infer } = InferenceServer.prototype;
+    const arrives = () => this.#arrived++;
+    vi.spyOn(InferenceServer.prototype, 'infer').mockImplementation(function (this: InferenceServer, ...given) {
+      arrives();
+      return infer.apply(this, given);
+    });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  }
+
+  /** Sends a request, and takes note of it. */
+  sends<T>(request: () => Promise<T>): Promise<T> {
+    this.#sent++;
+    return request();
+  }
+
+  /** Lets time pass until this is over. */
+  async until<T>(task: Promise<T>): Promise<T> {
+    let over = false;
+    const settled = task.finally(() => (over = true));
+    for (;;) {
+      await this.#settle();
+      if (over) return settled;
+      vi.advanceTimersToNextTimer();
+    }
+  }
+
+  async #settle(): Promise<void> {
+    do for (let i = 0; i < TURNS; i++) await turn();
+    while (this.#arrived < this.#sent);
+  }
+}
+
+/** More turns of the event loop than anything takes from a request's arrival to its client's answer. */
+const TURNS = 30;
+
+async function play(server: RunningServer, testCase: SchedulerCase, { answers }: Played): Promise<void> {
+  const time = new StandingTime();
   const spec = specOf(testCase);
   const clients = { http: new ModelClient(server.http, spec), grpc: new ModelClient(server.grpc, spec) };
   const controllers = new Map(testCase.arrivals.map(({ id }) => [id, new AbortController()]));
   const ask = async (arrival: Arrival): Promise<void> => {
     const { id, rows, length = 2, data, priority, timeout_us: timeout, via } = arrival;
-    await wait(SLOWER * arrival.at_ms);
+    await wait(arrival.at_ms);
     const value = data ?? 1000 + testCase.arrivals.indexOf(arrival);
     const inputs = inputsOf(value, { rows, length, optional: arrival.optional_input ?? false });
     const parameters = {
       ...(priority === undefined ? {} : { priority }),
       ...(timeout === undefined ? {} : { timeout }),
     };
+    const { signal } = controllers.get(id)!;
+    const client = clients[via === 'http' ? 'http' : 'grpc'];
     let outcome = 'ok';
     try {
-      const { signal } = controllers.get(id)!;
-      await clients[via === 'http' ? 'http' : 'grpc'].inferBatch(inputs, { requestId: id, parameters, signal });
+      await time.sends(() => client.inferBatch(inputs, { requestId: id, parameters, signal }));
     } catch (error) {
       const { code, message } = TritonError.from(error);
       outcome = code === 'CANCELLED' ? 'cancelled' : `${code} ${message}`;
@@ -125,15 +150,15 @@ async function play(server: RunningServer, testCase: SchedulerCase, begin: Promi
     if (via !== 'stream') answers[id] = outcome;
   };
   const cancel = async ({ at_ms: at, cancel: id }: { readonly at_ms: number; readonly cancel?: string }) => {
-    await wait(SLOWER * at);
+    await wait(at);
     if (id !== undefined) controllers.get(id)!.abort();
   };
   const shape = { rows: 1, length: 2, optional: false };
-  await Promise.all(
-    [clients.http, clients.grpc].map((client, i) => client.inferBatch(inputsOf(-i, shape), { requestId: WARM_UP })),
-  );
-  await begin;
-  await Promise.all([...testCase.arrivals.map(ask), ...(testCase.events ?? []).map(cancel)]);
+  const warmUp = (client: ModelClient, index: number) =>
+    time.sends(() => client.inferBatch(inputsOf(-index, shape), { requestId: WARM_UP }));
+  await time.until(Promise.all([clients.http, clients.grpc].map(warmUp)));
+  await time.until(Promise.all([...testCase.arrivals.map(ask), ...(testCase.events ?? []).map(cancel)]));
+  vi.useRealTimers();
   await Promise.all([clients.http.close(), clients.grpc.close()]);
 }
 
@@ -142,29 +167,18 @@ function inputsOf(value: number, { rows, length, optional }: { rows: number; len
   return { x: tensor(length), arrival: tensor(1), ...(optional ? { z: tensor(1) } : {}) };
 }
 
-describe('recorded scenarios in real time', () => {
-  beforeAll(async () => {
-    // A busy machine may be later than all tolerance: what differs is played again.
-    for (let left = cases, attempt = 1; left.length > 0 && attempt <= 3; attempt++) {
-      await playAll(left);
-      left = left.filter(
-        (testCase) => !recordedOf(testCase).some((recorded) => isDeepStrictEqual(recorded, played.get(testCase.name))),
-      );
-    }
-  }, 60_000);
+describe('recorded scenarios through a whole server', () => {
+  afterEach(() => void vi.useRealTimers());
 
-  it.each(CHOSEN)('%s', (name) => {
-    expect(recordedOf(cases.find((testCase) => testCase.name === name)!)).toContainEqual(played.get(name));
+  it.each(CHOSEN)('%s', async (name) => {
+    const testCase = cases.find((one) => one.name === name)!;
+    const played: Played = { batches: [], answers: {} };
+    const options = { serverThread: false, responseCacheByteSize: 1 << 20 };
+    await using server = await startServer((triton) => bindScenario(triton, testCase, played), options);
+    await play(server, testCase, played);
+    expect(recordedOf(testCase)).toContainEqual(played);
   });
 });
-
-async function playAll(chosen: readonly SchedulerCase[]): Promise<void> {
-  for (const { name } of chosen) played.set(name, { batches: [], answers: {} });
-  const bindAll = (triton: Triton) => chosen.forEach((testCase) => bindScenario(triton, testCase));
-  await using server = await startServer(bindAll, { responseCacheByteSize: 1 << 20 });
-  // When the longest delay of a warm-up is over, and not all at the same moment.
-  await Promise.all(chosen.map((testCase, index) => play(server, testCase, wait(1500 + 50 * index))));
-}
 
 function recordedOf(testCase: SchedulerCase): readonly Played[] {
   const { seen, seen_varies: varies = [] } = testCase;

@@ -1,9 +1,9 @@
 // An unrecoverable error answers its requests and ends the server, from wherever it is thrown.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { batch, defineModel, groupByKeys, instanceGroup, stream, Triton, TritonUnrecoverableError } from 'tstriton';
 
-import { FREE_PORTS, inferJson } from '../support/start-server.js';
+import { FREE_PORTS, gate, inferJson } from '../support/start-server.js';
 
 const model = defineModel({
   modelName: 'Fatal',
@@ -52,14 +52,13 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
         'one request of a batch',
         (requests: readonly unknown[]) => requests.map(() => new TritonUnrecoverableError('the device was lost')),
       ],
-    ])('from %s answers, then ends serve() with it within a second', async (_where, inferFunc) => {
+    ])('from %s answers, then ends serve() with it', async (_where, inferFunc) => {
       const triton = new Triton({ ...FREE_PORTS, serverThread });
       triton.bind({ ...model, inferFunc: inferFunc as never });
       let told: unknown;
       triton.onUnrecoverable = (error) => (told = error);
       const served = triton.serve();
       await triton.ready();
-      const from = performance.now();
       const [answer, ended] = await Promise.allSettled([
         inferJson(`http://127.0.0.1:${triton.httpPort}`, 'Fatal', ONE),
         served,
@@ -68,7 +67,6 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
       expect(ended).toMatchObject({ status: 'rejected', reason: { message: 'the device was lost' } });
       expect(told).toMatchObject({ message: 'the device was lost' });
       await triton.stop();
-      expect(performance.now() - from).toBeLessThan(1000);
       expect(triton.httpPort).toBeUndefined();
     });
 
@@ -119,13 +117,11 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
       });
       const served = triton.serve();
       await triton.ready();
-      const from = performance.now();
       const x = { name: 'x', datatype: 'INT32', shape: [1, 1], data: [what] };
       const [answer, ended] = await Promise.allSettled([
         inferJson(`http://127.0.0.1:${triton.httpPort}`, 'Threads', [x]),
         served,
       ]);
-      expect(performance.now() - from).toBeLessThan(1000);
       expect(answer).toMatchObject({ value: { status } });
       expect(ended).toMatchObject({
         reason: { name: 'TritonUnrecoverableError', message: 'the device was lost', ...cause },
@@ -184,3 +180,42 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
     });
   },
 );
+
+it('an unrecoverable error gives the requests beside it half a second', async () => {
+  const triton = new Triton({ ...FREE_PORTS, serverThread: false });
+  const [began, never] = [gate(), gate()];
+  triton.bind({
+    ...model,
+    config: { batching: false, concurrency: 2 },
+    inferFunc: async (requests) => {
+      if (requests[0]!.inputs.x.data[0] === 2) throw new TritonUnrecoverableError('the device was lost');
+      began.open();
+      await never.opened;
+      return requests;
+    },
+  });
+  const ended = triton.serve().catch((error: unknown) => error);
+  await triton.ready();
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const http = `http://127.0.0.1:${triton.httpPort}`;
+  const ask = (value: number) =>
+    inferJson(http, 'Fatal', [{ name: 'x', datatype: 'FP32', shape: [1], data: [value] }]).then(({ status, error }) => [
+      status,
+      error,
+    ]);
+  let beside: unknown;
+  const waits = ask(1).then((answer) => (beside = answer));
+  await began.opened;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  expect(await ask(2)).toEqual([500, 'the device was lost']);
+  while (triton.isReady) await turn();
+  vi.advanceTimersByTime(499);
+  for (let i = 0; i < 20; i++) await turn();
+  expect(beside).toBeUndefined();
+  vi.advanceTimersByTime(1);
+  vi.useRealTimers();
+  await waits;
+  expect(beside).toEqual([503, 'Server exiting']);
+  expect(await ended).toMatchObject({ name: 'TritonUnrecoverableError', message: 'the device was lost' });
+  never.open();
+});

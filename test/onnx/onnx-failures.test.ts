@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { onnx, type OnnxOptions } from 'tstriton/onnx';
 
 import { addModel, identityModel, node, onnxModel, tensor, tensorValue } from '../support/onnx-builder.js';
-import { inferJson, startServer } from '../support/start-server.js';
+import { inferJson, pendingRequests, startServer } from '../support/start-server.js';
 import { temporaryFolder } from '../support/temporary-files.js';
 
 const file = temporaryFolder();
@@ -175,10 +175,10 @@ describe('a request that onnxruntime refuses', () => {
 });
 
 describe('while onnxruntime computes', () => {
-  /** Takes most of a second on one thread. */
+  /** Takes some tenths of a second on one thread. */
   function heavyModel(): string {
-    const size = 768;
-    const steps = 48;
+    const size = 640;
+    const steps = 32;
     return file(
       'heavy.onnx',
       onnxModel({
@@ -193,7 +193,7 @@ describe('while onnxruntime computes', () => {
   }
 
   function askHeavy(http: string): Promise<Response> {
-    const size = 768;
+    const size = 640;
     const header = JSON.stringify({
       inputs: [
         { name: 'x0', datatype: 'FP32', shape: [size, size], parameters: { binary_data_size: size * size * 4 } },
@@ -208,31 +208,37 @@ describe('while onnxruntime computes', () => {
   }
 
   it.each([{ serverThread: true }, { serverThread: false }])(
-    'health checks are answered within 50 ms (%o)',
+    'health checks are answered meanwhile (%o)',
     async (options) => {
       await using server = await startServer((triton) => void triton.bind(onnx(heavyModel(), { threads: 1 })), options);
-      let answered = false;
-      const answer = askHeavy(server.http).finally(() => (answered = true));
-      const times: number[] = [];
-      while (!answered) {
-        const from = performance.now();
+      const metrics = async () => (await fetch(server.metrics)).text();
+      const oneWaits = async () => pendingRequests(await metrics()) === 1;
+      // While the first of two is computed the second waits: it does before a health check and after it. Where this thread is
+      // slower than the computation, there is another one.
+      for (let meanwhile = false; !meanwhile;) {
+        const answers = [askHeavy(server.http), askHeavy(server.http)];
+        let over = false;
+        const all = Promise.all(answers).finally(() => (over = true));
+        while (!over && !(await oneWaits()));
         expect((await fetch(`${server.http}/v2/health/ready`)).status).toBe(200);
-        times.push(performance.now() - from);
+        meanwhile = await oneWaits();
+        for (const answer of await all) {
+          expect(answer.status).toBe(200);
+          await answer.arrayBuffer();
+        }
       }
-      expect((await answer).status).toBe(200);
-      await (await answer).arrayBuffer();
-      expect(times.length).toBeGreaterThan(10);
-      expect(times.sort((a, b) => a - b).at(Math.floor(times.length * 0.95))).toBeLessThan(50);
     },
   );
 
   it('stop waits for the answers, and the thread is gone then', async () => {
     await using server = await startServer((triton) => void triton.bind(onnx(heavyModel(), { threads: 1 })));
-    const metrics = async () => (await fetch(server.metrics)).text();
-    const first = askHeavy(server.http);
-    await expect.poll(metrics, { interval: 5 }).toMatch(/^tstriton_batches_total\{.*\} 1$/m);
-    const answers = [first, askHeavy(server.http)];
-    await expect.poll(metrics, { interval: 5 }).toMatch(/^nv_inference_pending_request_count\{.*\} 1$/m);
+    const answers = [askHeavy(server.http), askHeavy(server.http)];
+    const arrived = async () => {
+      const text = await (await fetch(server.metrics)).text();
+      const begun = text.matchAll(/^tstriton_batches_total\{.*\} (\d+)$/gm);
+      return pendingRequests(text) + Array.from(begun, ([, count]) => Number(count)).reduce((sum, one) => sum + one, 0);
+    };
+    await expect.poll(arrived).toBe(2);
     await server.triton.stop();
     for (const answer of await Promise.all(answers)) {
       expect(answer.status).toBe(200);

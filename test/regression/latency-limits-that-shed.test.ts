@@ -25,16 +25,20 @@ describe('the delay of a batch', () => {
   });
 
   it('is apart from the limits of the queue, which say what they are', async () => {
-    const policy = { maxQueueSize: 1, defaultTimeoutMicroseconds: 100_000 };
+    const policy = { maxQueueSize: 1, defaultTimeoutMicroseconds: 3_600_000_000, allowTimeoutOverride: true };
     const model = new HeldModel({ maxBatchSize: 1, batcher: { defaultQueuePolicy: policy } });
     await using server = await startServer((triton) => model.bind(triton));
     await using clients = new HeldModelClients(server, model);
     const first = clients.ask('a');
     await model.began(1);
-    const waiting = clients.ask('b');
+    const hangUp = new AbortController();
+    const waiting = clients.ask('b', { signal: hangUp.signal });
     await clients.waiting(1);
     expect(await clients.ask('c')).toBe('UNAVAILABLE [request id: c] Exceeds maximum queue size');
-    expect(await waiting).toBe('UNAVAILABLE Request timeout expired');
+    hangUp.abort();
+    await waiting;
+    await clients.waiting(0);
+    expect(await clients.ask('d', { parameters: { timeout: 10_000 } })).toBe('UNAVAILABLE Request timeout expired');
     model.open();
     expect(await first).toBe('ok');
   });

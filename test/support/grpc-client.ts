@@ -64,6 +64,8 @@ export class GrpcService implements Disposable {
       'grpc.max_receive_message_length': -1,
       'grpc.max_send_message_length': -1,
       'grpc.use_local_subchannel_pool': 1,
+      // grpc-js would send the address as the server's name, which newer versions of Node refuse.
+      ...(options.credentials === undefined ? {} : { 'grpc.ssl_target_name_override': 'localhost' }),
       ...options.channel,
     }) as unknown as Client & Readonly<Record<string, Method>>;
   }

@@ -3,6 +3,7 @@ import { TritonError, type InferenceRequest, type ModelConfig, type Triton } fro
 import { ModelClient, type InferOptions } from 'tstriton/client';
 
 import { gate, type RunningServer } from './start-server.js';
+import { WAIT_MILLISECONDS } from './waiting.js';
 
 const TENSORS = {
   inputs: { x: { dtype: 'float32', shape: [-1] } },
@@ -148,7 +149,7 @@ export class HeldModelClients implements AsyncDisposable {
 
   /** Resolves when so many requests wait. */
   async waiting(count: number): Promise<void> {
-    const deadline = performance.now() + 10_000;
+    const deadline = performance.now() + WAIT_MILLISECONDS;
     for (let now = await this.pending(); now !== count; now = await this.pending()) {
       if (performance.now() > deadline) throw new Error(`${now} requests wait, expected ${count}`);
     }

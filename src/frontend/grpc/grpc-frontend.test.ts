@@ -368,9 +368,13 @@ describe('ModelInfer', () => {
 
 describe('the end of a call before its answer', () => {
   it('a deadline cancels the request in the core', async () => {
-    const { core, whenCancelled } = waitingCore();
+    const { core, whenArrived, whenCancelled } = waitingCore();
     const { unary } = await start(core);
-    const call = unary('ModelInfer', inferRequest([1]), { deadline: Date.now() + 50 });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const call = unary('ModelInfer', inferRequest([1]), { deadline: Date.now() + 60_000 });
+    await whenArrived;
+    vi.advanceTimersByTime(60_000);
+    vi.useRealTimers();
     await expect(call).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED });
     await whenCancelled;
   });
@@ -414,7 +418,7 @@ describe('the end of a call before its answer', () => {
 describe('a client that keeps its connection alive', () => {
   const pinging = {
     'grpc.keepalive_time_ms': 20,
-    'grpc.keepalive_timeout_ms': 2000,
+    'grpc.keepalive_timeout_ms': 60_000,
     'grpc.keepalive_permit_without_calls': 1,
   };
 
@@ -424,7 +428,7 @@ describe('a client that keeps its connection alive', () => {
     const { unary, pings } = await start(core, undefined, pinging, { keepalive });
     const call = unary('ModelInfer', inferRequest([1]));
     await whenArrived;
-    await vi.waitFor(() => expect(pings()).toBeGreaterThan(8), { timeout: 10_000 });
+    await vi.waitFor(() => expect(pings()).toBeGreaterThan(8));
     sinks[0]!.fail(new TritonError('NOT_FOUND', 'still there'));
     await expect(call).rejects.toMatchObject({ code: status.NOT_FOUND, details: 'still there' });
   });

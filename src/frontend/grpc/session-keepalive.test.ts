@@ -1,13 +1,13 @@
 // Keepalive of a real connection, whose client is made of bare sockets where it has to misbehave.
 
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { connect, constants, type ClientHttp2Session } from 'node:http2';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import type { CallListener, GrpcCall } from './grpc-transport.js';
 import { NodeHttp2Transport } from './node-http2-transport.js';
-import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './session-keepalive.js';
+import { DEFAULT_KEEPALIVE, SessionKeepalive, type KeepaliveOptions } from './session-keepalive.js';
 
 const ignore = () => undefined;
 const HEADERS = { ':method': 'POST', ':path': '/s/m', 'content-type': 'application/grpc', te: 'trailers' };
@@ -15,6 +15,7 @@ const LISTENER: CallListener = { onData: ignore, onHalfClose: ignore, onCancel: 
 
 const cleanup: (() => unknown)[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const close of cleanup.splice(0).reverse()) await close();
 });
 
@@ -68,6 +69,26 @@ async function silentClient(port: number): Promise<Socket> {
   return socket;
 }
 
+/** A client that answers pings when the test says so. */
+class FakeSession extends EventEmitter {
+  pings = 0;
+  destroyed = false;
+  readonly socket = { bytesRead: 0 };
+  answer: () => void = ignore;
+
+  ping(answered: () => void): void {
+    this.pings++;
+    this.answer = () => {
+      this.socket.bytesRead += 17;
+      answered();
+    };
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+  }
+}
+
 const QUICK = { keepaliveTime: 20, keepaliveTimeout: 60_000 };
 
 describe('pings to clients', () => {
@@ -76,16 +97,16 @@ describe('pings to clients', () => {
     const { session, pings } = await connected(port);
     const stream = session.request(HEADERS, { endStream: false });
     stream.on('error', ignore);
-    await vi.waitFor(() => expect(pings()).toBe(2), { timeout: 5000 });
+    await vi.waitFor(() => expect(pings()).toBe(2));
     stream.on('data', ignore);
     calls[0]!.write([Buffer.from('answer')]);
-    await vi.waitFor(() => expect(pings()).toBe(4), { timeout: 5000 });
+    await vi.waitFor(() => expect(pings()).toBe(4));
   });
 
   it('are sent without calls when that is permitted, and any number of them', async () => {
     const { port } = await serve({ ...QUICK, permitWithoutCalls: true, maxPingsWithoutData: 0 });
     const { pings } = await connected(port);
-    await vi.waitFor(() => expect(pings()).toBeGreaterThan(4), { timeout: 5000 });
+    await vi.waitFor(() => expect(pings()).toBeGreaterThan(4));
   });
 
   it('end the connection when they are not answered in time', async () => {
@@ -95,12 +116,21 @@ describe('pings to clients', () => {
     expect(log).toContain('gRPC connection closed: keepalive watchdog timeout');
   });
 
-  it('do not end the connection of a client that answers', async () => {
-    const options = { ...QUICK, keepaliveTimeout: 20, permitWithoutCalls: true, maxPingsWithoutData: 0 };
-    const { port } = await serve(options);
-    const { session, pings } = await connected(port);
-    await vi.waitFor(() => expect(pings()).toBeGreaterThan(8), { timeout: 5000 });
-    expect(session.destroyed).toBe(false);
+  it('end the connection when they are not answered, and not before', () => {
+    vi.useFakeTimers();
+    const session = new FakeSession();
+    const options = { keepaliveTime: 1000, keepaliveTimeout: 500, permitWithoutCalls: true, maxPingsWithoutData: 0 };
+    new SessionKeepalive(session as never, { ...DEFAULT_KEEPALIVE, ...options }, ignore);
+    for (let round = 1; round <= 8; round++) {
+      vi.advanceTimersByTime(1000);
+      expect(session.pings).toBe(round);
+      vi.advanceTimersByTime(499);
+      session.answer();
+    }
+    vi.advanceTimersByTime(1000 + 499);
+    expect([session.pings, session.destroyed]).toEqual([9, false]);
+    vi.advanceTimersByTime(1);
+    expect(session.destroyed).toBe(true);
   });
 });
 

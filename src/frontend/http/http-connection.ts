@@ -63,6 +63,16 @@ export class HttpConnection {
     }
   }
 
+  /** Sends `text` after the answers to the requests that have come, as the last of this connection. */
+  endWith(text: string): void {
+    if (this.#closing) return;
+    this.#closing = true;
+    const end = () => void this.socket.end(text, () => this.socket.destroy());
+    const { newest } = this;
+    if (newest === undefined || newest.response.writableFinished) end();
+    else newest.response.once('close', end);
+  }
+
   /** Called with the headers of an answer before they are written. */
   beforeAnswer(exchange: Answered, headers: string[]): void {
     this.#unanswered--;

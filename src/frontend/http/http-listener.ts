@@ -153,8 +153,8 @@ export abstract class HttpListener implements Frontend {
       error:
         reason === 'Bad Request' ? `malformed HTTP request: ${error.message.replace('Parse Error: ', '')}` : reason,
     });
-    if (newest === undefined || newest.response.writableFinished) {
-      socket.end(lastAnswer(status, reason, body), () => socket.destroy());
+    if (newest === undefined || (newest.answered && newest.request.complete)) {
+      connection.endWith(lastAnswer(status, reason, body));
       return;
     }
     connection.closeWhenAnswered();

@@ -1,6 +1,7 @@
 // The book of all requests of a random life: each is opened when it is sent and closed exactly once, with an answer or
 // an error, and what closes it is held against what may happen to it. What must not happen is collected, not thrown.
 import { answerOf, MAX_ROWS, type LifeMemory, type WHAT } from '../../fixtures/random-life-instance.js';
+import { isRefusal } from './refusals.js';
 
 export type What = keyof typeof WHAT;
 
@@ -58,8 +59,8 @@ export interface Entry {
   readonly shared: boolean;
   /** Whether it gave itself a time limit. */
   readonly limited: boolean;
-  /** Milliseconds since the epoch. */
-  abortedAt?: number;
+  /** Its client gave it up. */
+  aborted: boolean;
   outcome?: string;
 }
 
@@ -74,13 +75,13 @@ const RULES: readonly (readonly [RegExp, (entry: Entry, match: RegExpExecArray) 
     /^inner of (\d+) failed$/,
     ({ number, standing }, [, named]) => named === String(number) && standing.name === 'Pipeline',
   ],
-  [/ended while it was working on the request$|all instances have ended$/, ({ standing }) => standing.kills > 0],
-  [/was replaced when it had no instance left$/, ({ standing }) => standing.kills > 0],
+  [/ended while it was working on the request$/, ({ standing }) => standing.kills > 0],
+  [/all instances (have ended|ended while the request waited)$/, ({ standing }) => standing.kills > 0],
   [/Exceeds maximum queue size$/, ({ standing }) => standing.name === 'Levels'],
   [/Request timeout expired$/, ({ standing, limited }) => standing.name === 'Levels' || limited],
   [/did not answer within its executionTimeoutMicroseconds/, ({ standing }) => standing.name === 'Impatient'],
   [/batch-size must be <= \d+/, ({ rows }) => rows > MAX_ROWS],
-  [/cancelled by its signal$|^This operation was aborted$|^CANCELLED/, ({ abortedAt }) => abortedAt !== undefined],
+  [/cancelled by its signal$|^This operation was aborted$|^CANCELLED/, ({ aborted }) => aborted],
 ];
 /** What happens while a model is not served, or the server. */
 const OUTAGE =
@@ -91,7 +92,10 @@ export class Ledger {
   readonly memory: LifeMemory;
   readonly #open = new Set<Entry>();
   #closed: Entry[] = [];
+  #forgotten: readonly Entry[] = [];
   #number = 0;
+  readonly #asked = new Set<string>();
+  readonly #answered = new Set<string>();
   readonly counts = { sent: 0, answered: 0, failed: 0, aborted: 0 };
   readonly texts = new Map<string, number>();
 
@@ -112,6 +116,7 @@ export class Ledger {
     options: Partial<Pick<Entry, 'what' | 'rows' | 'how' | 'limited'>> & { shared?: number },
   ): Entry {
     this.counts.sent++;
+    this.#asked.add(standing.name);
     const { what = 'answer', rows = 1, how = '', limited = false, shared } = options;
     const number = shared ?? 100 + ++this.#number;
     const entry: Entry = {
@@ -123,6 +128,7 @@ export class Ledger {
       limited,
       mark: standing.mark,
       shared: shared !== undefined,
+      aborted: false,
     };
     this.#open.add(entry);
     return entry;
@@ -130,11 +136,17 @@ export class Ledger {
 
   aborted(entry: Entry): void {
     if (!this.#open.has(entry)) return;
-    entry.abortedAt ??= Date.now();
+    entry.aborted = true;
+  }
+
+  /** The models that were asked, and of whose requests none was answered, but for these. */
+  unanswered(allowed: readonly string[]): string[] {
+    return [...this.#asked].filter((name) => !this.#answered.has(name) && !allowed.includes(name));
   }
 
   answered(entry: Entry, values: ArrayLike<number>): void {
     this.counts.answered++;
+    this.#answered.add(entry.standing.name);
     const expected = Array.from({ length: entry.rows }, (_, row) => answerOf(entry.number, row)).flat();
     if (String(Array.from(values)) !== String(expected))
       this.#violated(entry, `answered with ${Array.from(values).join(' ')}`);
@@ -143,7 +155,7 @@ export class Ledger {
 
   failed(entry: Entry, text: string): void {
     this.counts.failed++;
-    if (entry.abortedAt !== undefined) this.counts.aborted++;
+    if (entry.aborted) this.counts.aborted++;
     if (!this.#mayFail(entry, text)) this.#violated(entry, `failed with '${text}'`);
     const kind = text.replace(/\d+( \d+)*/g, 'N');
     this.texts.set(kind, (this.texts.get(kind) ?? 0) + 1);
@@ -155,7 +167,7 @@ export class Ledger {
       const match = pattern.exec(text);
       if (match !== null && allowed(entry, match)) return true;
     }
-    return OUTAGE.test(text) && (entry.standing.disturbedSince(entry.mark) || entry.abortedAt !== undefined);
+    return OUTAGE.test(text) && (entry.standing.disturbedSince(entry.mark) || entry.aborted);
   }
 
   #close(entry: Entry, outcome: string): void {
@@ -179,7 +191,17 @@ export class Ledger {
     const closed = this.#closed;
     this.#closed = [];
     for (const entry of closed) if (!entry.shared) this.#checkBegun(entry);
+    for (const entry of this.#forgotten) {
+      if (this.memory.begun(entry.number) > 0) this.#violated(entry, 'began long after its client was gone');
+    }
+    this.#forgotten = [];
     return closed;
+  }
+
+  /** Nothing waits in the server any more: those that were given up before they began never will. */
+  quiet(closed: readonly Entry[]): void {
+    const never = ({ aborted, shared, number }: Entry) => aborted && !shared && this.memory.begun(number) === 0;
+    this.#forgotten = closed.filter(never);
   }
 
   #checkBegun(entry: Entry): void {
@@ -187,13 +209,10 @@ export class Ledger {
     if (begun > 1) this.#violated(entry, `ran ${begun} times`);
     const { outcome = '' } = entry;
     if (outcome === 'answer' && begun !== 1) this.#violated(entry, 'was answered without running');
-    const refused = /maximum queue|timeout expired|unknown model|not ready|Server is stopping|batch-size/.test(outcome);
-    if (refused && begun > 0) this.#violated(entry, `ran and was refused with '${outcome}'`);
-    if (entry.abortedAt === undefined || begun === 0) return;
-    const late = (this.memory.begunAt(entry.number) - (entry.abortedAt | 0)) | 0;
-    if (late > LATEST_START_MS) this.#violated(entry, `began ${late} ms after its client was gone`);
+    const neverRan = isRefusal(outcome) || NEVER_DISPATCHED.test(outcome);
+    if (neverRan && begun > 0) this.#violated(entry, `ran and was refused with '${outcome}'`);
   }
 }
 
-/** A server that learns of a hang-up learns of it late when its thread, or this one, is computing. */
-const LATEST_START_MS = 5000;
+/** What those fail with that leave the queue for no execution. */
+const NEVER_DISPATCHED = /Request timeout expired$|all instances ended while the request waited$/;

@@ -26,7 +26,7 @@ const STEPS_BETWEEN_LOOKS = 500;
 const REQUESTS_ONLY = { burst: 1000, stream: 90, rebind: 0, bind: 0, load: 0, restart: 0 };
 const EVERYTHING = { burst: 1000, stream: 90, rebind: 60, bind: 36, load: 36, restart: 14 };
 /** Longer than anything in a life may take. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 const QUESTIONS = 48;
 
 export class RandomLife {
@@ -78,12 +78,14 @@ export class RandomLife {
         if (!(await this.#calm())) break;
         const closed = this.ledger.settle();
         this.ledger.violations.push(...(await statistics.end(this.#connections, closed)));
+        this.ledger.quiet(closed);
         statistics = await StatisticsCheck.begin(this.#connections, this.#standings);
       }
     } finally {
       await this.#triton.stop();
       await this.#connections.close();
     }
+    this.ledger.settle();
     const { violations } = this.ledger.memory;
     if (violations > 0) this.ledger.violated(`${violations} violations seen by callables, see the log`);
   }

@@ -5,6 +5,7 @@ import { MetricsText } from '../metrics-text.js';
 import type { Connections } from './connections.js';
 import type { Entry, Standing } from './ledger.js';
 import type { ModelName } from './models.js';
+import { isRefusal } from './refusals.js';
 
 interface Counts {
   readonly success: number;
@@ -12,8 +13,7 @@ interface Counts {
 }
 
 /** The last clients are gone, the server has to learn it; and threads that died often are started again after pauses. */
-const PATIENCE_MS = 15_000;
-const REFUSED = /maximum queue|unknown model|is not ready|Server is stopping|batch-size/;
+const PATIENCE_MS = 120_000;
 
 export class StatisticsCheck {
   readonly #standings: ReadonlyMap<ModelName, Standing>;
@@ -79,10 +79,10 @@ export class StatisticsCheck {
 /** `unknown`: whose client was gone before it knew. */
 function tally(entries: readonly Entry[]) {
   const counts = { answered: 0, failed: 0, refused: 0, unknown: 0 };
-  for (const { outcome = '', abortedAt } of entries) {
+  for (const { outcome = '', aborted } of entries) {
     if (outcome === 'answer') counts.answered++;
-    else if (REFUSED.test(outcome)) counts.refused++;
-    else if (abortedAt !== undefined) counts.unknown++;
+    else if (isRefusal(outcome)) counts.refused++;
+    else if (aborted) counts.unknown++;
     else counts.failed++;
   }
   return counts;

@@ -1,0 +1,108 @@
+// When a model's instances come and go: what becomes of the requests that wait, in simulated time.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { inferRequest, RecordingSink } from '../../test/support/infer-requests.js';
+import { fakeTime, ManualInstance, pass } from '../../test/support/scheduler-harness.js';
+import { ModelControl } from '../core/model-control.js';
+import { ModelRepository } from '../core/model-repository.js';
+import { completeModelConfig } from '../model/complete-model.js';
+import { ServedModel } from './served-model.js';
+
+const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
+const CONFIG = completeModelConfig({ modelName: 'm', inputs: {}, outputs: {}, config: { maxBatchSize: 1 } }, 1);
+const GIVEN_UP = "UNAVAILABLE model 'm' is not ready: all instances ended while the request waited";
+
+beforeEach(() => {
+  fakeTime();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A loaded model of one instance, which works on a request while another one waits. */
+async function serve() {
+  const repository = new ModelRepository();
+  const control = new ModelControl(repository, { mode: 'explicit', logger: LOGGER });
+  const instance = new ManualInstance();
+  const source = { open: async () => [instance], close: async () => undefined };
+  const served = new ServedModel(CONFIG, source, { repository, caller: {} as never });
+  control.bind(served);
+  await control.load('m');
+  const send = () => {
+    const sink = new RecordingSink();
+    repository.get('m', '').infer(inferRequest(), sink);
+    return sink;
+  };
+  const { statistics } = repository.get('m', '');
+  const works = send();
+  const waits = send();
+  pass();
+  return { repository, control, served, instance, statistics, send, works, waits };
+}
+
+describe('a served model whose last instance has ended', () => {
+  it('lets requests wait for a second and no longer, and refuses new ones', async () => {
+    const { repository, served, instance, statistics, send, waits } = await serve();
+    served.lost(instance);
+    expect(repository.find('m', 1)).toMatchObject({ state: 'UNAVAILABLE', reason: 'all instances have ended' });
+    expect(send).toThrow("model 'm' is not ready: all instances have ended");
+    pass(999);
+    expect([waits.outcome, statistics.fail.count]).toEqual([undefined, 0]);
+    pass(1);
+    expect([waits.outcome, statistics.fail.count]).toEqual([GIVEN_UP, 1]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('answers what waits when an instance is there again in time', async () => {
+    const { repository, served, instance, statistics, waits } = await serve();
+    served.lost(instance);
+    pass(999);
+    const next = new ManualInstance();
+    served.attach(next);
+    expect([repository.find('m', 1)?.state, statistics.instanceRestarts]).toEqual(['READY', 1]);
+    pass(10_000);
+    next.last.finish();
+    expect([waits.outcome, statistics.success.count]).toEqual(['ok', 1]);
+  });
+
+  it('serves again when an instance is there too late for what waited', async () => {
+    const { served, instance, send, waits } = await serve();
+    served.lost(instance);
+    pass(5000);
+    const next = new ManualInstance();
+    served.attach(next);
+    const later = send();
+    pass();
+    next.last.finish();
+    expect([waits.outcome, later.outcome]).toEqual([GIVEN_UP, 'ok']);
+  });
+
+  it.each<[string, string, (control: ModelControl) => void]>([
+    ['unloaded', 'UNLOADING', (control) => control.unload('m')],
+    ['replaced', 'READY', (control) => void control.replace({ config: CONFIG, open: () => [new ManualInstance()] })],
+  ])('gives what waits to the instance that comes next, though the model is being %s', async (_, state, leave) => {
+    const { repository, control, served, instance, waits } = await serve();
+    leave(control);
+    for (let step = 0; step < 20; step++) await Promise.resolve();
+    served.lost(instance);
+    instance.last.finish();
+    pass(999);
+    const next = new ManualInstance();
+    served.attach(next);
+    pass();
+    next.last.finish();
+    expect([waits.outcome, repository.find('m', 1)?.state]).toEqual(['ok', state]);
+  });
+
+  it('has no instance left and nothing under way after it was closed', async () => {
+    const { control, served, instance, works, waits } = await serve();
+    served.lost(instance);
+    const closed = control.unbind('m', 1);
+    instance.last.finish();
+    pass(1000);
+    await closed;
+    expect([works.outcome, waits.outcome, served.serve()]).toEqual(['ok', GIVEN_UP, []]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
