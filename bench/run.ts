@@ -38,7 +38,7 @@ options
   --connections A,B,…   numbers of connections (default 1,16,64)
   --quick               2 rounds of 0.5 s, to see that everything works; do not quote its figures
   --only A,B,…          only these rows; identity: http-json, http-binary, grpc; batcher: decision, closed, poisson-90, poisson-120;
-                        callables: stream, ready, threads, tensor, start; onnx: mlp, conv, http-binary, grpc
+                        callables: stream, ready, threads, tensor, start, fair; onnx: mlp, conv, http-binary, grpc
   --servers A,B,…       identity: of floor, raw (the load generator's ceiling), thread, inline (default floor,thread,inline);
                         batcher, callables: of thread, inline (default both)
                         onnx: of floor, floor-32, single, batched (default all)

@@ -1,5 +1,6 @@
-// Makes one file of a compiled module and everything that it imports. What it imports late becomes a file beside it;
-// packages and Node's own modules stay imports.
+// Makes one file of a compiled module and everything that it imports. What is imported late becomes a file beside it,
+// one for all: of several, what they share with the first would be split off from it. Packages and Node's own modules
+// stay imports.
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute } from 'node:path';
 
@@ -24,11 +25,26 @@ const sourceMaps = {
  */
 export async function bundle(module) {
   const name = basename(module, '.js');
+  /** What a start loads. */
+  const early = new Set();
+  const reach = {
+    name: 'what is imported at once',
+    /** @this {import('rolldown').PluginContext} */
+    buildEnd() {
+      const ids = [module];
+      for (const id of ids) {
+        if (early.has(id)) continue;
+        early.add(id);
+        ids.push(...(this.getModuleInfo(id)?.importedIds ?? []));
+      }
+    },
+  };
   const build = await rolldown({
     input: { [name]: module },
     platform: 'node',
+    preserveEntrySignatures: 'allow-extension',
     external: (id) => !id.startsWith('.') && !isAbsolute(id),
-    plugins: [sourceMaps],
+    plugins: [sourceMaps, reach],
     onLog(level, log) {
       if (level === 'warn') throw new Error(`bundling ${module}: ${log.message}`);
     },
@@ -41,6 +57,10 @@ export async function bundle(module) {
       // Comments are a third of the text, and a start reads all of it.
       comments: false,
       chunkFileNames: `${name}-[name].js`,
+      codeSplitting: {
+        includeDependenciesRecursively: false,
+        groups: [{ name: 'late', test: (id) => !early.has(id) }],
+      },
     });
   } finally {
     await build.close();

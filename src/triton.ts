@@ -11,8 +11,7 @@ import type { TensorSpecs } from './model/tensor-spec.js';
 import { ModelBinding } from './server/model-binding.js';
 import { ModelBindings } from './server/model-bindings.js';
 import { LocalServer, type ServerHandle } from './server/server-handle.js';
-import { serverOptions, type ServerOptions } from './server/server-options.js';
-import type { ServerPorts } from './server/server.js';
+import { serverOptions, type ServerOptions, type ServerPorts } from './server/server-options.js';
 import { ThreadServer } from './server/thread-server.js';
 
 /** How long requests under way may go on after an unrecoverable error. */
@@ -45,7 +44,10 @@ export class Triton {
   readonly #accessToken: string | undefined;
   readonly #warnings: readonly string[];
   readonly #bindings = new ModelBindings((error) => this.#unrecoverable(error));
-  /** Told of an unrecoverable error, when the server begins to shut down. `serve()` rejects with it as well. */
+  /**
+   * Told of an unrecoverable error, when the server begins to shut down; `serve()` rejects with it as well. Also told,
+   * with UNAVAILABLE, when the server's thread has died, which is then started again.
+   */
   onUnrecoverable: ((error: TritonError) => void) | undefined;
   #server: ServerHandle | undefined;
   #ports = NO_PORTS;
@@ -53,7 +55,9 @@ export class Triton {
   #stopping: Promise<void> | undefined;
   /** Everything bound before `run()` is loaded. */
   #serving = false;
-  /** Ends `serve()`: by stop, or by the death of the server. */
+  /** Whether `serve()` waits, and rejects with what ends the server. */
+  #awaited = false;
+  /** Ends `serve()`: by stop, or by what ends the server. */
   #ended:
     | { readonly promise: Promise<void>; readonly resolve: () => void; readonly reject: (error: TritonError) => void }
     | undefined;
@@ -123,6 +127,7 @@ export class Triton {
     process.on('SIGINT', onSignal);
     process.on('SIGTERM', onSignal);
     try {
+      this.#awaited = true;
       await this.run();
       try {
         await this.#ended?.promise;
@@ -133,6 +138,7 @@ export class Triton {
       }
       await this.#stopping;
     } finally {
+      this.#awaited = false;
       process.off('SIGINT', onSignal);
       process.off('SIGTERM', onSignal);
     }
@@ -161,9 +167,9 @@ export class Triton {
     for (const { loading } of wanted) await loading;
   }
 
-  /** True while the server runs and every model is ready: loaded, with an instance that lives. */
+  /** True while the server runs and every model is ready: loaded, with an instance that takes requests. */
   get isReady(): boolean {
-    return this.#serving && this.#bindings.areReady;
+    return this.#serving && this.#server?.lives === true && this.#bindings.areReady;
   }
 
   /**
@@ -208,7 +214,14 @@ export class Triton {
     try {
       const tracing = this.#options.tracing && new RequestTracing(await loadOpenTelemetry());
       const server = this.#config.serverThread
-        ? new ThreadServer(this.#options, (error) => this.#died(error), tracing)
+        ? new ThreadServer(
+            this.#options,
+            {
+              onDeath: (error) => this.onUnrecoverable?.(error),
+              onGivenUp: (error) => this.#unrecoverable(error),
+            },
+            tracing,
+          )
         : new LocalServer(this.#options, tracing);
       this.#server = server;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
@@ -266,17 +279,13 @@ export class Triton {
   /** No further inference is possible: answers what is under way, shortly, and ends. */
   #unrecoverable(error: TritonError): void {
     if (this.#stopping !== undefined) return;
+    // Nobody else would tell whoever supervises the process. While it starts, run() rejects.
+    if (this.#serving && !this.#awaited && this.onUnrecoverable === undefined) process.exitCode = 1;
     this.#server?.logger.error(`shutting down after an unrecoverable error: ${error.message}`);
     this.#ended?.reject(error);
     this.#ended?.promise.catch(() => undefined);
     this.#stopping = this.#stop(UNRECOVERABLE_GRACE_SECS);
     this.onUnrecoverable?.(error);
-  }
-
-  #died(error: TritonError): void {
-    this.#ended?.reject(error);
-    this.#ended?.promise.catch(() => undefined);
-    void this.stop();
   }
 }
 

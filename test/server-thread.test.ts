@@ -15,8 +15,8 @@ describe('server-thread.js of the build', () => {
   });
 
   it('leaves the descriptors to a file that is imported late', () => {
-    expect(read('server-thread.js')).toContain('import("./server-thread-described-methods.js")');
-    expect(read('server-thread-described-methods.js')).toContain('from "@bufbuild/protobuf"');
+    expect(read('server-thread.js')).toContain('import("./server-thread-late.js")');
+    expect(read('server-thread-late.js')).toContain('from "@bufbuild/protobuf"');
   });
 
   it('has a source map that leads to the TypeScript', () => {

@@ -1,5 +1,5 @@
-// Asks `/v2/health/ready` at fixed intervals, whether or not earlier answers have come: a server that stalls is not asked
-// less for it. Meanwhile a model is made to spin, or nothing else happens. A latency counts from when its request was
+// Asks for health at fixed intervals, whether or not earlier answers have come: a server that stalls is not asked less for
+// it. Meanwhile a model is made to spin, or nothing else happens. A latency counts from when its request was
 // written; how late this process was to write it is told beside.
 
 import { connect } from 'node:net';
@@ -12,8 +12,12 @@ import { HttpResponseParser } from './http-response-parser.js';
 
 export interface ProbeOrder {
   readonly kind: 'ready';
+  /** Default `/v2/health/ready`. */
+  readonly path?: string;
   readonly port: number;
   readonly milliseconds: number;
+  /** Clients that ask at the same moments, on connections of their own. Default 1. */
+  readonly clients?: number;
   /** Whether the model spins for that time. */
   readonly spin: boolean;
 }
@@ -73,7 +77,9 @@ async function spun({ port, milliseconds, spin }: ProbeOrder): Promise<number> {
 }
 
 export function probeReady(order: ProbeOrder): Promise<ProbeReport> {
-  const request = Buffer.from(`GET /v2/health/ready HTTP/1.1\r\nhost: 127.0.0.1:${order.port}\r\n\r\n`);
+  const request = Buffer.from(
+    `GET ${order.path ?? '/v2/health/ready'} HTTP/1.1\r\nhost: 127.0.0.1:${order.port}\r\n\r\n`,
+  );
   return new Promise((resolve, reject) => {
     const lanes: Lane[] = [];
     const free: Lane[] = [];
@@ -99,18 +105,21 @@ export function probeReady(order: ProbeOrder): Promise<ProbeReport> {
       unanswered--;
       if (!Number.isNaN(spunFor) && unanswered === 0) end();
     };
+    const ask = (due: number): void => {
+      let lane = free.pop();
+      if (!lane) {
+        lane = new Lane(order.port, answered, end);
+        lanes.push(lane);
+      }
+      lateness.push(performance.now() - due);
+      unanswered++;
+      lane.send(request);
+    };
     let due = performance.now();
     // A timer of a millisecond, so that the interval is kept by the clock and not by the timer.
     const timer = setInterval(() => {
       for (; due <= performance.now() && Number.isNaN(spunFor); due += INTERVAL_MS) {
-        let lane = free.pop();
-        if (!lane) {
-          lane = new Lane(order.port, answered, end);
-          lanes.push(lane);
-        }
-        lateness.push(performance.now() - due);
-        unanswered++;
-        lane.send(request);
+        for (let client = 0; client < (order.clients ?? 1); client++) ask(due);
       }
     }, 1);
     spun(order).then((time) => {

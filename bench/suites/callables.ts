@@ -19,35 +19,14 @@ import type { CloneReport } from '../servers/callables-server.js';
 import type { StartReport } from '../servers/start-server.js';
 import { median } from '../statistics.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
+import { goal, RESPONSES, ROWS, SERVERS, startServer, TITLES, WIRES } from './callables-part.js';
+import type { Part, Row, Run, ServerName } from './callables-part.js';
+import { measureFairness } from './callables-fair.js';
 import { formatFigure, formatTable } from '../table.js';
 
-const SERVERS = ['thread', 'inline'] as const;
-type ServerName = (typeof SERVERS)[number];
-const TITLES: Readonly<Record<ServerName, string>> = {
-  thread: 'serverThread: true',
-  inline: 'serverThread: false',
-};
-
-const ROWS = ['stream', 'ready', 'threads', 'tensor', 'start'] as const;
-type Row = (typeof ROWS)[number];
-
-const RESPONSES = 10_000;
 const WORK_MS = 10;
 /** Shorter rounds than this ask for a quick run. */
 const FULL_ROUND_SECONDS = 1;
-
-interface Run extends SuiteOptions {
-  readonly names: readonly ServerName[];
-  readonly isQuick: boolean;
-  readonly steps: number;
-  readonly start: (module: string, cpus: string | undefined, ...parameters: string[]) => Promise<BenchProcess>;
-}
-
-interface Part {
-  readonly figures: object;
-  readonly comparison?: Comparison;
-  readonly goals: readonly string[];
-}
 
 const PARTS: Readonly<Record<Row, (run: Run) => Promise<Part>>> = {
   stream: measureStreams,
@@ -55,6 +34,7 @@ const PARTS: Readonly<Record<Row, (run: Run) => Promise<Part>>> = {
   threads: measureThreads,
   tensor: measureTensor,
   start: measureStart,
+  fair: measureFairness,
 };
 
 export async function runCallables(options: SuiteOptions): Promise<SuiteResult> {
@@ -92,20 +72,6 @@ function chosen<T extends string>(known: readonly T[], wanted: readonly string[]
     throw new Error(`${option}: unknown '${unknown.join(', ')}', expected of ${known.join(', ')}`);
   return known.filter((name) => !wanted || wanted.includes(name));
 }
-
-function startServer(run: Run, name: ServerName, row: Row | 'copies', cpus: string | undefined): Promise<BenchProcess> {
-  return run.start('../servers/callables-server.js', cpus, String(name === 'thread'), row, String(run.steps));
-}
-
-function goal(what: string, got: number, least: number, better: number): string {
-  const isAtMost = better < least;
-  const reaches = (bound: number): boolean => (isAtMost ? got <= bound : got >= bound);
-  const verdict = reaches(better) ? 'better' : reaches(least) ? 'met   ' : 'MISSED';
-  const bound = isAtMost ? 'at most' : 'at least';
-  return `${verdict}  ${what}: ${bound} ${least}, better ${better}: ${formatFigure(got)}`;
-}
-
-const WIRES: Readonly<Record<StreamOrder['kind'], string>> = { grpc: 'gRPC ModelStreamInfer', sse: 'generate_stream' };
 
 interface StreamSample extends StreamReport {
   readonly server: ServerName;

@@ -9,7 +9,7 @@ import type { TraceSettings, TraceStart, TraceUpdate } from '../model/trace-sett
 import { ResponseCache } from './cache/response-cache.js';
 import type { EngineLogger } from './engine-logger.js';
 import { LogSettingsStore } from './log-settings.js';
-import { ModelControl, type ModelControlMode } from './model-control.js';
+import { ModelControl, type ConfigOverride, type ModelControlMode } from './model-control.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
 import { ModelRepository } from './model-repository.js';
 import { parseModelVersion } from './model-version.js';
@@ -39,6 +39,13 @@ export interface InferenceServerOptions {
   readonly sharedMemory?: SharedMemoryRegistry;
   /** Default: nothing is traced. */
   readonly tracing?: TracingOptions | undefined;
+}
+
+/** What a client says of a load. */
+export interface LoadParameters {
+  readonly override?: ConfigOverride | undefined;
+  /** Names of the parameters that bring files. */
+  readonly files: readonly string[];
 }
 
 export interface TracingOptions {
@@ -177,18 +184,27 @@ export class InferenceServer {
   }
 
   /**
-   * Loads a model for a client. Rejects with UNSUPPORTED when the load has parameters: a model is a function that was
-   * bound with its configuration, and neither comes over the wire; otherwise as {@link ModelControl.load}.
+   * Loads a model for a client, with another configuration than it was bound with where it gives one. Rejects with
+   * UNSUPPORTED when it brings files: a model is a function that was bound, and does not come over the wire; otherwise as
+   * {@link ModelControl.load}.
    */
-  async loadModel(name: string, parameters: readonly string[]): Promise<void> {
-    const [parameter] = parameters;
-    if (parameter !== undefined) {
+  async loadModel(name: string, { override, files }: LoadParameters): Promise<void> {
+    const [file] = files;
+    if (file !== undefined) {
       throw new TritonError(
         'UNSUPPORTED',
-        `load parameter '${parameter}' is not supported: model '${name}' is what was bound under that name, with its configuration`,
+        `load parameter '${file}' is not supported: model '${name}' is what was bound under that name`,
       );
     }
-    await this.models.load(name);
+    await this.models.load(name, override && ((bound) => this.#checkCache(override(bound))));
+  }
+
+  #checkCache(config: CompleteModelConfig): CompleteModelConfig {
+    if (!config.responseCache || this.cache !== undefined) return config;
+    throw new TritonError(
+      'INVALID_ARG',
+      `Invalid config override: model '${config.name}' asks for the response cache, and the server has none`,
+    );
   }
 
   /** The trace settings that count for a model; of the server when the name is ''. Throws INVALID_ARG for models that are not ready. */

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { inferRequest, RecordingSink, wireTensor } from '../../test/support/infer-requests.js';
 import { ManualInstance } from '../../test/support/scheduler-harness.js';
 import { TritonError } from '../errors.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { ModelControl, type BoundModel, type ModelControlMode } from './model-control.js';
 import { ModelRepository } from './model-repository.js';
@@ -131,6 +132,106 @@ describe('the model repository extension', () => {
     expect(() => repository.get('m', '')).toThrow("Request for unknown model: 'm' is not found");
     await control.load('m');
     expect(repository.readyVersions('m')).toEqual(['1', '3']);
+  });
+
+  describe('loads with another configuration', () => {
+    const withRows = (maxBatchSize: number) => (config: CompleteModelConfig) => ({ ...config, maxBatchSize });
+    const rows = (repository: ModelRepository) => repository.get('m', '').config.maxBatchSize;
+
+    it('until it is unloaded', async () => {
+      const { repository, control } = given();
+      control.bind(model('m'));
+      await control.load('m', withRows(7));
+      expect(rows(repository)).toBe(7);
+      // A load that says nothing of it leaves what is loaded.
+      await control.load('m');
+      expect(rows(repository)).toBe(7);
+      control.unload('m');
+      await control.load('m');
+      expect(rows(repository)).toBe(4);
+    });
+
+    it('and has what was loaded before serve until then, and finish', async () => {
+      const { repository, control } = given();
+      const instances: ManualInstance[] = [];
+      const closed: number[] = [];
+      let opened: (() => void) | undefined;
+      const open = async () => {
+        if (opened !== undefined) await new Promise<void>((resolve) => (opened = resolve));
+        const instance = new ManualInstance();
+        instances.push(instance);
+        return [instance];
+      };
+      const of = (config: CompleteModelConfig): BoundModel => ({
+        config,
+        open,
+        close: () => void closed.push(config.maxBatchSize),
+        with: of,
+      });
+      control.bind(of(model('m').config));
+      await control.load('m');
+      const send = () => {
+        const sink = new RecordingSink();
+        const inputs = [wireTensor('x', 'float32', Float32Array.of(1), [1, 1])];
+        repository.get('m', '').infer(inferRequest({ inputs }), sink);
+        return sink;
+      };
+      const before = send();
+      opened = () => undefined;
+      const loaded = control.load('m', withRows(2));
+      await turn();
+      expect(rows(repository)).toBe(4);
+      opened();
+      await loaded;
+      expect(rows(repository)).toBe(2);
+      const after = send();
+      await expect.poll(() => instances.map(({ executions }) => executions.length)).toEqual([1, 1]);
+      expect(closed).toEqual([]);
+      instances[0]!.last.finish();
+      await before.ended;
+      await expect.poll(() => closed).toEqual([4]);
+      instances[1]!.last.finish();
+      await after.ended;
+      expect(repository.get('m', '').statistics.inferenceCount).toBe(1);
+    });
+
+    it('and keeps what serves when it cannot be, or does not start', async () => {
+      const { repository, control } = given();
+      let fails = false;
+      control.bind(
+        model('m', 1, () => {
+          if (fails) throw new TritonError('UNAVAILABLE', 'no weights');
+          return [new ManualInstance()];
+        }),
+      );
+      await control.load('m');
+      const refused = control.load('m', () => {
+        throw new TritonError('INVALID_ARG', 'no such configuration');
+      });
+      await expect(refused).rejects.toMatchObject({ code: 'INVALID_ARG', message: 'no such configuration' });
+      fails = true;
+      await expect(control.load('m', withRows(2))).rejects.toMatchObject({
+        code: 'INVALID_ARG',
+        message: "load failed for model 'm': version 1 is at UNAVAILABLE state: Unavailable: no weights;\n",
+      });
+      expect([repository.find('m', 1)!.state, rows(repository)]).toEqual(['READY', 4]);
+    });
+
+    it('and serves the versions that its policy says', async () => {
+      const { repository, control } = given();
+      for (const version of [1, 2, 3]) control.bind(model('m', version));
+      await control.load('m');
+      const policy = (versions: number[]) => (config: CompleteModelConfig) => ({
+        ...config,
+        versionPolicy: { specific: { versions } },
+      });
+      await control.load('m', policy([2]));
+      await expect.poll(() => repository.readyVersions('m')).toEqual(['2']);
+      await expect(control.load('m', policy([7]))).rejects.toThrow(
+        "load failed for model 'm': at least one version must be available under the version policy of model 'm'\n",
+      );
+      expect(repository.readyVersions('m')).toEqual(['2']);
+    });
   });
 
   it('leaves a loaded model as it is when it is loaded again', async () => {

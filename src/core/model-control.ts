@@ -6,8 +6,9 @@ import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { ModelInstance } from './instance/model-instance.js';
+import { INSTANCES_ENDED, isInterruption } from './interruption.js';
 import type { Model } from './model.js';
-import { INSTANCES_ENDED, type ModelEntry, type ModelRepository } from './model-repository.js';
+import type { ModelEntry, ModelRepository } from './model-repository.js';
 import { EVERY_VERSION, servedVersions } from '../model/version-policy.js';
 import { warmUp } from './warm-up.js';
 
@@ -28,6 +29,8 @@ export interface BoundModel {
   servedBy?(model: Model): void;
   /** Ends the instances after the last request of an unloaded model. */
   close?(): void | Promise<void>;
+  /** The same model with another configuration, for a load of its own. Without it that is all that differs. */
+  with?(config: CompleteModelConfig): BoundModel;
 }
 
 export interface ModelControlOptions {
@@ -35,8 +38,13 @@ export interface ModelControlOptions {
   readonly logger: Logger;
 }
 
+/** What a version is loaded with, made from what it was bound with. Throws INVALID_ARG when that cannot be. */
+export type ConfigOverride = (bound: CompleteModelConfig) => CompleteModelConfig;
+
 interface BoundVersion {
   model: BoundModel;
+  /** What is loaded, or was, or would be: the model, or the same one with another configuration. */
+  loaded: BoundModel;
   /** What happens to it now; settles when it is done, and never rejects. */
   turn: Promise<void>;
 }
@@ -60,7 +68,7 @@ export class ModelControl {
     const { name, version } = model.config;
     let versions = this.#bound.get(name);
     if (versions === undefined) this.#bound.set(name, (versions = new Map()));
-    versions.set(version, { model, turn: versions.get(version)?.turn ?? Promise.resolve() });
+    versions.set(version, { model, loaded: model, turn: versions.get(version)?.turn ?? Promise.resolve() });
   }
 
   /**
@@ -71,7 +79,6 @@ export class ModelControl {
     const { name, version } = model.config;
     const bound = this.#bound.get(name)?.get(version);
     if (bound === undefined) return this.bind(model);
-    let old: BoundModel | undefined;
     let retired: Promise<void> | undefined;
     let failure: unknown;
     await this.#next(bound, async () => {
@@ -79,29 +86,38 @@ export class ModelControl {
       try {
         // What is not loaded is not loaded now; what failed to load, or has lost its instances, is.
         if (entry === undefined || entry.reason === UNLOADED) {
-          old = bound.model;
-          bound.model = model;
-          return;
+          const old = bound.loaded;
+          retired = Promise.resolve(old.close?.());
+          bound.loaded = model;
+        } else {
+          ({ retired } = await this.#swap(bound, model, entry));
         }
-        // Everything that may fail or take time comes first: there is no moment without a ready model.
-        const startedAt = performance.now();
-        const instances = await startInstances(model);
-        old = bound.model;
         bound.model = model;
-        const next = this.#repository.add(model.config);
-        handOver(instances, model, next.model);
-        next.model.statistics.recordLoad(performance.now() - startedAt);
-        next.state = 'READY';
-        // What waits for an instance of the old model that is being started again waits on.
-        retired = this.#repository.retire(entry.model);
       } catch (error) {
         failure = error;
       }
     });
     if (failure !== undefined) throw TritonError.from(failure);
     await retired;
-    await old?.close?.();
     this.#logger.info(`successfully replaced '${name}' version ${version}`);
+  }
+
+  /**
+   * Has a version served by another model from now on. `retired` resolves when the old one has finished what was under
+   * way and is closed. Rejects with what the other one's start failed with.
+   */
+  async #swap(bound: BoundVersion, model: BoundModel, entry: ModelEntry): Promise<{ readonly retired: Promise<void> }> {
+    // Everything that may fail or take time comes first: there is no moment without a ready model.
+    const startedAt = performance.now();
+    const instances = await startInstances(model);
+    const old = bound.loaded;
+    bound.loaded = model;
+    const next = this.#repository.add(model.config);
+    next.model.statistics.recordLoad(performance.now() - startedAt);
+    next.state = 'READY';
+    handOver(instances, model, next.model);
+    // What waits in its queue while it has no instance is answered when one is there again, or refused soon.
+    return { retired: this.#repository.retire(entry.model).then(() => old.close?.()) };
   }
 
   /** Takes a version out of the repository; resolves when its last request has ended and its instances are closed. */
@@ -114,25 +130,53 @@ export class ModelControl {
     await this.#next(bound, async () => {
       const entry = this.#repository.remove(name, version);
       if (entry !== undefined) await this.#repository.retire(entry.model);
-      await bound.model.close?.();
+      await bound.loaded.close?.();
     });
     this.#logger.info(`successfully unbound '${name}' version ${version}`);
   }
 
-  /** True when a model of that name is bound. */
-  has(name: string): boolean {
-    return this.#bound.has(name);
+  /** True when a model of that name is bound, in that version where one is given. */
+  has(name: string, version?: number): boolean {
+    const versions = this.#bound.get(name);
+    return versions !== undefined && (version === undefined || versions.has(version));
   }
 
-  /** Loads a version that is bound, unless it is ready already. Rejects with what its start failed with. */
-  async loadVersion(name: string, version: number): Promise<void> {
+  /**
+   * Loads a version that is bound, unless it is ready already. With a configuration it is loaded in any case, and what was
+   * ready serves until then. Rejects with what its start failed with.
+   */
+  async loadVersion(name: string, version: number, config?: CompleteModelConfig): Promise<void> {
     const bound = this.#bound.get(name)?.get(version);
     if (bound === undefined) throw notPolled(name);
     let failure: TritonError | undefined;
     await this.#next(bound, async () => {
-      failure = await this.#load(bound.model);
+      failure = config === undefined ? await this.#load(bound.loaded) : await this.#loadWith(bound, config);
     });
     if (failure !== undefined) throw failure;
+  }
+
+  async #loadWith(bound: BoundVersion, config: CompleteModelConfig): Promise<TritonError | undefined> {
+    const model = bound.model.with?.(config) ?? { ...bound.model, config };
+    const { name, version } = config;
+    const entry = this.#repository.find(name, version);
+    if (entry === undefined || !isLoaded(entry)) {
+      const failure = await this.#load(model);
+      if (failure === undefined) bound.loaded = model;
+      return failure;
+    }
+    try {
+      const { retired } = await this.#swap(bound, model, entry);
+      // Nobody waits for the old one.
+      retired.catch((error: unknown) =>
+        this.#logger.error(`unloading '${name}' version ${version}: ${TritonError.from(error).message}`),
+      );
+    } catch (thrown) {
+      const error = TritonError.from(thrown);
+      this.#logger.error(`failed to load '${name}' version ${version}: ${describe(error)}`);
+      return error;
+    }
+    this.#logger.info(`successfully loaded '${name}' version ${version}`);
+    return undefined;
   }
 
   /**
@@ -144,27 +188,39 @@ export class ModelControl {
     const others: Promise<void>[] = [];
     for (const [number, bound] of this.#bound.get(name) ?? []) {
       if (served.has(number) && number !== version) others.push(this.loadVersion(name, number).catch(() => undefined));
-      if (!served.has(number)) others.push(this.#next(bound, () => this.#unload(bound.model)));
+      if (!served.has(number)) others.push(this.#next(bound, () => this.#unload(bound)));
     }
     if (served.has(version)) await this.loadVersion(name, version);
     await Promise.all(others);
   }
 
-  #served(name: string): ReadonlySet<number> {
+  #served(name: string, configs?: ReadonlyMap<number, CompleteModelConfig>): ReadonlySet<number> {
     const versions = this.#bound.get(name) ?? new Map<number, BoundVersion>();
     const numbers = [...versions.keys()];
-    const highest = versions.get(Math.max(...numbers));
-    return servedVersions(highest?.model.config.versionPolicy ?? EVERY_VERSION, numbers);
+    const highest = Math.max(...numbers);
+    const config = configs?.get(highest) ?? versions.get(highest)?.loaded.config;
+    return servedVersions(config?.versionPolicy ?? EVERY_VERSION, numbers);
   }
 
-  /** Loads every version of a model that its version policy serves, for a client. Rejects with INTERNAL, INVALID_ARG or UNAVAILABLE in Triton's words. */
-  async load(name: string): Promise<void> {
+  /**
+   * Loads every version of a model that its version policy serves, for a client; `override` gives each of them another
+   * configuration than it was bound with, until it is unloaded. Rejects with INTERNAL, INVALID_ARG or UNAVAILABLE in
+   * Triton's words.
+   */
+  async load(name: string, override?: ConfigOverride): Promise<void> {
     this.#checkMode();
     const versions = this.#bound.get(name);
     if (versions === undefined) throw notPolled(name);
+    const configs =
+      override && new Map(Array.from(versions, ([version, { model }]) => [version, override(model.config)] as const));
+    const served = this.#served(name, configs);
+    if (served.size === 0) {
+      const message = `load failed for model '${name}': at least one version must be available under the version policy of model '${name}'\n`;
+      throw new TritonError('INVALID_ARG', message);
+    }
     const failures = await Promise.all(
-      [...this.#served(name)].map((version) =>
-        this.loadVersion(name, version).then(
+      [...served].map((version) =>
+        this.loadVersion(name, version, configs?.get(version)).then(
           () => '',
           (error: TritonError) => `version ${version} is at UNAVAILABLE state: ${describe(error)};\n`,
         ),
@@ -172,6 +228,9 @@ export class ModelControl {
     );
     const text = failures.join('');
     if (text !== '') throw new TritonError('INVALID_ARG', `load failed for model '${name}': ${text}`);
+    if (configs === undefined) return;
+    for (const [version, bound] of versions)
+      if (!served.has(version)) void this.#next(bound, () => this.#unload(bound));
   }
 
   /**
@@ -184,7 +243,7 @@ export class ModelControl {
       // At once, so that the client's next request is refused.
       const entry = this.#repository.find(name, bound.model.config.version);
       if (entry !== undefined && isLoaded(entry)) entry.state = 'UNLOADING';
-      void this.#next(bound, () => this.#unload(bound.model));
+      void this.#next(bound, () => this.#unload(bound));
     }
   }
 
@@ -216,9 +275,9 @@ export class ModelControl {
     if (this.#repository.find(name, version)?.state === 'READY') return undefined;
     const entry = this.#repository.add(config);
     const startedAt = performance.now();
+    let instances: readonly ModelInstance[];
     try {
-      const instances = await startInstances(model);
-      handOver(instances, model, entry.model);
+      instances = await startInstances(model);
     } catch (thrown) {
       const error = TritonError.from(thrown);
       entry.state = 'UNAVAILABLE';
@@ -228,21 +287,24 @@ export class ModelControl {
     }
     entry.model.statistics.recordLoad(performance.now() - startedAt);
     entry.state = 'READY';
+    handOver(instances, model, entry.model);
     this.#logger.info(`successfully loaded '${name}' version ${version}`);
     return undefined;
   }
 
-  async #unload(model: BoundModel): Promise<void> {
-    const { config } = model;
+  async #unload(bound: BoundVersion): Promise<void> {
+    const { config } = bound.model;
     const entry = this.#repository.find(config.name, config.version);
     if (entry === undefined || (entry.state !== 'UNLOADING' && !isLoaded(entry))) return;
     entry.state = 'UNLOADING';
     await entry.model.drain();
     try {
-      await model.close?.();
+      await bound.loaded.close?.();
     } catch (error) {
       this.#logger.error(`unloading '${config.name}' version ${config.version}: ${TritonError.from(error).message}`);
     }
+    // What a load said otherwise is over.
+    bound.loaded = bound.model;
     entry.state = 'UNAVAILABLE';
     entry.reason = UNLOADED;
     this.#logger.info(`successfully unloaded '${config.name}' version ${config.version}`);
@@ -252,10 +314,15 @@ export class ModelControl {
 /** Starts a model's instances and warms them up. Rejects with what went wrong. */
 async function startInstances(model: BoundModel): Promise<readonly ModelInstance[]> {
   const opened = await model.open();
-  await warmUp(model.config, opened);
-  const living = model.serve?.() ?? opened;
-  if (living.length === 0 && opened.length > 0) throw new TritonError('UNAVAILABLE', INSTANCES_ENDED);
-  return living;
+  try {
+    await warmUp(model.config, opened);
+    const living = model.serve?.() ?? opened;
+    if (living.length === 0 && opened.length > 0) throw new TritonError('UNAVAILABLE', INSTANCES_ENDED);
+    return living;
+  } catch (error) {
+    await model.close?.();
+    throw error;
+  }
 }
 
 /** Gives the instances of what is bound to the model that is to serve with them. */
@@ -266,7 +333,7 @@ function handOver(instances: readonly ModelInstance[], bound: BoundModel, model:
 
 /** Whether a model serves, or will when its instances are there again. */
 function isLoaded({ state, reason }: ModelEntry): boolean {
-  return state === 'READY' || (state === 'UNAVAILABLE' && reason === INSTANCES_ENDED);
+  return state === 'READY' || (state === 'UNAVAILABLE' && isInterruption(reason));
 }
 
 function notPolled(name: string): TritonError {

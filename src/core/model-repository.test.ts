@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { completeModelConfig } from '../model/complete-model.js';
-import { INSTANCES_ENDED, ModelRepository, type ModelState } from './model-repository.js';
+import { INSTANCES_ENDED } from './interruption.js';
+import { ModelRepository, type ModelState } from './model-repository.js';
 
 /** A repository with versions such as `a:1 READY`. */
 function repositoryOf(...versions: string[]): ModelRepository {

@@ -3,13 +3,11 @@
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { isInterruption } from './interruption.js';
 import { Model, type ModelSurroundings } from './model.js';
 import { parseModelVersion } from './model-version.js';
 
 export type ModelState = 'LOADING' | 'READY' | 'UNLOADING' | 'UNAVAILABLE';
-
-/** The reason of a version that was loaded and whose instances have all died since: they are being started again. */
-export const INSTANCES_ENDED = 'all instances have ended';
 
 /** One version of a model and how it is. */
 export class ModelEntry {
@@ -138,8 +136,9 @@ export class ModelRepository {
       }
       if (latest !== undefined) return latest.model;
       // Unlike what Triton can say of its models this is soon over, and clients try again after UNAVAILABLE only.
-      if ([...versions.values()].some(({ reason }) => reason === INSTANCES_ENDED))
-        throw new TritonError('UNAVAILABLE', `model '${name}' is not ready: ${INSTANCES_ENDED}`);
+      const interrupted = [...versions.values()].find(({ reason }) => isInterruption(reason));
+      if (interrupted !== undefined)
+        throw new TritonError('UNAVAILABLE', `model '${name}' is not ready: ${interrupted.reason}`);
       throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' has no available versions`);
     }
     const entry = versions.get(number);

@@ -55,6 +55,11 @@ export class Model implements RequestOwner {
     return this.#scheduler.removeInstance(instance);
   }
 
+  /** Told when no instance will be free any more, though there are some, and when one is again. */
+  set onStalled(listener: (isStalled: boolean) => void) {
+    this.#scheduler.onStalled = listener;
+  }
+
   /** Fails what waits for an instance. */
   failWaiting(error: TritonError): void {
     this.#scheduler.failWaiting(error);

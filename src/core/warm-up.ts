@@ -1,7 +1,7 @@
 // Sends a model its warm-up requests, each as often as it says for every instance, through the same path as any
 // other request. On a model of its own over the same instances, so that no statistic or cache knows of it.
 
-import { TritonError } from '../errors.js';
+import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { CompleteWarmup } from '../model/model-warmup.js';
 import type { ModelInstance } from './instance/model-instance.js';
@@ -12,21 +12,27 @@ export async function warmUp(config: CompleteModelConfig, instances: readonly Mo
   for (const instance of instances) {
     const model = new Model({ ...config, responseCache: false });
     model.addInstance(instance);
-    for (const warmup of config.modelWarmup ?? []) {
-      for (let i = 0; i < warmup.count; i++) await send(warmup, model);
+    try {
+      for (const warmup of config.modelWarmup ?? []) {
+        for (let i = 0; i < warmup.count; i++) await send(warmup, model);
+      }
+    } finally {
+      model.stop(new TritonError('UNAVAILABLE', 'warm-up is over'));
     }
-    model.removeInstance(instance);
   }
 }
 
 function send({ name, inputs }: CompleteWarmup, model: Model): Promise<void> {
   return new Promise((resolve, reject) => {
-    const fail = (error: TritonError) =>
+    const fail = (error: TritonError) => {
+      const { code } = error;
+      const message = `warm-up '${name}' of model '${model.config.name}' failed: ${error.message}`;
+      const options = { cause: error };
+      const isUnrecoverable = TritonUnrecoverableError.is(error);
       reject(
-        new TritonError(error.code, `warm-up '${name}' of model '${model.config.name}' failed: ${error.message}`, {
-          cause: error,
-        }),
+        isUnrecoverable ? new TritonUnrecoverableError(message, options) : new TritonError(code, message, options),
       );
+    };
     try {
       model.infer(
         {

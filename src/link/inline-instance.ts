@@ -11,7 +11,6 @@ import type {
   ResponseStream,
 } from '../core/instance/model-instance.js';
 import { TritonError } from '../errors.js';
-import type { Callable } from '../model/callable.js';
 import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
@@ -19,6 +18,7 @@ import type { ModelCaller } from '../model/model-calls.js';
 import type { Parameters } from '../model/parameters.js';
 import { decodeBatch, encodeBatch } from './batch-frame.js';
 import { CallableHost } from './callable-host.js';
+import type { CallableTurns, HostedCallable } from './callable-turns.js';
 import type { HostResult, HostStream } from './host-results.js';
 import type { RequestExtras } from './messages.js';
 import type { RequestTracing } from './request-tracing.js';
@@ -27,10 +27,13 @@ import { ResultFrame, type FramedTensor } from './result-frame.js';
 export class InlineInstance implements ModelInstance {
   readonly #config: CompleteModelConfig;
   readonly #host: CallableHost;
+  readonly #turns: CallableTurns;
 
-  constructor(config: CompleteModelConfig, callable: Callable, logger: Logger) {
+  /** Others may ask the callable too, in turn. */
+  constructor(config: CompleteModelConfig, { callable, turns }: HostedCallable, logger: Logger) {
     this.#config = config;
     this.#host = new CallableHost(config, callable, logger);
+    this.#turns = turns;
   }
 
   set caller(caller: ModelCaller) {
@@ -53,19 +56,22 @@ export class InlineInstance implements ModelInstance {
     const requests = decodeBatch(buffers, extras, this.#config);
     const requestedOutputs = extras?.requestedOutputs;
     const computeInput = performance.now() - startedAt;
-    return this.#host.execute(
-      requests,
-      (results, computeInfer, parameters) => {
-        const inferredAt = performance.now();
-        const answers = frameResults(results, { requestedOutputs, parameters }, this.#config);
-        const times = { computeInput, computeInfer, computeOutput: performance.now() - inferredAt };
-        done(answers, times, this.#host.metrics.take());
-      },
-      {
-        stream: stream && this.#hostStream(stream, requestedOutputs),
-        callers: extras?.callers,
-        traces: extras?.traces,
-      },
+    return this.#turns.begin((ended) =>
+      this.#host.execute(
+        requests,
+        (results, computeInfer, parameters) => {
+          ended();
+          const inferredAt = performance.now();
+          const answers = frameResults(results, { requestedOutputs, parameters }, this.#config);
+          const times = { computeInput, computeInfer, computeOutput: performance.now() - inferredAt };
+          done(answers, times, this.#host.metrics.take());
+        },
+        {
+          stream: stream && this.#hostStream(stream, requestedOutputs),
+          callers: extras?.callers,
+          traces: extras?.traces,
+        },
+      ),
     );
   }
 

@@ -1,5 +1,7 @@
 // Keeps one instance's thread alive: starts it, hands its port to the server, and starts it again when it ends
-// without having been asked to: at once the first time, then after a growing pause.
+// without having been asked to: at once the first time, then after a growing pause. A thread that does not come to an
+// end with what it runs is ended by force; but not one that has native code: onnxruntime, for one, takes the whole process
+// with it when its thread ends during a computation. Such a thread ends when it is back from what it computes.
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +13,18 @@ import type { InstanceGroup } from '../model/instance-group.js';
 import type { ServerLogger } from '../logger.js';
 import { RestartPauses } from './restart-pauses.js';
 import { runningTsx } from './running-tsx.js';
-import { receiveFailure, type ThreadData, type ThreadReport, type ThreadStop } from './thread-messages.js';
+import { receiveFailure } from './sent-error.js';
+import type { ThreadCall, ThreadData, ThreadReport } from './thread-messages.js';
+
+/** An instance in a thread of its own, as the server gets it. */
+export interface ThreadedInstance {
+  /** Its number within the model. */
+  readonly instance: number;
+  /** Batches for it go in here. */
+  readonly port: MessagePort;
+  /** Ends the thread, whatever it does, for this reason; it is then started again. */
+  readonly end: (reason: string) => void;
+}
 
 export interface SupervisorOptions {
   readonly group: InstanceGroup;
@@ -21,8 +34,8 @@ export interface SupervisorOptions {
   readonly instance: number;
   readonly config: CompleteModelConfig;
   readonly logger: Pick<ServerLogger, 'error' | 'warn' | 'info' | 'verbose' | 'verboseLevel'>;
-  /** A thread is ready; batches for it go into the port. Told again after every restart. */
-  readonly onPort: (port: MessagePort) => void;
+  /** The thread is ready. Told again after every restart. */
+  readonly onReady: (thread: ThreadedInstance) => void;
   readonly onUnrecoverable: (error: TritonError) => void;
   /** Whether requests may be traced. */
   readonly traces: boolean;
@@ -38,6 +51,10 @@ export class InstanceSupervisor {
   #timer: NodeJS.Timeout | undefined;
   #stopping: Promise<void> | undefined;
   #lives = false;
+  /** A file with native code that the thread has loaded. */
+  #nativeCode: string | undefined;
+  /** Why it was ended before it ended by itself. */
+  #endedFor: string | undefined;
   readonly #pauses = new RestartPauses();
 
   constructor(options: SupervisorOptions) {
@@ -51,8 +68,16 @@ export class InstanceSupervisor {
 
   /** Starts the thread; rejects, for good, with the reason when the module cannot be loaded or its `setup` fails. */
   async start(): Promise<void> {
-    const port = await this.#launch();
-    this.#options.onPort(port);
+    this.#options.onReady(await this.#launch());
+  }
+
+  /** Gives the living thread a port to another server than before; undefined while it does not live. */
+  reconnect(): ThreadedInstance | undefined {
+    const worker = this.#worker;
+    if (worker === undefined || !this.#lives) return undefined;
+    const { port1, port2 } = new MessageChannel();
+    worker.postMessage({ kind: 'connect', port: port2 } satisfies ThreadCall, [port2]);
+    return this.#threaded(worker, port1);
   }
 
   /** Runs the module's `teardown` and ends the thread. Idempotent. */
@@ -64,14 +89,33 @@ export class InstanceSupervisor {
     clearTimeout(this.#timer);
     const worker = this.#worker;
     if (worker === undefined) return;
-    worker.postMessage({ kind: 'stop' } satisfies ThreadStop);
+    worker.postMessage({ kind: 'stop' } satisfies ThreadCall);
     const timer = setTimeout(() => void worker.terminate(), TEARDOWN_MILLISECONDS);
     await this.#exited;
     clearTimeout(timer);
   }
 
-  /** Resolves with the server's end of the thread's port when it is ready. */
-  #launch(): Promise<MessagePort> {
+  #threaded(worker: Worker, port: MessagePort): ThreadedInstance {
+    return {
+      instance: this.#options.instance,
+      port,
+      end: (reason) => {
+        // Another thread may have taken its place, or a stop may wait for its teardown.
+        if (this.#worker !== worker || this.#stopping !== undefined) return;
+        this.#lives = false;
+        this.#endedFor = reason;
+        if (this.#nativeCode === undefined) return void worker.terminate();
+        const { config, logger } = this.#options;
+        logger.warn(
+          `instance ${this.#options.instance} of model '${config.name}' is not ended by force, because it has loaded ${this.#nativeCode}; it ends when its computation does`,
+        );
+        worker.postMessage({ kind: 'end' } satisfies ThreadCall);
+      },
+    };
+  }
+
+  /** Resolves when the thread is ready. */
+  #launch(): Promise<ThreadedInstance> {
     const { group, member, instance, config, logger, traces } = this.#options;
     const { port1, port2 } = new MessageChannel();
     const data: ThreadData = {
@@ -94,6 +138,7 @@ export class InstanceSupervisor {
         name: `${config.name}-${instance}`,
       });
       this.#worker = worker;
+      this.#nativeCode = undefined;
       const startedAt = performance.now();
       let ready = false;
       let cause: TritonError | undefined;
@@ -102,7 +147,10 @@ export class InstanceSupervisor {
           case 'ready':
             ready = true;
             this.#lives = true;
-            return resolve(port1);
+            return resolve(this.#threaded(worker, port1));
+          case 'native code':
+            this.#nativeCode = report.file;
+            return;
           case 'failed':
             cause = receiveFailure(report.failure);
             return;
@@ -120,7 +168,8 @@ export class InstanceSupervisor {
           this.#worker = undefined;
           this.#lives = false;
           exited();
-          const error = cause ?? new TritonError('UNAVAILABLE', `its thread ended with code ${code}`);
+          const error = cause ?? new TritonError('UNAVAILABLE', this.#endedFor ?? `its thread ended with code ${code}`);
+          this.#endedFor = undefined;
           if (ready) this.#died(error, performance.now() - startedAt);
           else {
             port1.close();
@@ -140,7 +189,7 @@ export class InstanceSupervisor {
 
   #restart(lived: number): void {
     this.#timer = setTimeout(() => {
-      this.#launch().then(this.#options.onPort, (error: unknown) => {
+      this.#launch().then(this.#options.onReady, (error: unknown) => {
         if (this.#stopping !== undefined) return;
         if (TritonUnrecoverableError.is(error)) return this.#options.onUnrecoverable(error);
         const { config, instance, logger } = this.#options;

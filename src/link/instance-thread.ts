@@ -1,16 +1,18 @@
 // Entry of an instance's thread: loads the module of its group, sets it up, and runs the batches that come in
 // through its own port to the server.
 
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 
 import { assert, TritonError, TritonUnrecoverableError } from '../errors.js';
 import { checkCallables } from '../model/check-callables.js';
 import type { Logger } from '../model/logger.js';
+import { hostedCallable } from './callable-turns.js';
 import { loadCallableModule, type CallableModule } from './load-callable-module.js';
 import { loadOpenTelemetry } from './opentelemetry.js';
 import { PortHost } from './port-host.js';
 import { RequestTracing } from './request-tracing.js';
-import { sendFailure, type ThreadData, type ThreadReport, type ThreadStop } from './thread-messages.js';
+import { sendFailure } from './sent-error.js';
+import type { ThreadCall, ThreadData, ThreadReport } from './thread-messages.js';
 
 assert(parentPort !== null, 'instance-thread.js runs in a worker thread only');
 const supervisor = parentPort;
@@ -33,6 +35,12 @@ const logger: Logger = {
 process.on('uncaughtExceptionMonitor', (error: unknown) => {
   if (TritonUnrecoverableError.is(error)) report({ kind: 'unrecoverable', failure: sendFailure(error) });
 });
+
+const dlopen = process.dlopen.bind(process);
+process.dlopen = (...args: Parameters<typeof process.dlopen>) => {
+  report({ kind: 'native code', file: args[1] });
+  dlopen(...args);
+};
 
 async function start(): Promise<CallableModule> {
   const module = await loadCallableModule(url, tsx);
@@ -60,11 +68,21 @@ async function tearDown({ teardown }: CallableModule): Promise<void> {
 try {
   const module = await start();
   const tracing = traces ? new RequestTracing(await loadOpenTelemetry()) : undefined;
-  const host = new PortHost(port, config, module.callable, logger);
-  host.tracing = tracing;
-  host.onUnrecoverable = (error) => report({ kind: 'unrecoverable', failure: sendFailure(error) });
-  supervisor.on('message', (message: ThreadStop) => {
-    if (message.kind !== 'stop') return;
+  const callable = hostedCallable(module.callable, config.concurrency);
+  const connect = (server: MessagePort) => {
+    const host = new PortHost(server, config, callable, logger);
+    host.tracing = tracing;
+    host.onUnrecoverable = (error) => report({ kind: 'unrecoverable', failure: sendFailure(error) });
+    return host;
+  };
+  let host = connect(port);
+  supervisor.on('message', (call: ThreadCall) => {
+    if (call.kind === 'connect') {
+      host.close();
+      host = connect(call.port);
+      return;
+    }
+    if (call.kind === 'end') process.exit(1);
     void tearDown(module).finally(() => {
       host.close();
       supervisor.close();

@@ -1,11 +1,9 @@
 // The threads of a bound model's instance groups, kept alive together.
 
-import type { MessagePort } from 'node:worker_threads';
-
 import type { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InstanceGroup } from '../model/instance-group.js';
-import { InstanceSupervisor, type SupervisorOptions } from './instance-supervisor.js';
+import { InstanceSupervisor, type SupervisorOptions, type ThreadedInstance } from './instance-supervisor.js';
 
 export interface InstanceThreadsOptions {
   readonly config: CompleteModelConfig;
@@ -13,8 +11,8 @@ export interface InstanceThreadsOptions {
   /** Number of the first thread's instance within the model. */
   readonly firstInstance: number;
   readonly logger: SupervisorOptions['logger'];
-  /** A thread was started again; batches for it go into the port. */
-  readonly onRestart: (port: MessagePort) => void;
+  /** A thread was started again. */
+  readonly onRestart: (thread: ThreadedInstance) => void;
   readonly onUnrecoverable: (error: TritonError) => void;
   /** Whether requests may be traced. Default false. */
   readonly traces?: boolean;
@@ -22,21 +20,21 @@ export interface InstanceThreadsOptions {
 
 export class InstanceThreads {
   readonly #supervisors: readonly InstanceSupervisor[];
-  /** The ports of the first start, in the order of the instances; later ones are told to `onRestart`. */
-  #starting: (MessagePort | undefined)[] | undefined = [];
+  /** Those of the first start, in the order of the instances; later ones are told to `onRestart`. */
+  #starting: (ThreadedInstance | undefined)[] | undefined = [];
 
   constructor(options: InstanceThreadsOptions) {
     const { config, groups, firstInstance, logger, onRestart, onUnrecoverable, traces = false } = options;
-    let thread = 0;
+    let count = 0;
     this.#supervisors = groups.flatMap((group) =>
       Array.from({ length: group.count }, (_, member) => {
-        const index = thread++;
-        const onPort = (port: MessagePort) => {
-          if (this.#starting === undefined) onRestart(port);
-          else this.#starting[index] = port;
+        const index = count++;
+        const onReady = (thread: ThreadedInstance) => {
+          if (this.#starting === undefined) onRestart(thread);
+          else this.#starting[index] = thread;
         };
         const instance = firstInstance + index;
-        return new InstanceSupervisor({ group, member, instance, config, logger, onPort, onUnrecoverable, traces });
+        return new InstanceSupervisor({ group, member, instance, config, logger, onReady, onUnrecoverable, traces });
       }),
     );
   }
@@ -46,16 +44,21 @@ export class InstanceThreads {
     return this.#supervisors.filter(({ lives }) => lives).length;
   }
 
-  /** Resolves with a port per thread when all are set up. Rejects with the first reason; no thread is left then. */
-  async start(): Promise<readonly MessagePort[]> {
+  /** Resolves when all are set up. Rejects with the first reason; no thread is left then. */
+  async start(): Promise<readonly ThreadedInstance[]> {
     const started = await Promise.allSettled(this.#supervisors.map((supervisor) => supervisor.start()));
-    const ports = (this.#starting ?? []).filter((port) => port !== undefined);
+    const threads = (this.#starting ?? []).filter((thread) => thread !== undefined);
     this.#starting = undefined;
     const failed = started.find((result) => result.status === 'rejected');
-    if (failed === undefined) return ports;
+    if (failed === undefined) return threads;
     await this.stop();
-    for (const port of ports) port.close();
+    for (const { port } of threads) port.close();
     throw failed.reason;
+  }
+
+  /** Those that live, with ports to another server than before. */
+  reconnect(): readonly ThreadedInstance[] {
+    return this.#supervisors.flatMap((supervisor) => supervisor.reconnect() ?? []);
   }
 
   /** Runs every thread's `teardown` and ends it. */

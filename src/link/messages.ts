@@ -2,12 +2,12 @@
 // results. Tuples rather than records, because structured clone spells out every key of a record. Tensors and
 // their layout travel in ArrayBuffers that are transferred, never cloned.
 
-import { ERROR_CODES, type ErrorCode, type TritonError } from '../errors.js';
 import type { InferTensor } from '../model/exchange.js';
 import type { ModelCall } from '../model/model-calls.js';
 import type { MetricsUpdate } from '../model/metrics-update.js';
 import type { Parameters } from '../model/parameters.js';
 import type { StartedTrace } from '../model/trace-record.js';
+import type { SentError } from './sent-error.js';
 
 export const EXECUTE = 0;
 export const CANCEL = 1;
@@ -122,14 +122,6 @@ export type CalledMessage = readonly [
 
 /** From the callable: nobody waits for a call any more. */
 export type CancelCallMessage = readonly [kind: typeof CANCEL_CALL, id: number];
-
-/** An error as it crosses: structured clone would drop its code. */
-export type SentError = readonly [code: ErrorCode, message: string];
-
-/** An error to send. It may be of another copy of the package, or made by hand. */
-export function sendError({ code, message }: TritonError): SentError {
-  return [ERROR_CODES.includes(code) ? code : 'INTERNAL', String(message)];
-}
 
 /** Milliseconds on the machine's monotonic clock: the same one in all threads, whatever happens to the wall clock. */
 export function sharedNow(): number {

@@ -11,13 +11,13 @@ import {
   CALL_TAKEN,
   CALLED,
   CANCEL_CALL,
-  sendError,
   type CalledMessage,
   type CallMessage,
   type CallResponseMessage,
   type CallTakenMessage,
   type CancelCallMessage,
 } from './messages.js';
+import { receiveError, sendError } from './sent-error.js';
 
 interface WaitingCall {
   readonly onResponse: CallReceiver['onResponse'];
@@ -30,12 +30,14 @@ export class PortCaller {
   readonly #port: MessagePort;
   readonly #waiting = new Map<number, WaitingCall>();
   #nextId = 0;
+  #failure: TritonError | undefined;
 
   constructor(port: MessagePort) {
     this.#port = port;
   }
 
   readonly call: ModelCaller = async (call, { signal, onResponse }) => {
+    if (this.#failure !== undefined) throw this.#failure;
     if (signal.aborted) throw new TritonError('CANCELLED', `the call of model '${call.modelName}' was cancelled`);
     const id = this.#nextId++;
     const cancel = () => this.#port.postMessage([CANCEL_CALL, id] satisfies CancelCallMessage);
@@ -61,12 +63,13 @@ export class PortCaller {
 
   answered([, id, outputs, error]: CalledMessage): void {
     const waiting = this.#waiting.get(id);
-    if (error !== undefined) waiting?.reject(new TritonError(...error));
+    if (error !== undefined) waiting?.reject(receiveError(error));
     else waiting?.resolve(outputs ?? []);
   }
 
-  /** The server is gone. */
+  /** The server is gone: calls under way fail, and all that are made from now on. */
   failAll(error: TritonError): void {
+    this.#failure = error;
     for (const { reject } of this.#waiting.values()) reject(error);
   }
 }

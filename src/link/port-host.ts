@@ -4,7 +4,6 @@
 import type { MessagePort } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
-import type { Callable } from '../model/callable.js';
 import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { epochNow } from '../model/epoch-clock.js';
@@ -12,6 +11,7 @@ import type { HostedRequest } from '../model/inference-request.js';
 import { decodeBatch } from './batch-frame.js';
 import { BatchGate } from './batch-gate.js';
 import { CallableHost, type HostExecution } from './callable-host.js';
+import type { CallableTurns, HostedCallable } from './callable-turns.js';
 import type { HostResult } from './host-results.js';
 import {
   ACKNOWLEDGE,
@@ -21,7 +21,6 @@ import {
   EXECUTE,
   OFFER,
   RESULTS,
-  sendError,
   sharedNow,
   type AcknowledgeMessage,
   type CalledMessage,
@@ -31,17 +30,18 @@ import {
   type OfferMessage,
   type RequestExtras,
   type ResultsMessage,
-  type SentError,
 } from './messages.js';
 import { PortCaller } from './port-calls.js';
 import { PortResponseStream } from './port-response-stream.js';
 import type { RequestTracing } from './request-tracing.js';
 import { ResultFrame } from './result-frame.js';
+import { sendError, type SentError } from './sent-error.js';
 
 export class PortHost {
   readonly #port: MessagePort;
   readonly #config: CompleteModelConfig;
   readonly #host: CallableHost;
+  readonly #turns: CallableTurns;
   readonly #logger: Logger;
   readonly #executions = new Map<number, Running>();
   readonly #calls: PortCaller;
@@ -50,12 +50,15 @@ export class PortHost {
   #offered: OfferMessage | undefined;
   /** Number of the batch that was taken before it was here. */
   #taken: number | undefined;
+  /** Whether nobody is there any more to answer to. */
+  #closed = false;
 
-  /** Takes ownership of the port. */
-  constructor(port: MessagePort, config: CompleteModelConfig, callable: Callable, logger: Logger) {
+  /** Takes ownership of the port. Others may ask the callable too, in turn. */
+  constructor(port: MessagePort, config: CompleteModelConfig, { callable, turns }: HostedCallable, logger: Logger) {
     this.#port = port;
     this.#config = config;
     this.#host = new CallableHost(config, callable, logger);
+    this.#turns = turns;
     this.#logger = logger;
     this.#calls = new PortCaller(port);
     this.#host.caller = this.#calls.call;
@@ -94,6 +97,7 @@ export class PortHost {
     this.#host.tracing = tracing;
   }
 
+  /** Its executions are cancelled, and what becomes of them is told nobody. */
   close(): void {
     this.#port.close();
   }
@@ -145,17 +149,21 @@ export class PortHost {
           metrics: this.#host.metrics,
         })
       : undefined;
-    const execution = this.#host.execute(
-      requests,
-      (results, inferMs, parameters) => {
-        done = true;
-        this.#executions.delete(id);
-        stream?.flush();
-        const next = this.#takeNext();
-        this.#postResults(id, { results, requestedOutputs, startedAt: inferringAt, inferMs, parameters });
-        if (next !== undefined) this.#execute(next);
-      },
-      { stream, callers: extras?.callers, traces: tracesOf(kind, extras) },
+    const execution = this.#turns.begin((ended) =>
+      this.#host.execute(
+        requests,
+        (results, inferMs, parameters) => {
+          done = true;
+          ended();
+          if (this.#closed) return;
+          this.#executions.delete(id);
+          stream?.flush();
+          const next = this.#takeNext();
+          this.#postResults(id, { results, requestedOutputs, startedAt: inferringAt, inferMs, parameters });
+          if (next !== undefined) this.#execute(next);
+        },
+        { stream, callers: extras?.callers, traces: tracesOf(kind, extras) },
+      ),
     );
     if (!done) this.#executions.set(id, { execution, stream });
   }
@@ -185,6 +193,7 @@ export class PortHost {
 
   /** Nobody is there any more to answer to. */
   #cancelAll(): void {
+    this.#closed = true;
     for (const { execution, stream } of this.#executions.values()) {
       execution.cancelAll();
       stream?.cancelAll();

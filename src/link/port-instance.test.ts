@@ -12,10 +12,13 @@ import {
   type AnyCallable,
   type HostedInstance,
 } from '../../test/support/instances.js';
-import type { ExecutionRequest } from '../core/instance/model-instance.js';
+import type { ExecutionDone, ExecutionRequest } from '../core/instance/model-instance.js';
 import type { Callable, InferenceContext, InferenceRequest } from '../model/callable.js';
 import { completeModelConfig } from '../model/complete-model.js';
+import type { ModelConfig } from '../model/model-config.js';
 import { Tensor } from '../tensor/tensor.js';
+import { hostedCallable } from './callable-turns.js';
+import { RESPONSES, RESULTS } from './messages.js';
 import { PortHost } from './port-host.js';
 import { PortInstance } from './port-instance.js';
 
@@ -31,8 +34,8 @@ afterEach(() => {
   for (const hosted of open.splice(0)) hosted.close();
 });
 
-function host(callable: AnyCallable): HostedInstance {
-  const hosted = hostCallable('port', SPEC, callable);
+function host(callable: AnyCallable, config: ModelConfig = {}): HostedInstance {
+  const hosted = hostCallable('port', { ...SPEC, config }, callable);
   open.push(hosted);
   return hosted;
 }
@@ -60,10 +63,11 @@ describe('PortInstance', () => {
 
   it('keeps batches apart that overlap', async () => {
     const waiting: (() => void)[] = [];
-    const { instance } = host(async (requests) => {
+    const wait = async (requests: readonly InferenceRequest[]) => {
       await new Promise<void>((resolve) => waiting.push(resolve));
       return requests;
-    });
+    };
+    const { instance } = host(wait, { concurrency: 2 });
     const first = new Run(instance, [x(1)]);
     const second = new Run(instance, [x(2)]);
     while (waiting.length < 2) await new Promise((resolve) => setImmediate(resolve));
@@ -109,13 +113,90 @@ describe('PortInstance', () => {
   });
 });
 
+describe('PortInstance and the answers of a stream', () => {
+  /** A batch of one, whose answers the test posts; `respond` may take its time. */
+  function startStream(respond: () => void = () => undefined) {
+    const config = completeModelConfig({ modelName: 'm', ...SPEC, config: { decoupled: true } }, 1);
+    const { port1, port2 } = new MessageChannel();
+    const instance = new PortInstance(config, port1);
+    open.push({ instance, config, errors: [], close: () => (instance.close(), port2.close()) });
+    const events: string[] = [];
+    const ended = new Promise<void>((resolve) => {
+      const done: ExecutionDone = (results) => {
+        events.push(`done ${results.map(({ kind }) => kind).join()}`);
+        resolve();
+      };
+      instance.execute([x(1)], done, {
+        respond: () => (events.push('answer'), respond()),
+        end: () => void events.push('end'),
+        recordMetrics: () => undefined,
+      });
+    });
+    return {
+      events,
+      ended,
+      close: () => port2.close(),
+      answer: () => port2.postMessage([RESPONSES, 1, new ArrayBuffer(0), [0, 0], undefined, undefined, undefined]),
+      end: () => port2.postMessage([RESPONSES, 1, new ArrayBuffer(0), [0, -1], undefined, undefined, undefined]),
+      finish: () => port2.postMessage([RESULTS, 1, undefined, [['INTERNAL', '']], 0, 0]),
+    };
+  }
+
+  it('lets the event loop turn while many of them come', async () => {
+    const { answer, end, finish, ended, events } = startStream(() => {
+      const until = performance.now() + 0.6;
+      while (performance.now() < until);
+    });
+    for (let i = 0; i < 40; i++) answer();
+    end();
+    finish();
+    let turns = 0;
+    let over = false;
+    const turn = () => void (over || (turns++, setImmediate(turn)));
+    setImmediate(turn);
+    await ended;
+    over = true;
+    expect(events).toHaveLength(42);
+    // Two of them are more than a turn's share.
+    expect(turns).toBeGreaterThan(15);
+  });
+
+  it('keeps their order, and that of the end, when some wait for a later turn', async () => {
+    const { answer, end, finish, ended, events } = startStream(() => {
+      const until = performance.now() + 2;
+      while (performance.now() < until);
+    });
+    for (let i = 0; i < 3; i++) answer();
+    end();
+    finish();
+    await ended;
+    expect(events).toEqual(['answer', 'answer', 'answer', 'end', 'done error']);
+  });
+
+  it('hands on what has come before its instance ended', async () => {
+    const { answer, close, ended, events } = startStream(() => {
+      const until = performance.now() + 2;
+      while (performance.now() < until);
+    });
+    for (let i = 0; i < 3; i++) answer();
+    close();
+    await ended;
+    expect(events).toEqual(['answer', 'answer', 'answer', 'done error']);
+  });
+});
+
 describe('PortHost', () => {
   const quiet = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
 
   /** A host and the server's end of its port. */
   function startHost(callable: AnyCallable): { port: MessagePort; host: PortHost; next: () => Promise<unknown> } {
     const { port1, port2 } = new MessageChannel();
-    const host = new PortHost(port2, completeModelConfig({ modelName: 'm', ...SPEC }, 1), callable as Callable, quiet);
+    const host = new PortHost(
+      port2,
+      completeModelConfig({ modelName: 'm', ...SPEC }, 1),
+      hostedCallable(callable as Callable, 1),
+      quiet,
+    );
     return { port: port1, host, next: () => new Promise((resolve) => port1.once('message', resolve)) };
   }
 
@@ -164,6 +245,38 @@ describe('PortHost', () => {
     open[0]!.close();
     await aborted;
     expect(signals.map((signal) => signal.aborted)).toEqual([true, true]);
+  });
+
+  it('begins the batch of another server when the callable has ended what the one before left to it', async () => {
+    const config = completeModelConfig({ modelName: 'm', ...SPEC }, 1);
+    const ends: (() => void)[] = [];
+    const callable = hostedCallable(
+      (async (requests: readonly InferenceRequest[]) => {
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return requests;
+      }) as Callable,
+      1,
+    );
+    const connect = () => {
+      const { port1, port2 } = new MessageChannel();
+      const portHost = new PortHost(port2, config, callable, quiet);
+      const instance = new PortInstance(config, port1);
+      open.push({ instance, config, errors: [], close: () => (instance.close(), portHost.close()) });
+      return instance;
+    };
+    const dying = connect();
+    const orphan = new Run(dying, [x(1)]);
+    await expect.poll(() => ends.length).toBe(1);
+    dying.close();
+    expect((await orphan.ended).results.map(describeResult)).toEqual([GONE]);
+    const next = new Run(connect(), [x(2)]);
+    // The orphan's end goes nowhere; only now the next one begins.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(ends.length).toBe(1);
+    ends[0]!();
+    await expect.poll(() => ends.length).toBe(2);
+    ends[1]!();
+    expect((await next.ended).results.map(describeResult)).toEqual(['y FP32 [1,2] 1 1']);
   });
 
   it('drops the results of a callable that ends after the server is gone', async () => {

@@ -1,4 +1,6 @@
-// The server's side of a message port: an instance whose callable runs in another thread.
+// The server's side of a message port: an instance whose callable runs in another thread. What comes of a stream of answers
+// is handed on within the streams' share of the event loop: Node takes messages from a port as long as there are any, and
+// acknowledgements bring new ones.
 
 import type { MessagePort } from 'node:worker_threads';
 
@@ -11,7 +13,7 @@ import type {
   ModelInstance,
   ResponseStream,
 } from '../core/instance/model-instance.js';
-import { TritonError } from '../errors.js';
+import type { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { instanceLoss } from '../model/instance-loss.js';
 import type { InferTensor } from '../model/exchange.js';
@@ -20,6 +22,7 @@ import { alignTo8 } from './align.js';
 import { encodeBatch, isHandedOver } from './batch-frame.js';
 import { BatchGate } from './batch-gate.js';
 import { PortCallee } from './port-calls.js';
+import { loopShare } from './loop-share.js';
 import {
   ACKNOWLEDGE,
   CALL,
@@ -40,14 +43,16 @@ import {
   type OfferMessage,
   type ResponsesMessage,
   type ResultsMessage,
-  type SentError,
 } from './messages.js';
+import { receiveError, type SentError } from './sent-error.js';
 
 interface Running {
   readonly count: number;
   readonly done: ExecutionDone;
   readonly dispatchedAt: number;
   readonly stream: ResponseStream | undefined;
+  /** Messages that wait for a later turn, in order; of streams. */
+  readonly backlog: (ResponsesMessage | ResultsMessage)[];
 }
 
 export class PortInstance implements ModelInstance {
@@ -64,19 +69,27 @@ export class PortInstance implements ModelInstance {
   caller: ModelCaller | undefined;
   readonly #callee: PortCallee;
 
-  /** Takes ownership of the port. */
-  constructor(config: CompleteModelConfig, port: MessagePort) {
+  /** Ends the callable's thread, where it has one of its own, for this reason. */
+  readonly end: ((reason: string) => void) | undefined;
+
+  /** Takes ownership of the port. `end`, where the callable has a thread of its own: ends it. */
+  constructor(config: CompleteModelConfig, port: MessagePort, end?: (reason: string) => void) {
     this.#config = config;
     this.#port = port;
+    this.end =
+      end &&
+      ((reason) => {
+        end(reason);
+        this.close();
+      });
     this.#callee = new PortCallee(port);
     port.on(
       'message',
       (message: ResultsMessage | ResponsesMessage | CallMessage | CallTakenMessage | CancelCallMessage) => {
         switch (message[0]) {
           case RESULTS:
-            return this.#finish(message);
           case RESPONSES:
-            return this.#respond(message);
+            return this.#receive(message);
           case CALL:
             return void this.#callee.perform(message, this.caller);
           case CALL_TAKEN:
@@ -98,7 +111,7 @@ export class PortInstance implements ModelInstance {
     const dispatchedAt = sharedNow();
     const id = this.#nextId();
     const { buffers, extras } = encodeBatch(batch, this.#config);
-    const running: Running = { count: batch.length, done, dispatchedAt, stream };
+    const running: Running = { count: batch.length, done, dispatchedAt, stream, backlog: [] };
     // A message to a closed port is lost without a word.
     if (this.#closed) {
       fail(running, this.#gone());
@@ -124,7 +137,8 @@ export class PortInstance implements ModelInstance {
       // Nobody begins it at an instance that is gone.
       withdraw: () => this.#closed || gate.take(id),
       accept: (done) => {
-        this.#running.set(id, { count: batch.length, done, dispatchedAt: sharedNow(), stream: undefined });
+        const running = { count: batch.length, done, dispatchedAt: sharedNow(), stream: undefined, backlog: [] };
+        this.#running.set(id, running);
         return this.#execution(id);
       },
     };
@@ -148,9 +162,31 @@ export class PortInstance implements ModelInstance {
     this.#port.close();
   }
 
+  #receive(message: ResponsesMessage | ResultsMessage): void {
+    const running = this.#running.get(message[1]);
+    if (running === undefined) return;
+    const { backlog, stream } = running;
+    if (stream === undefined) return this.#take(message, running);
+    backlog.push(message);
+    if (backlog.length === 1) this.#work(running);
+  }
+
+  /** Takes what has come of a stream, as far as its turn goes. */
+  #work(running: Running): void {
+    const { backlog } = running;
+    while (backlog.length > 0) {
+      if (loopShare.isUsedUp()) return loopShare.next(() => this.#work(running));
+      this.#take(backlog.shift()!, running);
+    }
+  }
+
+  #take(message: ResponsesMessage | ResultsMessage, running: Running): void {
+    if (message[0] === RESPONSES) this.#respond(message, running);
+    else this.#finish(message, running);
+  }
+
   /** Hands answers on, and acknowledges them as fast as their readers take them. */
-  #respond([, id, buffer, layout, errors, parameters, metrics]: ResponsesMessage): void {
-    const stream = this.#running.get(id)?.stream;
+  #respond([, id, buffer, layout, errors, parameters, metrics]: ResponsesMessage, { stream }: Running): void {
     if (stream === undefined) return;
     if (metrics !== undefined) stream.recordMetrics(metrics);
     let at = 0;
@@ -161,7 +197,7 @@ export class PortInstance implements ModelInstance {
       const index = layout[at++]!;
       const outputCount = layout[at++]!;
       if (outputCount < 0) {
-        stream.end(index, outputCount === -2 ? received(errors![failures++]!) : undefined);
+        stream.end(index, outputCount === -2 ? receiveError(errors![failures++]!) : undefined);
         continue;
       }
       const outputs: InferTensor[] = [];
@@ -196,9 +232,7 @@ export class PortInstance implements ModelInstance {
     }
   }
 
-  #finish([, id, frame, errors, startedAt, inferMs, parameters, metrics]: ResultsMessage): void {
-    const running = this.#running.get(id);
-    if (running === undefined) return;
+  #finish([, id, frame, errors, startedAt, inferMs, parameters, metrics]: ResultsMessage, running: Running): void {
     this.#running.delete(id);
     const { count, done, dispatchedAt } = running;
     const times = {
@@ -211,8 +245,11 @@ export class PortInstance implements ModelInstance {
 
   #failAll(): void {
     const all = [...this.#running.values()];
+    // What has come before the end is not lost.
+    for (const running of all) for (const message of running.backlog.splice(0)) this.#take(message, running);
+    const unfinished = [...this.#running.values()];
     this.#running.clear();
-    for (const running of all) fail(running, this.#gone());
+    for (const running of unfinished) fail(running, this.#gone());
   }
 
   #gone(): TritonError {
@@ -244,17 +281,13 @@ function sameError(count: number, error: TritonError): ExecutionResult[] {
   return Array.from({ length: count }, () => ({ kind: 'error', error }) as const);
 }
 
-function received([code, message]: SentError): TritonError {
-  return new TritonError(code, message);
-}
-
 function decodeResults(
   frame: ArrayBuffer | undefined,
   errors: readonly SentError[] | undefined,
   count: number,
   config: CompleteModelConfig,
 ): ExecutionResult[] {
-  if (frame === undefined) return sameError(count, received(errors![0]!));
+  if (frame === undefined) return sameError(count, receiveError(errors![0]!));
   const headerLength = new Float64Array(frame, 0, 1)[0]!;
   const header = new Float64Array(frame, 0, headerLength);
   const results: ExecutionResult[] = [];
@@ -263,7 +296,7 @@ function decodeResults(
   for (let r = 0; r < count; r++) {
     const outputCount = header[at++]!;
     if (outputCount < 0) {
-      results.push({ kind: 'error', error: received(errors![nextError++]!) });
+      results.push({ kind: 'error', error: receiveError(errors![nextError++]!) });
       continue;
     }
     const outputs: InferTensor[] = [];

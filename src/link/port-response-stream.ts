@@ -8,9 +8,10 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { Parameters } from '../model/parameters.js';
 import type { ResolvedOutputs } from '../model/resolve-outputs.js';
 import type { HostStream } from './host-results.js';
-import { RESPONSES, sendError, type RequestExtras, type ResponsesMessage, type SentError } from './messages.js';
+import { RESPONSES, type RequestExtras, type ResponsesMessage } from './messages.js';
 import type { MetricsRecorder } from './metrics-recorder.js';
 import { ResultFrame } from './result-frame.js';
+import { sendError, type SentError } from './sent-error.js';
 
 /** Answers that may be on their way to one reader: beyond either limit the callable waits. */
 const WINDOW_ANSWERS = 256;

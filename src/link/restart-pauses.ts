@@ -9,6 +9,11 @@ const SOUND_LIFE = 10_000;
 export class RestartPauses {
   #failures = 0;
 
+  /** How often a thread has died or not started since a sound life. */
+  get failures(): number {
+    return this.#failures;
+  }
+
   /** After a life of so many milliseconds; 0 for a thread that did not start. */
   next(lived: number): number {
     if (lived > SOUND_LIFE) this.#failures = 0;

@@ -8,6 +8,7 @@ import { disownPromises } from '../model/is-promise-like.js';
 import { RequestGroups, type RequestGroup } from '../model/request-groups.js';
 import { RequestStreams } from '../model/request-streams.js';
 import { expectSteps, type Steps } from '../model/steps.js';
+import { loopShare } from './loop-share.js';
 import { expectResults, type HostStream, type ResolvedResult } from './host-results.js';
 
 export interface StepsRun {
@@ -24,9 +25,6 @@ export interface StepsRun {
 type Inside = <Result>(fn: () => Result) => Result;
 
 const directly: Inside = (fn) => fn();
-
-/** For how long a synchronous generator may keep the event loop, in milliseconds. */
-const LONGEST_TURN = 1;
 
 /** Rejects, with no request left open but those that the rejection is to fail, when the callable failed as a whole. */
 export async function runSteps(result: unknown, run: StepsRun): Promise<void> {
@@ -125,7 +123,6 @@ async function eachStep(
 ): Promise<void> {
   const isAsync = Symbol.asyncIterator in steps;
   const iterator = isAsync ? steps[Symbol.asyncIterator]() : steps[Symbol.iterator]();
-  let turn = performance.now();
   let finished = false;
   try {
     for (;;) {
@@ -139,10 +136,7 @@ async function eachStep(
       if (slow.length > 0) await Promise.all(slow);
       if (!goOn) return;
       // A generator that never waits must not keep the event loop from everything else.
-      if (performance.now() - turn > LONGEST_TURN) {
-        await new Promise((resolve) => setImmediate(resolve));
-        turn = performance.now();
-      }
+      if (loopShare.isUsedUp()) await new Promise<void>((resolve) => loopShare.next(resolve));
     }
   } catch (error) {
     // What `next` threw has ended the generator; what `take` threw has not.

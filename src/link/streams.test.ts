@@ -15,6 +15,7 @@ import type { InferTensor } from '../model/exchange.js';
 import { InferenceResponse } from '../model/inference-response.js';
 import type { Parameters } from '../model/parameters.js';
 import { Tensor } from '../tensor/tensor.js';
+import { hostedCallable } from './callable-turns.js';
 import { InlineInstance } from './inline-instance.js';
 import { PortHost } from './port-host.js';
 import { PortInstance } from './port-instance.js';
@@ -37,10 +38,16 @@ afterEach(() => closers.splice(0).forEach((close) => close()));
 const KINDS: Readonly<
   Record<string, (config: CompleteModelConfig, callable: Callable<never, never, never>) => ModelInstance>
 > = {
-  'in this thread': (config, callable) => new InlineInstance(config, callable as unknown as Callable, LOGGER),
+  'in this thread': (config, callable) =>
+    new InlineInstance(config, hostedCallable(callable as unknown as Callable, config.concurrency), LOGGER),
   'across a port': (config, callable) => {
     const { port1, port2 } = new MessageChannel();
-    const host = new PortHost(port1, config, callable as unknown as Callable, LOGGER);
+    const host = new PortHost(
+      port1,
+      config,
+      hostedCallable(callable as unknown as Callable, config.concurrency),
+      LOGGER,
+    );
     const instance = new PortInstance(config, port2);
     closers.push(() => (host.close(), instance.close()));
     return instance;

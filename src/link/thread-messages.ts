@@ -4,8 +4,7 @@
 import type { MessagePort } from 'node:worker_threads';
 
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { TritonError, TritonUnrecoverableError } from '../errors.js';
-import { sendError, type SentError } from './messages.js';
+import type { SentFailure } from './sent-error.js';
 
 /** What the thread starts with. */
 export interface ThreadData {
@@ -26,37 +25,12 @@ export interface ThreadData {
 export type ThreadReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly failure: SentFailure }
+  /** It loads native code, which may be in the midst of something when the thread is ended by force. */
+  | { readonly kind: 'native code'; readonly file: string }
   | { readonly kind: 'unrecoverable'; readonly failure: SentFailure }
   | { readonly kind: 'log'; readonly level: 'error' | 'warn' | 'info'; readonly message: string }
   | { readonly kind: 'log'; readonly level: number; readonly message: string };
 
-/** An error on its way to whoever holds the server: unlike a client they learn of the cause, and of its stack. */
-export interface SentFailure {
-  readonly error: SentError;
-  readonly isUnrecoverable: boolean;
-  readonly cause: SentCause | undefined;
-}
-
-interface SentCause {
-  readonly message: string;
-  readonly stack: string | undefined;
-}
-
-export function sendFailure(error: TritonError): SentFailure {
-  return { error: sendError(error), isUnrecoverable: TritonUnrecoverableError.is(error), cause: causeOf(error) };
-}
-
-function causeOf({ cause }: TritonError): SentCause | undefined {
-  if (cause === undefined) return undefined;
-  return { message: TritonError.from(cause).message, stack: cause instanceof Error ? cause.stack : undefined };
-}
-
-export function receiveFailure({ error: [code, message], isUnrecoverable, cause }: SentFailure): TritonError {
-  const options = cause === undefined ? {} : { cause: Object.assign(new Error(cause.message), { stack: cause.stack }) };
-  return isUnrecoverable ? new TritonUnrecoverableError(message, options) : new TritonError(code, message, options);
-}
-
-/** To the thread: tear down and end. */
-export interface ThreadStop {
-  readonly kind: 'stop';
-}
+/** To the thread: tear down and end; end, as soon as it hears of it; or take batches from another port than before. */
+export type ThreadCall =
+  { readonly kind: 'stop' } | { readonly kind: 'end' } | { readonly kind: 'connect'; readonly port: MessagePort };

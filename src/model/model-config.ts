@@ -59,7 +59,9 @@ export interface ModelConfig<Decoupled extends boolean = boolean> {
   readonly responseCache?: boolean;
   /**
    * How long the callable may work on a batch; then its requests that have no answer fail with UNAVAILABLE and their
-   * signals abort. The instance takes its next batch when the callable has settled. 0 (default) means any time.
+   * signals abort. The instance takes its next batch when the callable has settled; when that takes another second, a
+   * thread of an instance group is started again, and a callable of your thread makes its model not ready. 0 (default)
+   * means any time.
    */
   readonly executionTimeoutMicroseconds?: number;
   /** Whether the model sends any number of responses per request. Default false. */

@@ -3,32 +3,45 @@
 
 import type { MessagePort } from 'node:worker_threads';
 
-import type { ErrorCode } from '../errors.js';
+import type { SentFailure } from '../link/sent-error.js';
 import type { LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { EndedTrace } from '../model/trace-record.js';
-import type { ServerPorts } from './server.js';
+import type { ServerPorts } from './server-options.js';
 
 export type ControlCall =
   | { readonly kind: 'start' }
   | { readonly kind: 'started' }
-  /** `model` stands for it when the server asks for its instances. */
-  | { readonly kind: 'load'; readonly config: CompleteModelConfig; readonly model: number }
-  | { readonly kind: 'attach'; readonly model: number; readonly port: MessagePort }
+  /** `model` stands for it when the server asks for its instances. `again`, where a server before this one had it. */
+  | {
+      readonly kind: 'load';
+      readonly config: CompleteModelConfig;
+      readonly model: number;
+      readonly again?: LoadedBefore | undefined;
+    }
+  | { readonly kind: 'attach'; readonly opening: number; readonly port: InstancePort }
   | { readonly kind: 'unload'; readonly config: CompleteModelConfig }
   | { readonly kind: 'stop'; readonly timeoutSecs: number | undefined };
+
+/** How a model was when its server died. */
+export interface LoadedBefore {
+  readonly isLoaded: boolean;
+  /** What it was loaded with, unless that was what it was bound with. */
+  readonly override: CompleteModelConfig | undefined;
+}
+
+/** The server's end of an instance. */
+export interface InstancePort {
+  readonly port: MessagePort;
+  /** Of an instance in a thread of its own, which can be ended: its number within the model. */
+  readonly thread: number | undefined;
+}
 
 /** A call on its way. */
 export interface ControlRequest {
   readonly kind: 'call';
   readonly id: number;
   readonly call: ControlCall;
-}
-
-/** An error on its way. */
-export interface SentFailure {
-  readonly code: ErrorCode;
-  readonly message: string;
 }
 
 /** Its answer: `start` answers the ports. */
@@ -51,19 +64,41 @@ export interface TracesNotice {
   readonly ended: readonly EndedTrace[];
 }
 
-/** The server wants a model's instances, for it is loaded now, or needs them no more. */
+/** The server wants a model's instances, for it is loaded now, or needs them no more. `opening` stands for the load. */
 export interface HostRequest {
   readonly kind: 'host';
   readonly id: number;
-  readonly action: 'open' | 'close';
+  readonly action:
+    | {
+        readonly kind: 'open';
+        readonly model: number;
+        readonly opening: number;
+        /** What it is loaded with, unless that is what it was bound with. */
+        readonly config: CompleteModelConfig | undefined;
+      }
+    | { readonly kind: 'close'; readonly opening: number };
+}
+
+/** The thread of an instance is to be ended, and started again. */
+export interface EndInstanceNotice {
+  readonly kind: 'end instance';
+  readonly opening: number;
+  readonly thread: number;
+  readonly reason: string;
+}
+
+/** None of a model's instances will take a batch, or one does again. */
+export interface StalledNotice {
+  readonly kind: 'stalled';
   readonly model: number;
+  readonly isStalled: boolean;
 }
 
 /** The answer to that: a port per instance of a model that was opened. */
 export interface HostReply {
   readonly kind: 'hosted';
   readonly id: number;
-  readonly ports: readonly MessagePort[];
+  readonly ports: readonly InstancePort[];
   readonly error?: SentFailure | undefined;
 }
 
@@ -71,4 +106,5 @@ export interface HostReply {
 export type UserMessage = ControlRequest | HostReply;
 
 /** What the server's thread says. */
-export type ServerMessage = ControlReply | LogSettingsNotice | TracesNotice | HostRequest;
+export type ServerMessage =
+  ControlReply | LogSettingsNotice | TracesNotice | HostRequest | EndInstanceNotice | StalledNotice;

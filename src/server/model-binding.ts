@@ -1,7 +1,7 @@
 // A model as it was bound: its configuration and everything in the user's thread that it needs while it is served.
 
 import { TritonError } from '../errors.js';
-import { InstanceThreads } from '../link/instance-threads.js';
+import { hostedCallable, type HostedCallable } from '../link/callable-turns.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { BoundModel, Callable, ModelSpec } from '../model/callable.js';
 import { checkCallables } from '../model/check-callables.js';
@@ -12,7 +12,8 @@ import type { Logger } from '../model/logger.js';
 import { modelKey } from '../model/model-key.js';
 import type { SetupContext } from '../model/setup-context.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
-import type { HostedModel, OpenedModel, ServerHandle } from './server-handle.js';
+import { ModelOpening } from './model-opening.js';
+import type { HostedModel, ServerHandle } from './server-handle.js';
 
 export class ModelBinding implements HostedModel {
   readonly config: CompleteModelConfig;
@@ -20,16 +21,24 @@ export class ModelBinding implements HostedModel {
   loading: Promise<void> | undefined;
   /** Told when no further inference is possible. */
   onUnrecoverable: (error: TritonError) => void = () => undefined;
-  readonly #callables: readonly Callable[];
+  /** Whether none of its instances will take a batch, because executions do not come to an end. */
+  isStalled = false;
+  readonly #sources: readonly (Callable | InstanceGroup)[];
+  /** Those of this thread. Loads that overlap take turns; what a load has left behind that is over holds up no other. */
+  #callables: readonly HostedCallable[];
   readonly #groups: readonly InstanceGroup[];
   readonly #setup: ((context: SetupContext) => Awaitable<void>) | undefined;
   readonly #teardown: (() => Awaitable<void>) | undefined;
   #server: ServerHandle | undefined;
   #logger: Logger | undefined;
-  #opening: Promise<OpenedModel> | undefined;
+  /** What it runs on: nothing while it is not loaded, several while one load replaces another. */
+  readonly #openings = new Map<ModelOpening, Promise<void>>();
+  /** Loads that need what `setup` made; it is torn down after the last of them. */
+  #users = 0;
+  /** What `setup` and `teardown` do now; never rejects. */
+  #hooks: Promise<void> = Promise.resolve();
   /** Why it could not be opened the last time, as it was thrown. */
   #failure: TritonError | undefined;
-  #threads: InstanceThreads | undefined;
   #isSetUp = false;
   #isLoaded = false;
 
@@ -39,7 +48,8 @@ export class ModelBinding implements HostedModel {
     const instances = sources.reduce((sum, source) => sum + (isInstanceGroup(source) ? source.count : 1), 0);
     this.config = completeModelConfig(model as ModelSpec, instances);
     checkCallables(sources, model.modelName, this.config);
-    this.#callables = sources.filter((source): source is Callable => !isInstanceGroup(source));
+    this.#sources = sources;
+    this.#callables = this.#hosted();
     this.#groups = sources.filter(isInstanceGroup);
     this.#setup = this.#hook('setup', model.setup);
     this.#teardown = this.#hook('teardown', model.teardown);
@@ -51,8 +61,8 @@ export class ModelBinding implements HostedModel {
 
   /** Whether it is loaded and has an instance that lives; what clients have unloaded is ready to be loaded again. */
   get isReady(): boolean {
-    if (!this.#isLoaded) return false;
-    return this.#threads === undefined || this.#callables.length > 0 || this.#threads.living > 0;
+    if (!this.#isLoaded || this.isStalled) return false;
+    return this.#openings.size === 0 || [...this.#openings.keys()].some(({ lives }) => lives);
   }
 
   #hook<F>(name: 'setup' | 'teardown', hook: F | undefined): F | undefined {
@@ -80,64 +90,103 @@ export class ModelBinding implements HostedModel {
     }
   }
 
-  /** Called by the server for every load. Rejects with what went wrong, and nothing of it is left then. */
-  open(): Promise<OpenedModel> {
-    return (this.#opening = this.#open());
+  /**
+   * Called by the server for every load, with the configuration that counts for it. Rejects with what went wrong, and
+   * nothing of it is left then.
+   */
+  async open(config: CompleteModelConfig): Promise<ModelOpening> {
+    const { logger, tracing } = this.#server!;
+    this.#logger = logger;
+    if (config !== this.config) checkCallables(this.#sources, config.name, config);
+    if (this.#openings.size === 0) this.#callables = this.#hosted();
+    const opening = new ModelOpening({
+      config,
+      callables: this.#callables,
+      groups: this.#groups,
+      logger,
+      onUnrecoverable: (error) => this.onUnrecoverable(error),
+      traces: tracing !== undefined,
+      onClosed: () => this.#forget(opening),
+    });
+    const opened = this.#start(opening);
+    this.#openings.set(
+      opening,
+      opened.catch(() => undefined),
+    );
+    await opened;
+    return opening;
   }
 
   /** Ends what the model needed while it was loaded. Idempotent. */
   async close(): Promise<void> {
-    await this.#opening?.catch(() => undefined);
-    this.#opening = undefined;
-    await this.#release();
+    await Promise.all(
+      Array.from(this.#openings, async ([opening, opened]) => {
+        await opened;
+        await opening.close();
+      }),
+    );
+    await this.#hooks;
   }
 
   /** No server serves the model any more. */
   async release(): Promise<void> {
     this.#isLoaded = false;
+    this.isStalled = false;
     this.loading = undefined;
     this.#server = undefined;
     await this.close();
   }
 
-  async #open(): Promise<OpenedModel> {
-    const { config } = this;
-    const { logger, tracing } = this.#server!;
-    this.#logger = logger;
-    this.#threads = new InstanceThreads({
-      config,
-      groups: this.#groups,
-      firstInstance: this.#callables.length,
-      logger,
-      onRestart: (port) => void this.#server?.attach(config, port).catch(() => port.close()),
-      onUnrecoverable: (error) => this.onUnrecoverable(error),
-      traces: tracing !== undefined,
-    });
+  #hosted(): readonly HostedCallable[] {
+    const callables = this.#sources.filter((source): source is Callable => !isInstanceGroup(source));
+    return callables.map((callable) => hostedCallable(callable, this.config.concurrency));
+  }
+
+  async #start(opening: ModelOpening): Promise<void> {
     try {
-      if (this.#callables.length > 0) {
-        const { name: modelName, version: modelVersion } = config;
-        await this.#setup?.({ modelName, modelVersion, modelConfig: config, instance: 0, args: undefined, logger });
-        this.#isSetUp = true;
-      }
-      return { callables: this.#callables, ports: await this.#threads.start() };
+      await this.#retain();
+      await opening.start();
     } catch (error) {
       this.#failure = TritonError.from(error);
-      await this.#release();
+      await opening.close();
       throw this.#failure;
     }
   }
 
-  async #release(): Promise<void> {
-    const threads = this.#threads;
-    this.#threads = undefined;
-    await threads?.stop();
-    if (!this.#isSetUp) return;
-    this.#isSetUp = false;
-    try {
-      await this.#teardown?.();
-    } catch (error) {
-      this.#logger?.error(`teardown of model '${this.config.name}' failed: ${TritonError.from(error).message}`);
-    }
+  #forget(opening: ModelOpening): Promise<void> {
+    this.#openings.delete(opening);
+    return this.#letGo();
+  }
+
+  /** Sets the callables of this thread up, unless they are for another load. */
+  #retain(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#users++;
+      if (this.#isSetUp || this.#setup === undefined) return;
+      const { config } = this;
+      const { name: modelName, version: modelVersion } = config;
+      const logger = this.#logger!;
+      await this.#setup({ modelName, modelVersion, modelConfig: config, instance: 0, args: undefined, logger });
+      this.#isSetUp = true;
+    });
+  }
+
+  #letGo(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (--this.#users > 0 || !this.#isSetUp) return;
+      this.#isSetUp = false;
+      try {
+        await this.#teardown?.();
+      } catch (error) {
+        this.#logger?.error(`teardown of model '${this.config.name}' failed: ${TritonError.from(error).message}`);
+      }
+    });
+  }
+
+  #inTurn(hook: () => Promise<void>): Promise<void> {
+    const done = this.#hooks.then(hook);
+    this.#hooks = done.catch(() => undefined);
+    return done;
   }
 }
 

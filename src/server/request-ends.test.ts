@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { inferRequest, RecordingSink, wireTensor } from '../../test/support/infer-requests.js';
+import { ManualSource } from '../../test/support/manual-source.js';
 import { isRefusal } from '../../test/support/random-life/refusals.js';
 import { fakeTime, ManualInstance, pass, TIMES } from '../../test/support/scheduler-harness.js';
 import { TritonError } from '../errors.js';
@@ -33,17 +34,17 @@ class OneModel {
     responseCacheByteSize: 1 << 20,
   });
   readonly instance = new ManualInstance();
+  readonly source = new ManualSource(this.instance);
   readonly served: ServedModel;
   /** All requests, in the order in which they were sent. */
   readonly sent: RecordingSink[] = [];
 
   constructor(config: ModelConfig) {
-    const { server, instance } = this;
+    const { server } = this;
     const tensor = { dtype: 'float32', shape: [1] } as const;
     const spec = { modelName: 'm', inputs: { x: tensor }, outputs: { y: tensor }, config };
-    const source = { open: async () => [instance], close: async () => undefined };
     const surroundings = { repository: server.repository, caller: {} as never };
-    this.served = new ServedModel(completeModelConfig(spec, 1), source, surroundings);
+    this.served = new ServedModel(completeModelConfig(spec, 1), this.source, surroundings);
     server.models.bind(this.served);
     server.started();
   }
@@ -64,7 +65,7 @@ class OneModel {
 
   /** The instance ends, and the requests that it was working on with it. */
   die(): void {
-    this.served.lost(this.instance);
+    this.source.lose(this.instance);
     this.fail(instanceLoss("an instance of model 'm' ended while it was working on the request"));
   }
 
@@ -252,7 +253,7 @@ const ENDS: readonly End[] = [
   {
     how: 'a model without instances',
     end: (one) => {
-      one.served.lost(one.instance);
+      one.source.lose(one.instance);
       one.send();
     },
     told: "UNAVAILABLE model 'm' is not ready: all instances have ended",

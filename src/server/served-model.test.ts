@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { inferRequest, RecordingSink } from '../../test/support/infer-requests.js';
+import { ManualSource } from '../../test/support/manual-source.js';
 import { fakeTime, ManualInstance, pass } from '../../test/support/scheduler-harness.js';
 import { ModelControl } from '../core/model-control.js';
 import { ModelRepository } from '../core/model-repository.js';
@@ -25,7 +26,7 @@ async function serve() {
   const repository = new ModelRepository();
   const control = new ModelControl(repository, { mode: 'explicit', logger: LOGGER });
   const instance = new ManualInstance();
-  const source = { open: async () => [instance], close: async () => undefined };
+  const source = new ManualSource(instance);
   const served = new ServedModel(CONFIG, source, { repository, caller: {} as never });
   control.bind(served);
   await control.load('m');
@@ -38,13 +39,13 @@ async function serve() {
   const works = send();
   const waits = send();
   pass();
-  return { repository, control, served, instance, statistics, send, works, waits };
+  return { repository, control, served, source, instance, statistics, send, works, waits };
 }
 
 describe('a served model whose last instance has ended', () => {
   it('lets requests wait for a second and no longer, and refuses new ones', async () => {
-    const { repository, served, instance, statistics, send, waits } = await serve();
-    served.lost(instance);
+    const { repository, source, instance, statistics, send, waits } = await serve();
+    source.lose(instance);
     expect(repository.find('m', 1)).toMatchObject({ state: 'UNAVAILABLE', reason: 'all instances have ended' });
     expect(send).toThrow("model 'm' is not ready: all instances have ended");
     pass(999);
@@ -55,11 +56,11 @@ describe('a served model whose last instance has ended', () => {
   });
 
   it('answers what waits when an instance is there again in time', async () => {
-    const { repository, served, instance, statistics, waits } = await serve();
-    served.lost(instance);
+    const { repository, source, instance, statistics, waits } = await serve();
+    source.lose(instance);
     pass(999);
     const next = new ManualInstance();
-    served.attach(next);
+    source.restart(next);
     expect([repository.find('m', 1)?.state, statistics.instanceRestarts]).toEqual(['READY', 1]);
     pass(10_000);
     next.last.finish();
@@ -67,11 +68,11 @@ describe('a served model whose last instance has ended', () => {
   });
 
   it('serves again when an instance is there too late for what waited', async () => {
-    const { served, instance, send, waits } = await serve();
-    served.lost(instance);
+    const { source, instance, send, waits } = await serve();
+    source.lose(instance);
     pass(5000);
     const next = new ManualInstance();
-    served.attach(next);
+    source.restart(next);
     const later = send();
     pass();
     next.last.finish();
@@ -82,22 +83,22 @@ describe('a served model whose last instance has ended', () => {
     ['unloaded', 'UNLOADING', (control) => control.unload('m')],
     ['replaced', 'READY', (control) => void control.replace({ config: CONFIG, open: () => [new ManualInstance()] })],
   ])('gives what waits to the instance that comes next, though the model is being %s', async (_, state, leave) => {
-    const { repository, control, served, instance, waits } = await serve();
+    const { repository, control, source, instance, waits } = await serve();
     leave(control);
     for (let step = 0; step < 20; step++) await Promise.resolve();
-    served.lost(instance);
+    source.lose(instance);
     instance.last.finish();
     pass(999);
     const next = new ManualInstance();
-    served.attach(next);
+    source.restart(next);
     pass();
     next.last.finish();
     expect([waits.outcome, repository.find('m', 1)?.state]).toEqual(['ok', state]);
   });
 
   it('has no instance left and nothing under way after it was closed', async () => {
-    const { control, served, instance, works, waits } = await serve();
-    served.lost(instance);
+    const { control, served, source, instance, works, waits } = await serve();
+    source.lose(instance);
     const closed = control.unbind('m', 1);
     instance.last.finish();
     pass(1000);

@@ -1,32 +1,46 @@
 // A running server as `Triton` sees it: in this thread (LocalServer) or in one of its own (ThreadServer).
 
-import type { MessagePort } from 'node:worker_threads';
-
 import { TritonError } from '../errors.js';
+import type { HostedCallable } from '../link/callable-turns.js';
 import { InlineInstance } from '../link/inline-instance.js';
+import type { ThreadedInstance } from '../link/instance-supervisor.js';
+import { PortInstance } from '../link/port-instance.js';
 import type { RequestTracing } from '../link/request-tracing.js';
 import type { ServerLogger } from '../logger.js';
-import type { Callable } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type { ServerOptions } from './server-options.js';
-import { Server, type ServerPorts } from './server.js';
+import type { InstanceSource, OpenedInstances } from './served-model.js';
+import type { ServerOptions, ServerPorts } from './server-options.js';
+import { Server } from './server.js';
 
 /** What a model runs on while it is loaded. */
 export interface OpenedModel {
+  /** The configuration that it is loaded with. */
+  readonly config: CompleteModelConfig;
   /** One instance each, in the user's thread. */
-  readonly callables: readonly Callable[];
+  readonly callables: readonly HostedCallable[];
   /** One instance each, in threads of their own. */
-  readonly ports: readonly MessagePort[];
+  readonly threads: readonly ThreadedInstance[];
+  /** Told of threads that were started again; for the server to set. */
+  onRestart: (thread: ThreadedInstance) => void;
+  /** The threads that live, for a server that takes the place of another one. */
+  reconnect(): readonly ThreadedInstance[];
+  /** Ends everything. Idempotent. */
+  close(): Promise<void>;
 }
 
 /** A bound model as the user's thread hosts it. */
 export interface HostedModel {
   readonly config: CompleteModelConfig;
-  /** Sets it up and starts its threads, for every load anew. */
-  open(): Promise<OpenedModel>;
-  /** Ends what `open` started. Idempotent. */
+  /**
+   * Sets it up and starts its threads, for every load anew; `config` is the one that counts for the load. What was
+   * opened before may still be open. Rejects with INVALID_ARG when its callables cannot work with the configuration.
+   */
+  open(config: CompleteModelConfig): Promise<OpenedModel>;
+  /** Ends everything that `open` started. Idempotent. */
   close(): Promise<void>;
   readonly onUnrecoverable: (error: TritonError) => void;
+  /** Kept by the server: whether none of the instances will take a batch, because executions do not come to an end. */
+  isStalled: boolean;
 }
 
 export interface ServerHandle {
@@ -34,6 +48,8 @@ export interface ServerHandle {
   readonly logger: ServerLogger;
   /** Makes the spans of traced requests in the user's thread; undefined where nothing is traced. */
   readonly tracing: RequestTracing | undefined;
+  /** Whether it is there; not while it is started again. */
+  readonly lives: boolean;
   /** Opens all ports. */
   start(): Promise<ServerPorts>;
   /**
@@ -41,8 +57,6 @@ export interface ServerHandle {
    * its last request has ended.
    */
   load(model: HostedModel): Promise<void>;
-  /** An instance in a thread of its own was started again. */
-  attach(config: CompleteModelConfig, port: MessagePort): Promise<void>;
   /** Serves a model no more; resolves when its last request has ended. */
   unload(config: CompleteModelConfig): Promise<void>;
   /** All that was bound before serving is loaded. */
@@ -53,6 +67,7 @@ export interface ServerHandle {
 
 /** The server in the caller's own thread: lowest latency, but a callable that computes stops everything. */
 export class LocalServer implements ServerHandle {
+  readonly lives = true;
   readonly tracing: RequestTracing | undefined;
   readonly #server: Server;
   #stopping: Promise<void> | undefined;
@@ -71,27 +86,34 @@ export class LocalServer implements ServerHandle {
   }
 
   load(model: HostedModel): Promise<void> {
-    const { config, onUnrecoverable } = model;
-    return this.#server.load(config, {
-      open: async () => {
+    const source: InstanceSource = {
+      open: async (config) => {
         // What a client asked for before may get its turn only now, when the model may be another server's already.
         if (this.#stopping !== undefined)
           throw new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
-        const { callables, ports } = await model.open();
-        const instances = callables.map((callable) => {
-          const instance = new InlineInstance(config, callable, this.#server.logger);
-          instance.onUnrecoverable = onUnrecoverable;
-          instance.tracing = this.tracing;
-          return instance;
-        });
-        return [...instances, ...ports.map((port) => this.#server.instanceAt(config, port))];
+        return this.#instancesOf(await model.open(config), model);
       },
-      close: () => model.close(),
-    });
+      onStalled: (isStalled) => (model.isStalled = isStalled),
+    };
+    return this.#server.load(model.config, source);
   }
 
-  async attach(config: CompleteModelConfig, port: MessagePort): Promise<void> {
-    this.#server.attach(config, port);
+  #instancesOf(opened: OpenedModel, { onUnrecoverable }: HostedModel): OpenedInstances {
+    const { config, callables, threads } = opened;
+    const inline = callables.map((callable) => {
+      const instance = new InlineInstance(config, callable, this.#server.logger);
+      instance.onUnrecoverable = onUnrecoverable;
+      instance.tracing = this.tracing;
+      return instance;
+    });
+    const threaded = ({ port, end }: ThreadedInstance) => new PortInstance(config, port, end);
+    const instances: OpenedInstances = {
+      instances: [...inline, ...threads.map(threaded)],
+      onRestart: (instance) => instance.close?.(),
+      close: () => opened.close(),
+    };
+    opened.onRestart = (thread) => instances.onRestart(threaded(thread));
+    return instances;
   }
 
   unload(config: CompleteModelConfig): Promise<void> {

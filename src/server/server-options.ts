@@ -11,6 +11,15 @@ import type { VertexAiFrontendOptions } from '../frontend/vertex-ai/vertex-ai-fr
 import type { LogSettings } from '../logger.js';
 import type { TraceStart } from '../model/trace-settings.js';
 
+/** The real ports; undefined where a frontend is off. */
+export interface ServerPorts {
+  readonly http: number | undefined;
+  readonly grpc: number | undefined;
+  readonly metrics: number | undefined;
+  readonly vertexAi: number | undefined;
+  readonly sagemaker: number | undefined;
+}
+
 /** Plain data that crosses threads. */
 export interface ServerOptions {
   readonly id: string;
@@ -48,6 +57,22 @@ export interface ServerOptions {
   readonly exitTimeoutSecs: number;
   /** Undefined: nothing is traced. */
   readonly tracing: TraceStart | undefined;
+}
+
+/** The same options for a server in the place of another one, whose ports are to be found where they were. */
+export function withPorts(options: ServerOptions, ports: ServerPorts): ServerOptions {
+  return {
+    ...options,
+    http: at(options.http, ports.http),
+    grpc: at(options.grpc, ports.grpc),
+    metrics: at(options.metrics, ports.metrics),
+    vertexAi: at(options.vertexAi, ports.vertexAi),
+    sagemaker: at(options.sagemaker, ports.sagemaker),
+  };
+}
+
+function at<Options extends object>(options: Options | undefined, port: number | undefined): Options | undefined {
+  return options && port !== undefined ? { ...options, port } : options;
 }
 
 export function serverOptions({ config, restrictions, vertexAi, sagemaker }: ReadTritonConfig): ServerOptions {

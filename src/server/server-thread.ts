@@ -1,21 +1,27 @@
 // Entry of the server's thread: a Server driven by control messages from the user's thread.
 
-import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 
 import { assert, TritonError } from '../errors.js';
+import { PortInstance } from '../link/port-instance.js';
+import { receiveFailure, sendFailure } from '../link/sent-error.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type {
   ControlCall,
   ControlReply,
   ControlRequest,
+  EndInstanceNotice,
   HostReply,
   HostRequest,
+  InstancePort,
   LogSettingsNotice,
+  StalledNotice,
   TracesNotice,
   UserMessage,
 } from './control-messages.js';
-import type { ServerOptions } from './server-options.js';
-import { Server, type ServerPorts } from './server.js';
+import type { InstanceSource, OpenedInstances } from './served-model.js';
+import type { ServerOptions, ServerPorts } from './server-options.js';
+import { Server } from './server.js';
 
 assert(parentPort !== null, 'server-thread.js runs in a worker thread only');
 const control = parentPort;
@@ -25,13 +31,13 @@ const server = new Server(workerData as ServerOptions, {
 });
 
 interface Waiting {
-  readonly resolve: (ports: readonly MessagePort[]) => void;
+  readonly resolve: (ports: readonly InstancePort[]) => void;
   readonly reject: (error: TritonError) => void;
 }
 
 const waiting = new Map<number, Waiting>();
-/** What models that have instances were loaded with, by the number that stands for each. */
-const opened = new Map<number, CompleteModelConfig>();
+/** What takes instances that are started again, by the number that stands for the load. */
+const openings = new Map<number, (port: InstancePort) => void>();
 let nextId = 0;
 
 control.on('message', (message: UserMessage) => {
@@ -47,26 +53,57 @@ function answer({ id, call }: ControlRequest): void {
       if (call.kind === 'stop') control.close();
     },
     (thrown: unknown) => {
-      const { code, message } = TritonError.from(thrown);
-      control.postMessage({ kind: 'reply', id, error: { code, message } } satisfies ControlReply);
+      const error = sendFailure(TritonError.from(thrown));
+      control.postMessage({ kind: 'reply', id, error } satisfies ControlReply);
     },
   );
 }
 
-/** Asks the user's thread for the instances of a model, or tells it that they are closed. */
-function ask(action: HostRequest['action'], model: number): Promise<readonly MessagePort[]> {
+/** Asks the user's thread for the instances of a load, or tells it that they are closed. */
+function ask(action: HostRequest['action']): Promise<readonly InstancePort[]> {
   return new Promise((resolve, reject) => {
     const id = nextId++;
     waiting.set(id, { resolve, reject });
-    control.postMessage({ kind: 'host', id, action, model } satisfies HostRequest);
+    control.postMessage({ kind: 'host', id, action } satisfies HostRequest);
   });
+}
+
+/** The instances of a model, which are at the other ends of ports. */
+function sourceOf(model: number, bound: CompleteModelConfig): InstanceSource {
+  return {
+    open: async (config) => {
+      const opening = nextId++;
+      const instanceAt = ({ port, thread }: InstancePort) => {
+        const end = (reason: string) =>
+          control.postMessage({
+            kind: 'end instance',
+            opening,
+            thread: thread!,
+            reason,
+          } satisfies EndInstanceNotice);
+        return new PortInstance(config, port, thread === undefined ? undefined : end);
+      };
+      const ports = await ask({ kind: 'open', model, opening, config: config === bound ? undefined : config });
+      const opened: OpenedInstances = {
+        instances: ports.map(instanceAt),
+        onRestart: (instance) => instance.close?.(),
+        close: async () => {
+          openings.delete(opening);
+          await ask({ kind: 'close', opening });
+        },
+      };
+      openings.set(opening, (port) => opened.onRestart(instanceAt(port)));
+      return opened;
+    },
+    onStalled: (isStalled) => control.postMessage({ kind: 'stalled', model, isStalled } satisfies StalledNotice),
+  };
 }
 
 function settle({ id, ports, error }: HostReply): void {
   const asked = waiting.get(id);
   waiting.delete(id);
   if (error === undefined) asked?.resolve(ports);
-  else asked?.reject(new TritonError(error.code, error.message));
+  else asked?.reject(receiveFailure(error));
 }
 
 async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
@@ -76,22 +113,11 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
     case 'started':
       server.started();
       return undefined;
-    case 'load': {
-      const { config, model } = call;
-      await server.load(config, {
-        open: async () => {
-          opened.set(model, config);
-          return (await ask('open', model)).map((port) => server.instanceAt(config, port));
-        },
-        close: async () => {
-          opened.delete(model);
-          await ask('close', model);
-        },
-      });
+    case 'load':
+      await server.load(call.config, sourceOf(call.model, call.config), call.again);
       return undefined;
-    }
     case 'attach':
-      attach(call.model, call.port);
+      attach(call.opening, call.port);
       return undefined;
     case 'unload':
       await server.unload(call.config);
@@ -102,8 +128,8 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
   }
 }
 
-function attach(model: number, port: MessagePort): void {
-  const config = opened.get(model);
-  if (config === undefined) port.close();
-  else server.attach(config, port);
+function attach(opening: number, port: InstancePort): void {
+  const restarted = openings.get(opening);
+  if (restarted === undefined) port.port.close();
+  else restarted(port);
 }

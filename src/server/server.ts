@@ -1,7 +1,5 @@
 // The engine and its frontends, assembled: the whole server, in whatever thread it is started.
 
-import type { MessagePort } from 'node:worker_threads';
-
 import { InferenceServer } from '../core/inference-server.js';
 import { LogSettingsStore } from '../core/log-settings.js';
 import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
@@ -14,7 +12,6 @@ import { MetricsFrontend } from '../frontend/metrics/metrics-frontend.js';
 import { MetricsReport } from '../frontend/metrics/metrics-report.js';
 import { SagemakerFrontend } from '../frontend/sagemaker/sagemaker-frontend.js';
 import { VertexAiFrontend } from '../frontend/vertex-ai/vertex-ai-frontend.js';
-import { PortInstance } from '../link/port-instance.js';
 import { ServerLogger, type LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
@@ -22,19 +19,10 @@ import { callModel } from '../core/call-model.js';
 import type { BoundModel } from '../core/model-control.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { EndedTrace } from '../model/trace-record.js';
-import { modelKey } from '../model/model-key.js';
+import type { LoadedBefore } from './control-messages.js';
 import { ServedModel, type InstanceSource } from './served-model.js';
-import type { ServerOptions } from './server-options.js';
+import type { ServerOptions, ServerPorts } from './server-options.js';
 import { VERSION } from './version.js';
-
-/** The real ports; undefined where a frontend is off. */
-export interface ServerPorts {
-  readonly http: number | undefined;
-  readonly grpc: number | undefined;
-  readonly metrics: number | undefined;
-  readonly vertexAi: number | undefined;
-  readonly sagemaker: number | undefined;
-}
 
 /** Who wants to know what happens in the server. */
 export interface ServerListeners {
@@ -51,9 +39,8 @@ export class Server {
   readonly #sink: ClosableLogSink;
   readonly #logger: ServerLogger;
   readonly #engine: InferenceServer;
-  readonly #served = new Map<string, ServedModel>();
-  /** Those that serve until what is to replace them is ready. */
-  readonly #replaced = new Set<ServedModel>();
+  /** Those whose instances may live. */
+  readonly #served = new Set<ServedModel>();
   readonly #caller: ModelCaller = (call, receiver) => callModel(this.#engine, call, receiver);
   #frontends: Frontend[] = [];
   #byProtocol: Readonly<Record<string, Frontend | undefined>> = {};
@@ -140,38 +127,45 @@ export class Server {
   /**
    * Serves a model; in explicit mode only when it is to be loaded from the start, or once a client loads it. A version
    * that is there is replaced: resolves when its last request has ended. Rejects with what starting it failed with; a
-   * version that was to be replaced stays then.
+   * version that was to be replaced stays then. `again`, where a server before this one had it: as it was there.
    */
-  async load(config: CompleteModelConfig, source: InstanceSource): Promise<void> {
-    const { models, repository } = this.#engine;
-    const served = new ServedModel(config, source, { repository, caller: this.#caller });
-    const key = modelKey(config);
-    const replaced = this.#served.get(key);
-    this.#served.set(key, served);
-    const bound: BoundModel = {
-      config,
-      open: () => served.open(),
-      serve: () => served.serve(),
-      servedBy: (model) => served.servedBy(model),
-      close: () => served.close(),
-    };
-    if (replaced !== undefined) {
-      this.#replaced.add(replaced);
-      try {
-        await models.replace(bound);
-      } catch (error) {
-        this.#served.set(key, replaced);
-        throw error;
-      } finally {
-        this.#replaced.delete(replaced);
-      }
+  async load(config: CompleteModelConfig, source: InstanceSource, again?: LoadedBefore): Promise<void> {
+    const { models } = this.#engine;
+    const bound = this.#boundModel(config, source);
+    if (models.has(config.name, config.version)) {
+      await models.replace(bound);
       await this.#reapplyVersionPolicy(config);
       return;
     }
     models.bind(bound);
+    if (again !== undefined) {
+      // Its instances live, and are warm.
+      const loaded = { ...(again.override ?? config), modelWarmup: [] };
+      if (again.isLoaded) await models.loadVersion(config.name, config.version, loaded);
+      return;
+    }
     const { modelControlMode, loadModel } = this.#options;
     if (modelControlMode === 'none' || loadModel.includes('*') || loadModel.includes(config.name))
       await models.applyVersionPolicy(config.name, config.version);
+  }
+
+  #boundModel(config: CompleteModelConfig, source: InstanceSource): BoundModel {
+    const { repository } = this.#engine;
+    const served = new ServedModel(config, source, { repository, caller: this.#caller });
+    return {
+      config,
+      open: () => {
+        this.#served.add(served);
+        return served.open();
+      },
+      serve: () => served.serve(),
+      servedBy: (model) => served.servedBy(model),
+      close: async () => {
+        await served.close();
+        this.#served.delete(served);
+      },
+      with: (other) => this.#boundModel(other, source),
+    };
   }
 
   /** The highest version's policy may be another one now. Where clients load models, it waits until they do. */
@@ -179,29 +173,8 @@ export class Server {
     if (this.#options.modelControlMode === 'none') await this.#engine.models.applyVersionPolicy(name, version);
   }
 
-  /** An instance of a model was started again. `config` is the very one that the model was loaded with. */
-  attach(config: CompleteModelConfig, port: MessagePort): void {
-    const served = this.#servedWith(config);
-    if (served === undefined) port.close();
-    else served.attach(this.instanceAt(config, port));
-  }
-
-  /** An instance of a model whose callable is at the other end of a port. The model loses it when the port closes. */
-  instanceAt(config: CompleteModelConfig, port: MessagePort): PortInstance {
-    const instance = new PortInstance(config, port);
-    instance.onClosed = () => this.#servedWith(config)?.lost(instance);
-    return instance;
-  }
-
-  /** While a model is replaced, there are two of its name and version. */
-  #servedWith(config: CompleteModelConfig): ServedModel | undefined {
-    const served = this.#served.get(modelKey(config));
-    return served?.config === config ? served : [...this.#replaced].find((replaced) => replaced.config === config);
-  }
-
   /** Serves a model no more; resolves when its last request has ended. */
   async unload(config: CompleteModelConfig): Promise<void> {
-    this.#served.delete(modelKey(config));
     await this.#engine.models.unbind(config.name, config.version);
     await this.#reapplyVersionPolicy(config);
   }
@@ -219,7 +192,7 @@ export class Server {
     await Promise.race([this.#engine.drain(), timeout]);
     clearTimeout(timer);
     this.#engine.stop();
-    for (const served of [...this.#served.values(), ...this.#replaced]) served.closeInstances();
+    for (const served of this.#served) served.closeInstances();
     await Promise.all(this.#frontends.map((frontend) => frontend.close()));
     this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');

@@ -1,122 +1,95 @@
-// The server in a thread of its own, seen from the user's thread, where the callables stay.
-
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { MessageChannel, Worker, type MessagePort, type Transferable } from 'node:worker_threads';
+// The server in a thread of its own, seen from the user's thread, where the callables stay. A thread that dies is started
+// again on the same ports and with the models that it had, whose callables and threads outlive it.
 
 import { TritonError } from '../errors.js';
-import { PortHost } from '../link/port-host.js';
 import type { RequestTracing } from '../link/request-tracing.js';
+import { RestartPauses } from '../link/restart-pauses.js';
 import { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { modelKey } from '../model/model-key.js';
-import type {
-  ControlCall,
-  ControlReply,
-  ControlRequest,
-  HostReply,
-  HostRequest,
-  ServerMessage,
-} from './control-messages.js';
+import type { ControlReply } from './control-messages.js';
+import { HostedModels } from './hosted-models.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
 import type { HostedModel, ServerHandle } from './server-handle.js';
-import type { ServerOptions } from './server-options.js';
-import type { ServerPorts } from './server.js';
+import { withPorts, type ServerOptions, type ServerPorts } from './server-options.js';
+import { ServerWorker } from './server-worker.js';
 
-interface Waiting {
-  readonly resolve: (reply: ControlReply) => void;
-  readonly reject: (error: TritonError) => void;
+/** After so many restarts in a row that did not succeed, or last for ten seconds, the server is given up. */
+const MOST_RESTARTS = 10;
+
+export interface ThreadServerListeners {
+  /** The thread died; it is about to be started again. */
+  readonly onDeath: (error: TritonError) => void;
+  /** The thread is dead, and is not started again. */
+  readonly onGivenUp: (error: TritonError) => void;
 }
 
 export class ThreadServer implements ServerHandle {
   readonly tracing: RequestTracing | undefined;
-  readonly #worker: Worker;
-  readonly #exited: Promise<void>;
-  readonly #waiting = new Map<number, Waiting>();
-  /** By the number that stands for each with the server. */
-  readonly #models = new Map<number, HostedModel>();
-  /** The instances in this thread of models that are loaded, by the same number. */
-  readonly #hosts = new Map<number, readonly PortHost[]>();
+  readonly #listeners: ThreadServerListeners;
   readonly #sink: ClosableLogSink;
   readonly #logger: ServerLogger;
-  #nextId = 0;
+  readonly #models: HostedModels;
+  /** Models whose load is under way: it is begun anew on a server that is started again. */
+  readonly #loading = new Set<number>();
+  readonly #pauses = new RestartPauses();
+  #options: ServerOptions;
+  #worker: ServerWorker;
+  #serves = false;
+  /** Settles when a thread that died is there again, or is given up. */
+  #restarting: Promise<void> | undefined;
+  /** Ends the pause before a restart. */
+  #wake: (() => void) | undefined;
+  #givenUp: TritonError | undefined;
   #stopping: Promise<void> | undefined;
-  #over = false;
-  readonly #onDeath: (error: TritonError) => void;
 
-  /** `onDeath` is told when the thread ends without having been asked to. */
-  constructor(options: ServerOptions, onDeath: (error: TritonError) => void, tracing?: RequestTracing) {
-    this.#onDeath = onDeath;
+  constructor(options: ServerOptions, listeners: ThreadServerListeners, tracing?: RequestTracing) {
+    this.#options = options;
+    this.#listeners = listeners;
     this.tracing = tracing;
-    const entry = new URL('./server-thread.js', import.meta.url);
-    if (entry.protocol !== 'file:' || !existsSync(fileURLToPath(entry))) {
-      throw new TritonError(
-        'UNSUPPORTED',
-        `the entry of the server's thread was not found at ${entry.href}, as happens in a bundle; set serverThread: false to run the server in this thread`,
-      );
-    }
     this.#sink = openLogSink(options.logFile);
     this.#logger = new ServerLogger(this.#sink, options.logSettings);
-    // Flags of this process such as --import or --inspect are not meant for the thread.
-    this.#worker = new Worker(entry, { workerData: options, execArgv: [], name: 'tstriton-server' });
-    this.#worker.on('message', (message: ServerMessage) => {
-      if (message.kind === 'reply') this.#answered(message);
-      else if (message.kind === 'host') void this.#host(message);
-      else if (message.kind === 'traces') this.tracing?.recordEnded(message.ended, this.#logger);
-      // The callables of this thread log too.
-      else this.#logger.configure(message.settings);
-    });
-    this.#worker.on('error', (error) => this.#died(error));
-    this.#exited = new Promise((resolve) =>
-      this.#worker.once('exit', (code) => {
-        if (this.#stopping === undefined) this.#died(new Error(`it exited with code ${code}`));
-        this.#failWaiting(new TritonError('UNAVAILABLE', "the server's thread has ended"));
-        resolve();
-      }),
-    );
-  }
-
-  async start(): Promise<ServerPorts> {
-    const { ports } = await this.#call({ kind: 'start' });
-    return ports!;
+    this.#models = new HostedModels({ logger: this.#logger, tracing });
+    this.#worker = this.#launch();
   }
 
   get logger(): ServerLogger {
     return this.#logger;
   }
 
-  async load(model: HostedModel): Promise<void> {
-    const id = this.#nextId++;
-    this.#models.set(id, model);
-    try {
-      await this.#call({ kind: 'load', config: model.config, model: id });
-    } catch (error) {
-      // It may have been opened and have failed its warm-up.
-      this.#closeHosts(id);
-      throw error;
-    }
-    // Whatever it replaced is closed.
-    this.#forget(model.config, id);
+  get lives(): boolean {
+    return !this.#worker.isOver && this.#restarting === undefined;
   }
 
-  async attach(config: CompleteModelConfig, port: MessagePort): Promise<void> {
-    const known = [...this.#models].find(([, model]) => model.config === config);
-    if (known === undefined) port.close();
-    else await this.#call({ kind: 'attach', model: known[0], port }, [port]);
+  async start(): Promise<ServerPorts> {
+    const { ports } = await this.#worker.call({ kind: 'start' });
+    this.#options = withPorts(this.#options, ports!);
+    return ports!;
+  }
+
+  async load(model: HostedModel): Promise<void> {
+    const id = this.#models.add(model);
+    this.#loading.add(id);
+    try {
+      await this.#onLivingServer((worker) => worker.call({ kind: 'load', config: model.config, model: id }));
+    } catch (error) {
+      // It may have been opened and have failed its warm-up.
+      await this.#models.abandon(id);
+      throw error;
+    } finally {
+      this.#loading.delete(id);
+    }
+    // Whatever it replaced is closed.
+    this.#models.forget(model.config, id);
   }
 
   async unload(config: CompleteModelConfig): Promise<void> {
-    await this.#call({ kind: 'unload', config });
-    this.#forget(config);
-  }
-
-  #forget(unloaded: CompleteModelConfig, but?: number): void {
-    const key = modelKey(unloaded);
-    for (const [id, { config }] of this.#models) if (id !== but && modelKey(config) === key) this.#models.delete(id);
+    await this.#onLivingServer((worker) => worker.call({ kind: 'unload', config }));
+    this.#models.forget(config);
   }
 
   async started(): Promise<void> {
-    await this.#call({ kind: 'started' });
+    await this.#worker.call({ kind: 'started' });
+    this.#serves = true;
   }
 
   stop(timeoutSecs?: number): Promise<void> {
@@ -124,91 +97,124 @@ export class ThreadServer implements ServerHandle {
   }
 
   async #stop(timeoutSecs: number | undefined): Promise<void> {
+    this.#wake?.();
     try {
-      if (!this.#over) await this.#call({ kind: 'stop', timeoutSecs });
+      if (this.lives) await this.#worker.call({ kind: 'stop', timeoutSecs });
+    } catch (error) {
+      // A thread that dies now has stopped as well.
+      if (!this.#worker.isOver) throw error;
     } finally {
-      this.#closeAllHosts();
+      this.#models.closeHosts();
       await this.#worker.terminate();
-      await this.#exited;
+      await this.#restarting;
       // Those of models that were opened meanwhile.
-      this.#closeAllHosts();
+      this.#models.closeHosts();
       this.#sink.close();
     }
   }
 
-  #call(call: ControlCall, transfer: readonly Transferable[] = []): Promise<ControlReply> {
-    if (this.#over) return Promise.reject(new TritonError('UNAVAILABLE', "the server's thread has ended"));
-    return new Promise((resolve, reject) => {
-      const id = this.#nextId++;
-      this.#waiting.set(id, { resolve, reject });
-      this.#worker.postMessage({ kind: 'call', id, call } satisfies ControlRequest, [...transfer]);
+  #launch(): ServerWorker {
+    const options = { ...this.#options, logSettings: this.#logger.settings };
+    const worker = new ServerWorker(options, {
+      onMessage: (message) => {
+        switch (message.kind) {
+          case 'host':
+            return void this.#models.host(message, worker);
+          case 'end instance':
+            return this.#models.endInstance(message);
+          case 'stalled':
+            return this.#models.stalled(message);
+          case 'traces':
+            return this.tracing?.recordEnded(message.ended, this.#logger);
+          case 'log settings':
+            // The callables of this thread log too.
+            return this.#logger.configure(message.settings);
+        }
+      },
+      onDeath: (error) => this.#died(error, worker),
     });
+    return worker;
   }
 
-  async #host({ id, action, model: number }: HostRequest): Promise<void> {
-    let reply: HostReply;
-    try {
-      const model = this.#models.get(number)!;
-      const ports = action === 'open' ? await this.#open(number, model) : [];
-      if (action === 'close') await this.#close(number, model);
-      reply = { kind: 'hosted', id, ports };
-    } catch (thrown) {
-      const { code, message } = TritonError.from(thrown);
-      reply = { kind: 'hosted', id, ports: [], error: { code, message } };
+  /** Does something on the server; again when the server's thread dies meanwhile and is started again. */
+  async #onLivingServer(call: (worker: ServerWorker) => Promise<ControlReply>): Promise<void> {
+    for (;;) {
+      await this.#restarting;
+      if (this.#givenUp !== undefined) throw this.#givenUp;
+      const worker = this.#worker;
+      try {
+        await call(worker);
+        return;
+      } catch (error) {
+        if (!worker.isOver || this.#restarting === undefined) throw error;
+      }
     }
-    this.#worker.postMessage(reply, [...reply.ports]);
   }
 
-  async #open(number: number, model: HostedModel): Promise<readonly MessagePort[]> {
-    const { callables, ports } = await model.open();
-    // Nobody would take the other ends of their ports; the model is released by whoever loads it.
-    if (this.#over) throw new TritonError('UNAVAILABLE', "the server's thread has ended");
-    const hosts: PortHost[] = [];
-    const own = callables.map((callable) => {
-      const { port1, port2 } = new MessageChannel();
-      const host = new PortHost(port1, model.config, callable, this.#logger);
-      host.onUnrecoverable = model.onUnrecoverable;
-      host.tracing = this.tracing;
-      hosts.push(host);
-      return port2;
+  #died(error: TritonError, worker: ServerWorker): void {
+    // Who starts it, starts it again or stops it learns of it by the calls that fail.
+    if (!this.#serves || this.#restarting !== undefined || this.#stopping !== undefined) return;
+    this.#logger.error(`${error.message}; starting it again`);
+    this.#restarting = this.#restart(error, worker.age).finally(() => (this.#restarting = undefined));
+    this.#listeners.onDeath(error);
+  }
+
+  async #restart(error: TritonError, age: number): Promise<void> {
+    let lived = age;
+    for (let failure = error; this.#stopping === undefined; lived = 0) {
+      this.#models.leave(this.#loading);
+      const pause = this.#pauses.next(lived);
+      if (this.#pauses.failures > MOST_RESTARTS) return this.#giveUp(failure);
+      await this.#pause(pause);
+      if (this.#stopping !== undefined) return;
+      try {
+        return await this.#startAgain();
+      } catch (thrown) {
+        failure = TritonError.from(thrown);
+        await this.#worker.terminate();
+        if (this.#stopping === undefined) this.#logger.error(`the server did not start again: ${failure.message}`);
+      }
+    }
+  }
+
+  async #startAgain(): Promise<void> {
+    const worker = (this.#worker = this.#launch());
+    await worker.call({ kind: 'start' });
+    for (const [id, config] of this.#models.all) if (!this.#loading.has(id)) void this.#loadAgain(id, config, worker);
+    await worker.call({ kind: 'started' });
+    this.#logger.info("the server's thread is there again");
+  }
+
+  async #loadAgain(id: number, config: CompleteModelConfig, worker: ServerWorker): Promise<void> {
+    try {
+      await worker.call({ kind: 'load', config, model: id, again: this.#models.before(id) });
+      this.#models.tried(id, { failed: false });
+    } catch (error) {
+      if (worker.isOver) return;
+      this.#models.tried(id, { failed: true });
+      const { name, version } = config;
+      this.#logger.error(`'${name}' version ${version} did not load again: ${TritonError.from(error).message}`);
+    }
+    await this.#models.closeLeft(id);
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
-    this.#hosts.set(number, hosts);
-    return [...own, ...ports];
   }
 
-  async #close(number: number, model: HostedModel): Promise<void> {
-    this.#closeHosts(number);
-    await model.close();
-  }
-
-  #closeHosts(number: number): void {
-    for (const host of this.#hosts.get(number) ?? []) host.close();
-    this.#hosts.delete(number);
-  }
-
-  #closeAllHosts(): void {
-    for (const number of this.#hosts.keys()) this.#closeHosts(number);
-  }
-
-  #answered(reply: ControlReply): void {
-    const waiting = this.#waiting.get(reply.id);
-    this.#waiting.delete(reply.id);
-    if (reply.error === undefined) waiting?.resolve(reply);
-    else waiting?.reject(new TritonError(reply.error.code, reply.error.message));
-  }
-
-  #died(cause: unknown): void {
-    if (this.#over) return;
-    const error = new TritonError('UNAVAILABLE', `the server's thread ended: ${TritonError.from(cause).message}`, {
-      cause,
-    });
-    this.#failWaiting(error);
-    this.#onDeath(error);
-  }
-
-  #failWaiting(error: TritonError): void {
-    this.#over = true;
-    for (const { reject } of this.#waiting.values()) reject(error);
-    this.#waiting.clear();
+  #giveUp(failure: TritonError): void {
+    this.#givenUp = new TritonError(
+      'UNAVAILABLE',
+      `the server is given up after ${MOST_RESTARTS} restarts in a row: ${failure.message}`,
+      { cause: failure },
+    );
+    this.#logger.error(this.#givenUp.message);
+    this.#listeners.onGivenUp(this.#givenUp);
   }
 }

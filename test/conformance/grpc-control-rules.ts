@@ -4,34 +4,32 @@ import type { GrpcCase } from './cases.js';
 import { asksFor, methodName, refusal, STATUS, success, withJson, type JsonObject } from './grpc-json.js';
 import type { GrpcRule } from './replay-grpc.js';
 
-/** The first parameter of a load that is well-formed; undefined for other requests. */
-function loadParameter(testCase: GrpcCase): string | undefined {
+/** The first parameter of a load that brings a file; undefined when it has none. */
+function fileOf(testCase: GrpcCase): string | undefined {
   if (methodName(testCase) !== 'RepositoryModelLoad') return undefined;
   const { parameters = {} } = (testCase.request ?? {}) as { readonly parameters?: JsonObject };
-  // A map has no order.
-  return 'config' in parameters ? 'config' : Object.keys(parameters)[0];
+  return Object.keys(parameters).find((name) => name.startsWith('file:'));
 }
+
+/** What is wrong with the configurations of loads, by the names of the cases. */
+const WRONG_CONFIGURATIONS: Readonly<Record<string, string>> = {
+  'load with config that is not JSON': 'it is no JSON',
+  'load with empty config string': 'it is no JSON',
+  'load with config of another name': "it is for model 'other', expected 'notloaded'",
+  'load with config of unknown key': 'cannot decode message inference.ModelConfig from JSON: key "nonsense" is unknown',
+  'load with config of a bad enum': 'cannot decode enum inference.DataType from JSON: "TYPE_WRONG"',
+  'load with config of negative max_batch_size': 'max_batch_size must be >= 0, got -1',
+  'load with config of unknown backend': "unable to find backend library for backend 'nosuchbackend'",
+};
 
 /** Models that are not bound, and of which the recorded index tells. */
 const NOT_BOUND = ['seq', 'fromfile'];
 
 export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
-    name: 'models are what was bound',
-    reason: 'They are functions with their configurations; neither can come over the wire.',
+    name: 'no model comes over the wire',
+    reason: 'A model is a function that was bound: a load may change its configuration, and brings no files.',
     cases: [
-      'load with config override',
-      'config after override',
-      'config after going back',
-      'load with config that is not JSON',
-      'load with empty config string',
-      'load with config of an empty object',
-      'load with config of another name',
-      'load with config of unknown key',
-      'load with config of a bad enum',
-      'load with config without inputs',
-      'load with config of negative max_batch_size',
-      'load with config of unknown backend',
       'load with file: parameter without config',
       'load a model made of file: and config',
       'ready of the model made of files',
@@ -43,23 +41,37 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
       if (name === 'fromfile' && method === 'ModelReady') return success({});
       if (name === 'fromfile' && method === 'ModelInfer')
         return refusal(STATUS.NOT_FOUND, "Request for unknown model: 'fromfile' is not found");
-      if (name === 'notloaded' && method === 'ModelConfig' && recorded.code === STATUS.OK) {
-        return withJson(recorded, ({ config }) => ({
-          config: {
-            ...(config as JsonObject),
-            max_batch_size: 8,
-            instance_group: [{ name: 'notloaded_0', kind: 'KIND_CPU', count: 1 }],
-          },
-        }));
-      }
-      const parameter = loadParameter(testCase);
-      return parameter === undefined || /^(invalid value type|unrecognized)/.test(recorded.message)
+      const file = fileOf(testCase);
+      return file === undefined || recorded.message.startsWith('invalid value type')
         ? undefined
         : refusal(
             STATUS.UNIMPLEMENTED,
-            `load parameter '${parameter}' is not supported: model '${name}' is what was bound under that name, with its configuration`,
+            `load parameter '${file}' is not supported: model '${name}' is what was bound under that name`,
           );
     },
+  },
+  {
+    name: 'a wrong configuration says what is wrong',
+    reason: 'Triton says of all of them that polling failed, and that the server is to blame.',
+    cases: Object.keys(WRONG_CONFIGURATIONS),
+    expects: (_recorded, { name }) =>
+      name in WRONG_CONFIGURATIONS
+        ? refusal(STATUS.INVALID_ARGUMENT, `Invalid config override: ${WRONG_CONFIGURATIONS[name]}`)
+        : undefined,
+  },
+  {
+    name: 'a group of instances has one name',
+    reason:
+      'With the configuration of a load Triton calls it by the name of the model, otherwise by that with a number.',
+    cases: ['config after override', 'config after going back'],
+    expects: (recorded, testCase) =>
+      methodName(testCase) === 'ModelConfig' && asksFor(testCase).name === 'notloaded' && recorded.code === STATUS.OK
+        ? withJson(recorded, ({ config }) => {
+            const groups = (config as JsonObject)['instance_group'] as readonly JsonObject[];
+            const named = groups.map((group) => ({ ...group, name: 'notloaded_0' }));
+            return { config: { ...(config as JsonObject), instance_group: named } };
+          })
+        : undefined,
   },
   {
     name: 'the index is of what is bound',

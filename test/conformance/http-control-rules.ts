@@ -6,24 +6,42 @@ import { recordedAnswer, type HttpAnswer, type HttpRule } from './replay-http.js
 
 const RECORDED = new Map(readCases<HttpCase>('http/management.jsonl').map((testCase) => [testCase.name, testCase]));
 
-/** The parameter that a load is refused for; undefined when it has none, or is refused for its form. */
-function loadParameter({ request }: HttpCase, recorded: HttpAnswer): string | undefined {
+/** The first parameter of a load that brings a file; undefined when it has none, or is refused for its form. */
+function fileOf({ request }: HttpCase, recorded: HttpAnswer): string | undefined {
   if (!request.path.endsWith('/load') || /^attempt to |^failed to parse/.test(errorOf(recorded) ?? ''))
     return undefined;
-  return /"parameters": ?\{"(config|file:[^"]*)"/.exec(request.body ?? '')?.[1];
+  return /"(file:[^"]*)":/.exec(request.body ?? '')?.[1];
 }
 
-const AFTER_OVERRIDE =
-  /^(then: |infer after (override|loading a file)|config (after (the bad loads|override|those)|with )|sequence model: |priority \d+ on a model with 2 levels)/;
+/** What is wrong with the configurations of loads, by the names of the cases. */
+const WRONG_CONFIGURATIONS: Readonly<Record<string, string>> = {
+  'load: config an empty string': 'it is no JSON',
+  'load: config not JSON': 'it is no JSON',
+  'load: config with unknown field': 'cannot decode message inference.ModelConfig from JSON: key "foo" is unknown',
+  'load: config override with another name': "it is for model 'other', expected 'reload'",
+  'load: config override negative max_batch_size': 'max_batch_size must be >= 0, got -1',
+  'load: config override bad data_type': 'cannot decode enum inference.DataType from JSON: "TYPE_NOPE"',
+  'load: config override bad type of max_batch_size':
+    'cannot decode field inference.ModelConfig.max_batch_size from JSON: expected number (int32), got "many"',
+  'load: config override unknown backend': "unable to find backend library for backend 'nope'",
+  'load: config override preferred batch too large':
+    "dynamic batching preferred size must be <= max batch size for model 'reload', got 9 with a maximum of 2",
+  'load: config override decoupled with response cache':
+    'model_transaction_policy.decoupled cannot be changed by a load: expected false, got true',
+  'load: config override full batcher and queue policy':
+    'instance_group cannot be changed by a load: expected 1, got 2',
+};
 
-/** What the server says of `reload` and `fresh` when no load changed or made them. */
-function asBound(testCase: HttpCase): HttpAnswer | undefined {
-  const { name, model, request } = testCase;
-  if (model === 'fresh' && isInfer(testCase))
-    return errorAnswer(404, "Request for unknown model: 'fresh' is not found");
-  if (model !== 'reload' || !AFTER_OVERRIDE.test(name)) return undefined;
-  if (isInfer(testCase)) return echo(testCase);
-  return request.path.endsWith('/config') ? recordedAnswer(RECORDED.get('get model reload/config')!) : undefined;
+/** The largest batch that the model `reload` was loaded with, where the configuration of a load left its tensors out. */
+const WITHOUT_TENSORS: Readonly<Record<string, number>> = {
+  'config after the bad loads': 4,
+  'config after override with only max_batch_size': 3,
+  'config after those overrides': 3,
+};
+
+/** What the server said in another recorded case. */
+function recordedIn(name: string): HttpAnswer {
+  return recordedAnswer(RECORDED.get(name)!);
 }
 
 /** The answer of an identity to a JSON request for FP32. */
@@ -42,18 +60,89 @@ const TRACEBACK = /Internal: TritonModelException: (.*?)\n\nAt:\n[^;]*?\n(?=;|$)
 
 export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
-    name: 'models are what was bound',
-    reason: 'They are functions with their configurations; neither can come over the wire.',
-    cases: 35,
+    name: 'no model comes over the wire',
+    reason: 'A model is a function that was bound: a load may change its configuration, and brings no files.',
+    cases: [
+      'load: file without config',
+      'load: file not base64 with config',
+      'load: file with config',
+      'infer after loading a file (negates)',
+      'load: new name from a file',
+      'infer on a model that exists only by its load',
+    ],
     expects: (recorded, testCase) => {
-      const parameter = loadParameter(testCase, recorded);
-      return parameter === undefined
-        ? asBound(testCase)
-        : errorAnswer(
-            501,
-            `load parameter '${parameter}' is not supported: model '${testCase.model}' is what was bound under that name, with its configuration`,
-          );
+      const file = fileOf(testCase, recorded);
+      if (file !== undefined) {
+        const message = `load parameter '${file}' is not supported: model '${testCase.model}' is what was bound under that name`;
+        return errorAnswer(501, message);
+      }
+      if (testCase.model === 'fresh' && isInfer(testCase))
+        return errorAnswer(404, "Request for unknown model: 'fresh' is not found");
+      return testCase.name === 'infer after loading a file (negates)' ? echo(testCase) : undefined;
     },
+  },
+  {
+    name: 'the files of a load change nothing later either',
+    reason:
+      'A plain load goes back to the files on the disk in Triton; without files it leaves what is loaded, in both.',
+    cases: ['config after a plain load'],
+    expects: (_recorded, { name }) =>
+      name === 'config after a plain load' ? recordedIn('config with priorities') : undefined,
+  },
+  {
+    name: 'a wrong configuration says what is wrong',
+    reason: 'Triton says of all of them that polling failed, and that the server is to blame.',
+    cases: Object.keys(WRONG_CONFIGURATIONS),
+    expects: (_recorded, { name }) =>
+      name in WRONG_CONFIGURATIONS
+        ? errorAnswer(400, `Invalid config override: ${WRONG_CONFIGURATIONS[name]}`)
+        : undefined,
+  },
+  {
+    name: "a model's tensors are its callable's",
+    reason: 'A configuration that leaves them out gives Triton a model without any.',
+    cases: Object.keys(WITHOUT_TENSORS),
+    expects: (_recorded, { name }) => {
+      const rows = WITHOUT_TENSORS[name];
+      if (rows === undefined) return undefined;
+      const bound = recordedIn('get model reload/config');
+      return withText(bound, (text) => text.replace('"max_batch_size":4', `"max_batch_size":${rows}`)) ?? bound;
+    },
+  },
+  {
+    name: 'there is no sequence batching',
+    reason: 'Loads that want it are refused, and what was loaded before answers.',
+    cases: [
+      'load: config override sequence batching',
+      'config with sequence batching',
+      'sequence model: no id',
+      'sequence model: id without start',
+      'sequence model: after the end',
+      'sequence model: id 0',
+      'sequence model: batch of 2',
+    ],
+    expects: (_recorded, testCase) => {
+      const { name } = testCase;
+      if (name === 'load: config override sequence batching')
+        return errorAnswer(400, 'Invalid config override: sequence_batching is not supported');
+      if (name === 'config with sequence batching') return recordedIn('config with priorities');
+      return name.startsWith('sequence model: ') ? echo(testCase) : undefined;
+    },
+  },
+  {
+    name: 'a group of instances has one name',
+    reason:
+      'With the configuration of a load Triton calls it by the name of the model, otherwise by that with a number.',
+    cases: [
+      'then: config after override',
+      'config with priorities',
+      'config with sequence batching',
+      'config after a plain load',
+    ],
+    expects: (recorded, { request }) =>
+      request.path === '/v2/models/reload/config'
+        ? withText(recorded, (text) => text.replace('"name":"reload","kind"', '"name":"reload_0","kind"'))
+        : undefined,
   },
   {
     name: 'an unknown load parameter is named',

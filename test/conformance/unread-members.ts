@@ -16,6 +16,11 @@ const reasonPhrase = (cases: number): UnreadMember => ({
   cases,
   reason: 'Clients go by the number (RFC 9112, section 4).',
 });
+const modelInPath = (cases: number): UnreadMember => ({
+  member: 'model',
+  cases,
+  reason: 'Whom the path asks, which is what is sent; rules read what they need.',
+});
 const inWords = (member: string, cases: number): UnreadMember => ({
   member,
   cases,
@@ -33,15 +38,16 @@ const statusName = (cases: number): UnreadMember => ({
 });
 
 export const UNREAD: Readonly<Record<string, readonly UnreadMember[]>> = {
-  management: [reasonPhrase(1021)],
+  management: [reasonPhrase(1021), modelInPath(500)],
   'infer-json': [
     reasonPhrase(972),
+    modelInPath(946),
     inWords('note', 4),
     { member: 'response.timeout', cases: 2, reason: 'Of an answer that is neither closed nor there.' },
   ],
-  'infer-binary': [reasonPhrase(250), inWords('note', 1)],
-  generate: [reasonPhrase(195)],
-  compression: [reasonPhrase(92)],
+  'infer-binary': [reasonPhrase(250), modelInPath(214), inWords('note', 1)],
+  generate: [reasonPhrase(195), modelInPath(80)],
+  compression: [reasonPhrase(92), modelInPath(67)],
   metrics: [
     reasonPhrase(56),
     { member: 'varies', cases: 8, reason: 'What of each value is compared follows from its kind: metrics-values.ts.' },

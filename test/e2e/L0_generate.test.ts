@@ -220,12 +220,14 @@ it('L0_generate: batches generate requests of several clients', async () => {
       config: { maxBatchSize: 8 },
     });
   });
-  const answers = Array.from({ length: 5 }, (_, i) => ask(server.http, 'upper', { text_input: `t${i}` }));
-  // All are there: the first batch, and what waits behind it.
-  const arrived = async () => (sizes[0] ?? 0) + pendingRequests(await (await fetch(server.metrics)).text());
-  await expect.poll(arrived).toBe(5);
+  const send = (i: number) => ask(server.http, 'upper', { text_input: `t${i}` });
+  const first = send(0);
+  await expect.poll(() => sizes).toEqual([1]);
+  const answers = [first, ...[1, 2, 3, 4].map(send)];
+  const waiting = async () => pendingRequests(await (await fetch(server.metrics)).text());
+  await expect.poll(waiting).toBe(4);
   release.open();
   const texts = (await Promise.all(answers)).map(({ text }) => /"text_output":"(.*)"/.exec(text)?.[1]);
   expect(texts).toEqual(['T0', 'T1', 'T2', 'T3', 'T4']);
-  expect(sizes).toHaveLength(2);
+  expect(sizes).toEqual([1, 4]);
 });

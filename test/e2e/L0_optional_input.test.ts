@@ -1,7 +1,7 @@
 // Triton's L0_optional_input: inputs that a request may leave out, over both protocols, alone and in batches.
 import { describe, expect, it } from 'vitest';
 
-import { defineModel, type Triton } from 'tstriton';
+import { defineModel, type DynamicBatcher, type Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
 import { gate, inferJson, pendingRequests, startServer } from '../support/start-server.js';
@@ -18,9 +18,14 @@ const model = defineModel({
 });
 
 /** Answers which inputs came, and tells the batches by their requests' inputs. */
-function bind(triton: Triton, batches: string[][] = [], wait: Promise<void> = Promise.resolve()): void {
+function bind(
+  triton: Triton,
+  batches: string[][] = [],
+  { wait, batcher = {} }: { readonly wait?: Promise<void>; readonly batcher?: DynamicBatcher } = {},
+): void {
   triton.bind({
     ...model,
+    config: { ...model.config, batcher },
     inferFunc: async (requests) => {
       const given = requests.map(({ inputs }) => Object.keys(inputs).join('+'));
       batches.push(given);
@@ -67,7 +72,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('L0_optional_in
   it('puts only requests with the same inputs into one batch', async () => {
     const batches: string[][] = [];
     const release = gate();
-    await using server = await startServer((triton) => bind(triton, batches, release.opened), { serverThread });
+    await using server = await startServer((triton) => bind(triton, batches, { wait: release.opened }), {
+      serverThread,
+    });
     const first = ask(server.http, 'x');
     await expect.poll(() => batches.length).toBe(1);
     const waiting: Promise<unknown>[] = [];
@@ -78,5 +85,31 @@ describe.each([{ serverThread: true }, { serverThread: false }])('L0_optional_in
     release.open();
     await Promise.all([first, ...waiting]);
     expect(batches).toEqual([['x'], ['x+y', 'x+y'], ['x+z'], ['x+y']]);
+  });
+
+  it.each([
+    ['one of them each', ['xy', 'xz', 'xy', 'xz']],
+    ['one or all of them', ['xy', 'xyz', 'xy', 'xyz']],
+  ])('sends all but the last at once when requests alternate between %s', async (_, [first, second, third, last]) => {
+    const batches: string[][] = [];
+    const batcher = { maxQueueDelayMicroseconds: 3_600_000_000 };
+    await using server = await startServer((triton) => bind(triton, batches, { batcher }), { serverThread });
+    const pending = async () => pendingRequests(await (await fetch(server.metrics)).text());
+    let waiting = ask(server.http, first!);
+    for (const names of [second!, third!]) {
+      await expect.poll(pending).toBe(1);
+      const next = ask(server.http, names);
+      expect((await waiting).status).toBe(200);
+      waiting = next;
+    }
+    await expect.poll(pending).toBe(1);
+    const leaving = new AbortController();
+    const late = inferJson(server.http, 'Optional', last!.split('').map(tensor), {}, leaving.signal);
+    expect((await waiting).status).toBe(200);
+    await expect.poll(pending).toBe(1);
+    expect(batches).toHaveLength(3);
+    leaving.abort();
+    await expect(late).rejects.toThrow('abort');
+    await expect.poll(pending).toBe(0);
   });
 });

@@ -256,13 +256,14 @@ describe.each([{ serverThread: true }, { serverThread: false }])('life cycle wit
     await triton.run();
     await fetch(`http://127.0.0.1:${triton.httpPort}/v2/repository/models/Identity/unload`, { method: 'POST' });
     await expect.poll(() => events).toEqual(['setup', 'teardown']);
-    // Waits for the teardown, and then for a server that is gone.
+    // Waits for the teardown, and then for a server that is being stopped.
     await using connection = await RawConnection.open(triton.httpPort!);
     await connection.send('POST /v2/repository/models/Identity/load HTTP/1.1\r\nHost: h\r\n\r\n');
-    await triton.stop();
-    await triton.run();
+    const stopped = triton.stop();
     tornDown.open();
-    for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+    await stopped;
+    expect(events).toEqual(['setup', 'teardown']);
+    await triton.run();
     expect(events).toEqual(['setup', 'teardown', 'setup']);
     await triton.stop();
     expect(events).toEqual(['setup', 'teardown', 'setup', 'teardown']);

@@ -1,4 +1,6 @@
 // An unrecoverable error answers its requests and ends the server, from wherever it is thrown.
+import { execFile } from 'node:child_process';
+
 import { describe, expect, it, vi } from 'vitest';
 
 import { batch, defineModel, groupByKeys, instanceGroup, stream, Triton, TritonUnrecoverableError } from 'tstriton';
@@ -146,9 +148,22 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
       triton.onUnrecoverable = (error) => (told = error);
       await expect(triton.serve()).rejects.toMatchObject({
         name: 'TritonUnrecoverableError',
-        message: 'the device was lost',
+        message: expect.stringMatching(/(^|: )the device was lost$/) as string,
       });
       expect(told).toBeInstanceOf(TritonUnrecoverableError);
+    });
+
+    it.each([
+      ['of this thread', lost],
+      ['of an instance group', instanceGroup(MODULE, { args: ['lose the device in warm-up'] })],
+    ])('from the warm-up %s rejects run() with its class', async (_where, inferFunc) => {
+      const triton = new Triton({ ...FREE_PORTS, serverThread });
+      triton.bind({ ...model, config: warmed, inferFunc: inferFunc as never });
+      await expect(triton.run()).rejects.toMatchObject({
+        name: 'TritonUnrecoverableError',
+        message: "warm-up 'w' of model 'Fatal' failed: the device was lost",
+      });
+      expect(process.exitCode).toBeUndefined();
     });
 
     it('from the setup of a thread that is started again ends serve()', async () => {
@@ -169,6 +184,29 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
       ]);
       expect(answer).toMatchObject({ value: { status: 503 } });
       expect(ended).toMatchObject({ reason: { name: 'TritonUnrecoverableError', message: 'the device was lost' } });
+    });
+
+    it.each([
+      ['nobody listens', '', 1],
+      ['somebody does', "triton.onUnrecoverable = () => console.log('told');", 0],
+    ])('under run() ends the process with a code that says so when %s', async (_who, listen, code) => {
+      const script = `
+        import { Triton, TritonUnrecoverableError } from 'tstriton';
+        const x = { dtype: 'float32', shape: [1] };
+        const triton = new Triton({ httpPort: 0, grpcPort: 0, metricsPort: 0, serverThread: ${serverThread} });
+        triton.bind({ modelName: 'Fatal', inputs: { x }, outputs: { y: x }, inferFunc() { throw new TritonUnrecoverableError('lost') } });
+        ${listen}
+        await triton.run();
+        const inputs = [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }];
+        const answer = await fetch(\`http://127.0.0.1:\${triton.httpPort}/v2/models/Fatal/infer\`,
+          { method: 'POST', body: JSON.stringify({ inputs }) });
+        console.log(answer.status);`;
+      const ended = await new Promise<string>((resolve) => {
+        execFile(process.execPath, ['--input-type=module', '-e', script], (error, stdout) =>
+          resolve(`${stdout.trim().split('\n').sort().join(' ')}, exit ${error?.code ?? 0}`),
+        );
+      });
+      expect(ended).toBe(code === 0 ? '500 told, exit 0' : '500, exit 1');
     });
 
     it('from the setup of a model that is bound later ends serve()', async () => {

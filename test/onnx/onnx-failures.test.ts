@@ -31,6 +31,34 @@ function ones(name: string, shape: readonly number[]) {
   return { name, datatype: 'FP32', shape, data: new Array<number>(shape.reduce((a, b) => a * b, 1)).fill(1) };
 }
 
+/** A chain of products of one matrix with itself: seconds for one thread, with rows of a few hundred. */
+const chain = (length: number) =>
+  file(
+    'chain.onnx',
+    onnxModel({
+      nodes: Array.from({ length }, (_, i) =>
+        node('MatMul', [i === 0 ? 'x' : `h${i}`, 'x'], [i === length - 1 ? 'y' : `h${i + 1}`]),
+      ),
+      inputs: [tensorValue('x', 'float32', ['n', 'n'])],
+      outputs: [tensorValue('y', 'float32', ['n', 'n'])],
+    }),
+  );
+
+describe('an ONNX model that computes too long', () => {
+  it('is started again when its computation has ended: onnxruntime would take the process with it before', async () => {
+    const config = { maxBatchSize: 700, executionTimeoutMicroseconds: 20_000 };
+    await using server = await startServer(
+      (triton) => void triton.bind({ ...onnx(chain(300), { threads: 1 }), modelName: 'Chain', config }),
+    );
+    const ask = (size: number) => inferJson(server.http, 'Chain', [ones('x', [size, size])]);
+    const restarts = async () =>
+      (await (await fetch(server.metrics)).text()).match(/^tstriton_instance_restarts_total\{.*\} (\d+)$/m)?.[1];
+    expect(await ask(700)).toMatchObject({ status: 503, error: expect.stringContaining('did not answer') as string });
+    await expect.poll(restarts, { timeout: 15_000 }).toBe('1');
+    expect(await ask(1)).toMatchObject({ status: 200, outputs: [{ data: [1] }] });
+  });
+});
+
 describe('an ONNX model that cannot be loaded', () => {
   it.each<[string, () => ReturnType<typeof onnx>, RegExp]>([
     [

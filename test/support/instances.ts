@@ -8,6 +8,7 @@ import type {
   ExecutionTimes,
   ModelInstance,
 } from '../../src/core/instance/model-instance.js';
+import { hostedCallable } from '../../src/link/callable-turns.js';
 import { InlineInstance } from '../../src/link/inline-instance.js';
 import { PortHost } from '../../src/link/port-host.js';
 import { PortInstance } from '../../src/link/port-instance.js';
@@ -49,11 +50,16 @@ export function hostCallable(
     verbose: () => undefined,
   };
   if (kind === 'inline') {
-    return { instance: new InlineInstance(config, callable, logger), config, errors, close: () => undefined };
+    return {
+      instance: new InlineInstance(config, hostedCallable(callable, config.concurrency), logger),
+      config,
+      errors,
+      close: () => undefined,
+    };
   }
   const { port1, port2 } = new MessageChannel();
   const instance = new PortInstance(config, port1);
-  const host = new PortHost(port2, config, callable, logger);
+  const host = new PortHost(port2, config, hostedCallable(callable, config.concurrency), logger);
   return {
     instance,
     config,

@@ -1,12 +1,11 @@
 // Plain requests for a BatchQueue, and what it decides about them in few words.
-import type { Compatibility } from '../../src/core/scheduler/batch-compatibility.js';
 import { BatchQueue, type Decision } from '../../src/core/scheduler/batch-queue.js';
 import type { QueuedRequest } from '../../src/core/scheduler/queue-entry.js';
 import { completeBatcher } from '../../src/model/complete-batcher.js';
 import type { DynamicBatcher } from '../../src/model/model-config.js';
 
 export interface Request extends QueuedRequest {
-  /** Stands for the shape; requests of different kinds do not mix. */
+  /** Stands for the inputs and their shapes; requests of different kinds do not mix. */
   readonly kind: string;
 }
 
@@ -21,15 +20,14 @@ export function request(id: string, { rows = 1, priority = 0, timeout = 0, kind 
   return { id, rows, priority, timeoutMicroseconds: timeout * 1000, kind, entry: undefined };
 }
 
-export function compare(first: Request, next: Request): Compatibility {
-  if (first.kind.startsWith('with') !== next.kind.startsWith('with')) return 'other inputs';
-  return first.kind === next.kind ? 'same' : 'other shape';
+export function compatible(first: Request, next: Request): boolean {
+  return first.kind === next.kind;
 }
 
 /** A queue of a model; `null` stands for no dynamic batcher. */
 export function queueOf(batcher: DynamicBatcher | null = {}, maxBatchSize = 8): BatchQueue<Request> {
   const complete = batcher === null ? undefined : completeBatcher(batcher, maxBatchSize, "model 'm'");
-  return new BatchQueue({ maxBatchSize, batcher: complete, compare });
+  return new BatchQueue({ maxBatchSize, batcher: complete, compatible });
 }
 
 /** Enqueues `a`, `b`, … with these rows at moment `now`. */

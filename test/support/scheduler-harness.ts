@@ -60,6 +60,8 @@ export class ManualInstance implements ModelInstance {
   /** Computes at once, as a synchronous callable in the server's thread does. */
   readonly synchronous: boolean;
   readonly inOtherThread: boolean;
+  /** Told when it is gone. */
+  onClosed?: (() => void) | undefined;
 
   constructor(synchronous = false, inOtherThread = false) {
     this.synchronous = synchronous;

@@ -60,10 +60,12 @@ export async function inferJson(
   model: string,
   inputs: readonly JsonTensor[],
   more: Readonly<Record<string, unknown>> = {},
+  signal?: AbortSignal,
 ) {
   const response = await fetch(`${http}/v2/models/${model}/infer`, {
     method: 'POST',
     body: JSON.stringify({ inputs, ...more }),
+    ...(signal && { signal }),
   });
   const body = (await response.json()) as {
     readonly outputs: readonly JsonTensor[];

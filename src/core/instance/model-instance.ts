@@ -78,6 +78,8 @@ export interface BatchOffer {
 export interface ModelInstance {
   /** True: a batch takes nothing of this thread's time. */
   readonly inOtherThread?: boolean;
+  /** Of an instance with a thread of its own: ends it, whatever it does, for this reason. It is lost then, and comes again. */
+  readonly end?: ((reason: string) => void) | undefined;
   /**
    * Runs a batch. `done` is called exactly once, possibly before this returns; when the instance dies, with
    * UNAVAILABLE for every request. A decoupled model answers through `stream`; `done` then only tells that the

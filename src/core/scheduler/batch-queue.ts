@@ -10,7 +10,6 @@ import {
   type CompleteQueuePolicy,
 } from '../../model/complete-batcher.js';
 import { requestLabel } from '../request-label.js';
-import type { Compatibility } from './batch-compatibility.js';
 import { BatchScan } from './batch-scan.js';
 import { DeadlineHeap } from './deadline-heap.js';
 import { LinkedList } from './linked-list.js';
@@ -36,7 +35,7 @@ export interface BatchQueueOptions<R> {
   /** Undefined: requests run alone, first come first served, without limits. */
   readonly batcher: CompleteDynamicBatcher | undefined;
   /** Whether a request's tensors can be in one batch with those of its first. */
-  readonly compare: (first: R, next: R) => Compatibility;
+  readonly compatible: (first: R, next: R) => boolean;
 }
 
 const IDLE = { kind: 'idle' } as const;
@@ -55,12 +54,12 @@ export class BatchQueue<R extends QueuedRequest> {
   /** The requests of the next batch, as far as they were looked at. */
   readonly #head: BatchScan<R>;
 
-  constructor({ maxBatchSize, batcher, compare }: BatchQueueOptions<R>) {
+  constructor({ maxBatchSize, batcher, compatible }: BatchQueueOptions<R>) {
     this.#maxRows = Math.max(1, maxBatchSize);
     this.#batcher = batcher;
     const preferred = new Set(batcher?.preferredBatchSize);
-    this.#head = new BatchScan({ maxRows: this.#maxRows, preferred, compare });
     this.#delay = (batcher?.maxQueueDelayMicroseconds ?? 0) / 1000;
+    this.#head = new BatchScan({ maxRows: this.#maxRows, preferred, waits: this.#delay !== 0, compatible });
   }
 
   /** Requests waiting. */
@@ -169,8 +168,8 @@ export class BatchQueue<R extends QueuedRequest> {
     if (best !== 0 && !delayPassed) return this.#take(best, best === count && closed ? closed : 'preferred');
     if (closed !== undefined) return this.#take(count, closed);
     if (delayPassed) return this.#take(count, 'delay');
-    if (rows >= this.#head.largestPreferred) return this.#take(count, 'preferred');
     if (this.#delay === 0) return this.#take(count, 'idle');
+    if (rows >= this.#head.largestPreferred) return this.#take(count, 'preferred');
     return { kind: 'wait', until: Math.min(oldest + this.#delay, this.nextExpiry()) };
   }
 

@@ -1,7 +1,6 @@
 // The requests at the head of the queue that go together, added up one after the other: what they come to, whatever
 // the time. It is kept while they wait, so that a long queue is not looked at again with each arrival.
 
-import type { Compatibility } from './batch-compatibility.js';
 import { isDelayed, type QueuedRequest, type QueueEntry } from './queue-entry.js';
 
 export interface BatchScanOptions<R> {
@@ -9,8 +8,10 @@ export interface BatchScanOptions<R> {
   readonly maxRows: number;
   /** Sizes to cut a batch at. */
   readonly preferred: ReadonlySet<number>;
+  /** Whether requests wait for a preferred size: then one that would pass them all is left for the next batch. */
+  readonly waits: boolean;
   /** Whether a request's tensors can be in one batch with those of its first. */
-  readonly compare: (first: R, next: R) => Compatibility;
+  readonly compatible: (first: R, next: R) => boolean;
 }
 
 export class BatchScan<R extends QueuedRequest> {
@@ -18,7 +19,7 @@ export class BatchScan<R extends QueuedRequest> {
   readonly largestPreferred: number;
   count = 0;
   rows = 0;
-  /** The cut at the best preferred size, or before the first request that passes the largest one; 0 for none. */
+  /** The cut at the best preferred size, or, where requests wait, before the first that passes them all; 0 for none. */
   best = 0;
   /** Why no more requests fit; undefined when they all do so far. */
   closed: 'full' | 'shape' | undefined;
@@ -33,13 +34,15 @@ export class BatchScan<R extends QueuedRequest> {
   #first: R | undefined;
   readonly #maxRows: number;
   readonly #preferred: ReadonlySet<number>;
-  readonly #compare: (first: R, next: R) => Compatibility;
+  readonly #waits: boolean;
+  readonly #compatible: (first: R, next: R) => boolean;
 
-  constructor({ maxRows, preferred, compare }: BatchScanOptions<R>) {
+  constructor({ maxRows, preferred, waits, compatible }: BatchScanOptions<R>) {
     this.#maxRows = maxRows;
     this.#preferred = preferred;
+    this.#waits = waits;
     this.largestPreferred = Math.max(1, ...preferred);
-    this.#compare = compare;
+    this.#compatible = compatible;
   }
 
   /** Forgets all of them. */
@@ -65,13 +68,9 @@ export class BatchScan<R extends QueuedRequest> {
     if (this.#first === undefined) {
       this.#first = request;
     } else {
-      if (this.best === 0 && grown > this.largestPreferred) this.best = this.count;
+      if (this.#waits && this.best === 0 && grown > this.largestPreferred) this.best = this.count;
       if (grown > this.#maxRows) this.closed = 'full';
-      else {
-        const compatibility = this.#compare(this.#first, request);
-        if (compatibility === 'other inputs') return false;
-        if (compatibility === 'other shape') this.closed = 'shape';
-      }
+      else if (!this.#compatible(this.#first, request)) this.closed = 'shape';
       if (this.closed !== undefined) return false;
     }
     this.last = entry;

@@ -181,15 +181,33 @@ describe('BatchScheduler with a queue delay', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('looks again when the request is cancelled that kept those behind it out of the batch', () => {
+  it('sends at once what cannot grow, because the next has other optional inputs', () => {
     const instance = new ManualInstance();
-    const config = { maxBatchSize: 2, batcher: { maxQueueDelayMicroseconds: 50_000 } };
+    const config = { maxBatchSize: 4, batcher: { maxQueueDelayMicroseconds: 50_000 } };
     const inputs = { x: { dtype: 'float32', shape: [1], optional: true } } as const;
     const harness = new SchedulerHarness(config, [instance], inputs);
     const x = { name: 'x', datatype: 'FP32', shape: [1, 1], bytes: new Uint8Array(4) } as const;
     harness.send('a', { inputs: [undefined] });
-    const between = harness.send('b', { inputs: [x] });
-    harness.send('c', { inputs: [undefined] });
+    harness.send('b', { inputs: [undefined] });
+    pass(10);
+    expect(instance.batches).toEqual([]);
+    harness.send('c', { inputs: [x] });
+    pass();
+    expect(instance.batches).toEqual(['ab']);
+    instance.last.finish();
+    pass(49);
+    expect(instance.batches).toEqual(['ab']);
+    pass(1);
+    expect(instance.batches).toEqual(['ab', 'c']);
+  });
+
+  it('looks again when a request is cancelled: those behind it may make a preferred size without it', () => {
+    const instance = new ManualInstance();
+    const config = { maxBatchSize: 8, batcher: { preferredBatchSize: [2, 8], maxQueueDelayMicroseconds: 50_000 } };
+    const harness = start(config, [instance]);
+    harness.send('a');
+    const between = harness.send('b', { rows: 2 });
+    harness.send('c');
     pass(10);
     expect(instance.batches).toEqual([]);
     between.cancel();

@@ -6,25 +6,27 @@ import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { BatchOffer, Execution, ExecutionDone, ModelInstance } from '../instance/model-instance.js';
 import { SILENT, type EngineLogger } from '../engine-logger.js';
+import { INSTANCES_STALLED } from '../interruption.js';
 import type { PendingRequest } from '../pending-request.js';
 import { serverStopping } from '../server-stopping.js';
 import type { FailureReason, InferenceStatistics } from '../statistics.js';
 import { batchCompatibility } from './batch-compatibility.js';
 import { BatchQueue, type Release } from './batch-queue.js';
+import { ExecutionLimit } from './execution-limit.js';
 import { InstanceSlots, type Slot } from './instance-slots.js';
+import { LONGEST_TIMER } from './longest-timer.js';
 import { NO_TIMES, RequestOutcomes } from './request-outcomes.js';
 import { SchedulerLog } from './scheduler-log.js';
 
 /** Delays shorter than this many milliseconds are waited out by polling: a timer's floor is about 1.1 ms. */
 const SHORTEST_TIMER = 1.5;
-/** setTimeout's longest delay. */
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** An execution under way. An abandoned one has let go of its requests. */
 interface Run {
+  readonly slot: Slot;
   batch: PendingRequest[];
-  /** Of models whose executions have a limit. */
-  timer?: NodeJS.Timeout;
+  /** It has not ended long after it was told to. */
+  isStuck: boolean;
 }
 
 /** The batch that comes next whatever happens, laid ready at an instance. Its requests wait in the queue. */
@@ -44,6 +46,10 @@ export class BatchScheduler {
   readonly #mayOffer: boolean;
   readonly #log: SchedulerLog;
   readonly #running = new Set<Run>();
+  readonly #limit: ExecutionLimit<Run>;
+  /** Told when no instance will be free any more, though there are some, and when one is again. */
+  onStalled: ((isStalled: boolean) => void) | undefined;
+  #isStalled = false;
   #offered: OfferedBatch | undefined;
   #immediate: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -58,17 +64,22 @@ export class BatchScheduler {
     this.#slots = new InstanceSlots(config.concurrency);
     // Only the batches of an instance that does one thing at a time follow each other.
     this.#mayOffer = config.concurrency === 1 && !config.decoupled;
+    this.#limit = new ExecutionLimit<Run>(config, {
+      onExpired: (run, error) => this.#abandon(run, error, 'BACKEND'),
+      onStuck: (run, reason) => this.#giveUp(run, reason),
+    });
     this.outcomes = new RequestOutcomes(config, statistics, this.#log);
     this.#queue = new BatchQueue<PendingRequest>({
       maxBatchSize: config.maxBatchSize,
       batcher: config.dynamicBatching,
-      compare: batchCompatibility(config),
+      compatible: batchCompatibility(config),
     });
   }
 
   /** Starts using an instance. */
   addInstance(instance: ModelInstance): void {
     this.#slots.add(instance);
+    this.#checkStalled();
     this.#wakeIfWaiting();
   }
 
@@ -76,11 +87,13 @@ export class BatchScheduler {
   removeInstance(instance: ModelInstance): number {
     if (this.#offered?.slot.instance === instance) this.#settleOffer();
     this.#slots.remove(instance);
+    this.#checkStalled();
     return this.#slots.count;
   }
 
+  /** Instances that take batches. */
   get instances(): number {
-    return this.#slots.count;
+    return this.#slots.working;
   }
 
   /** False from {@link stopAccepting} on. */
@@ -97,6 +110,7 @@ export class BatchScheduler {
   /** Queues a request that was accepted before, whether or not others are accepted now. */
   admit(request: PendingRequest): void {
     if (this.#stopped !== undefined) return this.outcomes.fail(request, this.#stopped, 'OTHER');
+    if (this.#isStalled) return this.outcomes.fail(request, this.#stalled(), 'OTHER');
     const now = request.startedAt;
     // Those that should be gone by now must not count towards the limits of the queue.
     this.#rejectExpired(now);
@@ -137,6 +151,7 @@ export class BatchScheduler {
     this.#immediate = undefined;
     this.failWaiting(error);
     for (const run of this.#running) this.#abandon(run, error, 'OTHER');
+    this.#limit.stop();
   }
 
   /** Fails what waits: no instance is left, and whether one will ever be there again nobody knows. */
@@ -152,7 +167,6 @@ export class BatchScheduler {
   #abandon(run: Run, error: TritonError, reason: FailureReason): void {
     const { batch } = run;
     this.#running.delete(run);
-    clearTimeout(run.timer);
     // A callable that never settles must not keep its requests alive.
     run.batch = [];
     for (const request of batch) {
@@ -245,20 +259,24 @@ export class BatchScheduler {
       request.dispatchedAt = dispatchedAt;
       this.#statistics.recordDispatch(dispatchedAt - request.startedAt);
     }
-    const run: Run = { batch };
+    const run: Run = { slot, batch, isStuck: false };
     this.#running.add(run);
-    this.#limit(run);
+    this.#limit.begin(run);
     this.#slots.begin(slot, dispatchedAt);
     let ended = false;
     const done: ExecutionDone = (results, times, metrics) => {
       if (ended) return;
       ended = true;
       slot.running--;
+      this.#limit.end(run);
+      if (run.isStuck) {
+        slot.stuck--;
+        this.#checkStalled();
+      }
       if (metrics !== undefined) this.#statistics.custom.apply(metrics);
       const idle = this.#offered?.slot !== slot || this.#settleOffer();
       // What was abandoned leaves nothing but room for the next.
       if (!this.#running.delete(run)) return this.#wakeIfWaiting();
-      clearTimeout(run.timer);
       // It works on its next batch while the answers to this one are written.
       if (idle && slot.instance.inOtherThread) this.#dispatch();
       this.outcomes.finish({ batch: run.batch, rows }, results, times);
@@ -279,15 +297,27 @@ export class BatchScheduler {
     return ended;
   }
 
-  /** Gives an execution so much time as the model allows. */
-  #limit(run: Run): void {
-    const { executionTimeoutMicroseconds: limit = 0, name } = this.#config;
-    if (limit === 0) return;
-    const expire = () => {
-      const message = `model '${name}' did not answer within its executionTimeoutMicroseconds of ${limit}`;
-      this.#abandon(run, new TritonError('UNAVAILABLE', message), 'BACKEND');
-    };
-    run.timer = setTimeout(expire, Math.min(limit / 1000, LONGEST_TIMER));
+  /** A callable does not come to an end: its instance is ended, or counts for nothing until it does. */
+  #giveUp(run: Run, reason: string): void {
+    const { slot } = run;
+    this.#log.stuck(this.#slots.indexOf(slot), reason);
+    if (slot.instance.end !== undefined) return slot.instance.end(reason);
+    run.isStuck = true;
+    slot.stuck++;
+    this.#checkStalled();
+  }
+
+  /** Whoever waits for an instance would wait for ever when none will be free. */
+  #checkStalled(): void {
+    const isStalled = this.#slots.count > 0 && this.#slots.working === 0;
+    if (isStalled === this.#isStalled) return;
+    this.#isStalled = isStalled;
+    if (isStalled) this.failWaiting(this.#stalled());
+    this.onStalled?.(isStalled);
+  }
+
+  #stalled(): TritonError {
+    return new TritonError('UNAVAILABLE', `model '${this.#config.name}' is not ready: ${INSTANCES_STALLED}`);
   }
 
   #rejectExpired(now: number): void {

@@ -10,6 +10,7 @@ import {
 import { TritonError } from '../../errors.js';
 
 const CONFIG = { executionTimeoutMicroseconds: 50_000 } as const;
+const STALLED = "UNAVAILABLE model 'm' is not ready: all instances are busy with batches that took too long";
 const TOO_LATE = "UNAVAILABLE model 'm' did not answer within its executionTimeoutMicroseconds of 50000";
 
 beforeEach(() => {
@@ -93,11 +94,109 @@ describe('BatchScheduler of a model with executionTimeoutMicroseconds', () => {
     expect(harness.answers).toHaveLength(4);
   });
 
-  it('leaves no timer behind when it stops', () => {
+  it('ends an instance that can be ended when the callable has not settled a second later', () => {
+    const ended: string[] = [];
+    const instance = Object.assign(new ManualInstance(false, true), {
+      end: (reason: string) => void ended.push(reason),
+    });
+    const harness = new SchedulerHarness({ ...CONFIG, maxBatchSize: 1 }, [instance]);
+    harness.sendAll('ab');
+    pass();
+    pass(1049);
+    expect(ended).toEqual([]);
+    pass(1);
+    expect(ended).toEqual(['a batch was still running 1 s after its executionTimeoutMicroseconds of 50000']);
+    // Whoever ends it takes it away; the rest waits for it to be there again.
+    harness.scheduler.removeInstance(instance);
+    expect(harness.answers).toEqual([`a ${TOO_LATE}`]);
+    const next = new ManualInstance();
+    harness.scheduler.addInstance(next);
+    pass();
+    expect(next.batches).toEqual(['b']);
+    next.last.finish();
+    expect([harness.answers.at(-1), vi.getTimerCount()]).toEqual(['b ok', 0]);
+  });
+
+  it('does not end an instance whose callable settles within the second', () => {
+    const ended: string[] = [];
+    const instance = Object.assign(new ManualInstance(false, true), {
+      end: (reason: string) => void ended.push(reason),
+    });
+    const harness = new SchedulerHarness({ ...CONFIG, maxBatchSize: 1 }, [instance]);
+    harness.sendAll('ab');
+    pass();
+    pass(1000);
+    instance.last.finish();
+    pass();
+    instance.last.finish();
+    pass(10_000);
+    expect([ended, instance.batches, harness.answers]).toEqual([[], ['a', 'b'], [`a ${TOO_LATE}`, 'b ok']]);
+  });
+
+  it('refuses what waits, and whatever comes, when no instance will be free, until one is', () => {
+    const stalled: boolean[] = [];
+    const instance = new ManualInstance();
+    const harness = new SchedulerHarness({ ...CONFIG, maxBatchSize: 1 }, [instance]);
+    harness.scheduler.onStalled = (isStalled) => stalled.push(isStalled);
+    harness.sendAll('ab');
+    pass();
+    pass(1049);
+    expect([stalled, harness.answers, harness.scheduler.instances]).toEqual([[], [`a ${TOO_LATE}`], 1]);
+    pass(1);
+    expect([stalled, harness.answers, harness.scheduler.instances]).toEqual([
+      [true],
+      [`a ${TOO_LATE}`, `b ${STALLED}`],
+      0,
+    ]);
+    harness.send('c');
+    expect(harness.answers.at(-1)).toBe(`c ${STALLED}`);
+    instance.last.finish();
+    expect([stalled, harness.scheduler.instances]).toEqual([[true, false], 1]);
+    harness.send('d');
+    pass();
+    instance.last.finish();
+    expect([instance.batches, harness.answers.at(-1)]).toEqual([['a', 'd'], 'd ok']);
+    expect(harness.statistics.pending).toBe(0);
+  });
+
+  it('goes on with the instances that are left, and with the room that is left on one', () => {
+    const stalled: boolean[] = [];
+    const [first, second] = [new ManualInstance(), new ManualInstance()];
+    const harness = new SchedulerHarness({ ...CONFIG, maxBatchSize: 1, concurrency: 2 }, [first, second]);
+    harness.scheduler.onStalled = (isStalled) => stalled.push(isStalled);
+    harness.sendAll('abc');
+    pass();
+    expect([first.batches, second.batches]).toEqual([['a', 'c'], ['b']]);
+    second.last.finish();
+    pass(1050);
+    expect([stalled, harness.scheduler.instances]).toEqual([[], 1]);
+    harness.sendAll('de');
+    pass();
+    expect(second.batches).toEqual(['b', 'd', 'e']);
+    pass(1050);
+    expect([stalled, harness.scheduler.instances]).toEqual([[true], 0]);
+    harness.scheduler.removeInstance(second);
+    expect(stalled).toEqual([true]);
+    harness.scheduler.addInstance(new ManualInstance());
+    expect([stalled, harness.scheduler.instances]).toEqual([[true, false], 1]);
+  });
+
+  it('lays no batch ready at an instance that will not come to it', () => {
+    const [stuck, busy] = [new OfferedInstance(), new OfferedInstance()];
+    const harness = new SchedulerHarness({ ...CONFIG, maxBatchSize: 1 }, [stuck, busy]);
+    harness.sendAll('a');
+    pass();
+    pass(1050);
+    harness.sendAll('bc');
+    pass();
+    expect([stuck.offers, busy.offers, busy.batches]).toEqual([[], ['c ready'], ['b']]);
+  });
+
+  it.each([0, 100, 2000])('leaves no timer behind when it stops %i ms after a batch has begun', (milliseconds) => {
     const harness = new SchedulerHarness(CONFIG, [new ManualInstance()]);
     harness.sendAll('ab');
     pass();
-    expect(vi.getTimerCount()).toBe(1);
+    pass(milliseconds);
     harness.scheduler.stop(new TritonError('UNAVAILABLE', 'gone'));
     expect(vi.getTimerCount()).toBe(0);
   });

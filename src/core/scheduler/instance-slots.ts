@@ -6,6 +6,8 @@ export interface Slot {
   readonly instance: ModelInstance;
   /** Batches that it is working on. */
   running: number;
+  /** Those of them that will hardly come to an end. */
+  stuck: number;
   /** When it was given the last of them. */
   busySince: number;
   /** Whether a batch was laid ready behind that one. Once is enough: each one that is taken back leaves a message. */
@@ -27,8 +29,13 @@ export class InstanceSlots {
     return this.#slots.length;
   }
 
+  /** Instances that have, or will have, room for a batch. */
+  get working(): number {
+    return this.#slots.filter(({ stuck }) => stuck < this.#concurrency).length;
+  }
+
   add(instance: ModelInstance): void {
-    this.#slots.push({ instance, running: 0, busySince: 0, offered: false });
+    this.#slots.push({ instance, running: 0, stuck: 0, busySince: 0, offered: false });
   }
 
   remove(instance: ModelInstance): void {
@@ -64,6 +71,7 @@ export class InstanceSlots {
   longestBusy(): Slot | undefined {
     let longest: Slot | undefined;
     for (const slot of this.#slots) {
+      if (slot.stuck > 0) continue;
       if (longest === undefined || slot.busySince < longest.busySince) longest = slot;
     }
     return longest;

@@ -62,6 +62,10 @@ export class SchedulerLog {
     this.#write(1, `request ${nameOf(id)} is cancelled ${isDispatched ? 'while it runs' : 'before it ran'}`);
   }
 
+  stuck(instance: number, reason: string): void {
+    this.#logger.error(`${this.#model}: instance ${instance} does not come to an end: ${reason}`);
+  }
+
   #write(level: number, message: string): void {
     this.#logger.verbose(level, `${this.#model}: ${message}`);
   }
@@ -72,7 +76,7 @@ const REASONS = {
   preferred: 'a preferred size',
   delay: 'its delay is over',
   idle: 'the instance is free',
-  shape: 'the next has another shape',
+  shape: 'the next has other inputs or another shape',
   single: 'without batching',
 } as const satisfies Record<ReleaseReason, string>;
 

@@ -89,11 +89,21 @@ describe('the model repository', () => {
       "failed to load 'nope', failed to poll from model repository",
     ],
     [
-      'a configuration of its own',
+      'a file',
       'repositoryModelLoad',
-      { modelName: 'n', parameters: { config: text } },
+      { modelName: 'n', parameters: { config: text, 'file:1/x': bytes } },
       'UNSUPPORTED',
-      "load parameter 'config' is not supported: model 'n' is what was bound under that name, with its configuration",
+      "load parameter 'file:1/x' is not supported: model 'n' is what was bound under that name",
+    ],
+    [
+      'a configuration that is none',
+      'repositoryModelLoad',
+      {
+        modelName: 'n',
+        parameters: { config: { parameterChoice: { case: 'stringParam', value: '{"name":"other"}' } } },
+      },
+      'INVALID_ARG',
+      "Invalid config override: it is for model 'other', expected 'n'",
     ],
     [
       'a configuration in bytes',

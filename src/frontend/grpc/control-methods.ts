@@ -10,6 +10,7 @@ import {
   type MessageShape,
 } from '@bufbuild/protobuf';
 
+import type { LoadParameters } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
 import type { SystemSharedMemoryRegion } from '../../model/shared-memory.js';
 import {
@@ -38,6 +39,7 @@ import {
   type RepositoryModelLoadRequest,
   type RepositoryModelUnloadRequest,
 } from '../../protocol/grpc/generated/grpc_service_pb.js';
+import { readConfigOverride } from '../../protocol/config-override.js';
 import { decodeLogUpdate, logSettingsMessage } from '../../protocol/grpc/log-settings-message.js';
 import { frameMessage } from '../../protocol/grpc/message-frame.js';
 import { decodeTraceUpdate, traceSettingsMessage } from '../../protocol/grpc/trace-settings-message.js';
@@ -140,16 +142,18 @@ function refuseRepository(name: string): void {
   if (name !== '') throw new TritonError('UNSUPPORTED', "'repository_name' specification is not supported");
 }
 
-/** Names of the parameters, which have been checked for their kinds. */
-function loadParameters({ parameters }: RepositoryModelLoadRequest): readonly string[] {
+function loadParameters({ parameters }: RepositoryModelLoadRequest): LoadParameters {
+  let config: string | undefined;
   for (const [name, { parameterChoice }] of Object.entries(parameters)) {
     const expected = name === 'config' ? 'string_param' : name.startsWith('file:') ? 'bytes_param' : undefined;
     if (expected === undefined) throw new TritonError('INVALID_ARG', `unrecognized load parameter '${name}'.`);
     if (parameterChoice.case !== (expected === 'string_param' ? 'stringParam' : 'bytesParam')) {
       throw new TritonError('INVALID_ARG', `invalid value type for load parameter '${name}', expected ${expected}.`);
     }
+    if (parameterChoice.case === 'stringParam') config = parameterChoice.value;
   }
-  return Object.keys(parameters);
+  const files = Object.keys(parameters).filter((name) => name !== 'config');
+  return { override: config === undefined ? undefined : readConfigOverride(config), files };
 }
 
 function checkUnloadParameters({ parameters }: RepositoryModelUnloadRequest): void {

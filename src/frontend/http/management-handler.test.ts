@@ -175,13 +175,16 @@ describe('the model repository', () => {
       error(500, "failed to load 'nope', failed to poll from model repository"),
     ],
     [
-      'a configuration of its own',
+      'a file',
       'models/n/load',
-      { parameters: { config: '{}' } },
-      error(
-        501,
-        "load parameter 'config' is not supported: model 'n' is what was bound under that name, with its configuration",
-      ),
+      { parameters: { config: '{}', 'file:1/model.py': 'cHJpbnQoMSkK' } },
+      error(501, "load parameter 'file:1/model.py' is not supported: model 'n' is what was bound under that name"),
+    ],
+    [
+      'a configuration that is none',
+      'models/n/load',
+      { parameters: { config: '{"name":"other"}' } },
+      error(400, "Invalid config override: it is for model 'other', expected 'n'"),
     ],
     [
       'an unknown parameter',

@@ -46,6 +46,14 @@ export function handleManagement(exchange: HttpExchange, route: Route, options: 
   });
 }
 
+async function load(server: InferenceServer, model: string, body: Buffer): Promise<void> {
+  const { config, files } = decodeLoadParameters(body);
+  if (config === undefined) return server.loadModel(model, { files });
+  // It needs protobuf's descriptors, which are loaded when they are first asked for.
+  const { readConfigOverride } = await import('../../protocol/config-override.js');
+  await server.loadModel(model, { override: readConfigOverride(config), files });
+}
+
 async function perform(server: InferenceServer, route: Route, body: Buffer, reads: boolean): Promise<Answer> {
   const { model, region, repository } = route;
   switch (route.endpoint as ManagementEndpoint) {
@@ -64,7 +72,7 @@ async function perform(server: InferenceServer, route: Route, body: Buffer, read
       return repositoryIndexJson(server.models.index(decodeRepositoryIndex(body)));
     case 'model load':
       refuseRepository(repository);
-      await server.loadModel(model, decodeLoadParameters(body));
+      await load(server, model, body);
       return undefined;
     case 'model unload':
       refuseRepository(repository);

@@ -13,18 +13,25 @@ export function decodeRepositoryIndex(body: Buffer): boolean {
   return ready !== undefined && asBoolean(ready);
 }
 
-/** Names of the parameters of a load; an empty body has none. Throws INVALID_ARG. */
-export function decodeLoadParameters(body: Buffer): readonly string[] {
-  if (body.length === 0) return [];
+/** The parameters of a load. */
+export interface LoadParametersJson {
+  readonly config: string | undefined;
+  /** Names of those that bring files. */
+  readonly files: readonly string[];
+}
+
+/** An empty body has none. Throws INVALID_ARG. */
+export function decodeLoadParameters(body: Buffer): LoadParametersJson {
+  if (body.length === 0) return { config: undefined, files: [] };
   const parameters: JsonValue | undefined = member(parseBody(body), 'parameters');
-  if (parameters === undefined) return [];
-  const names = membersOf(parameters).map(([name, value]) => {
-    asString(value);
-    return name;
-  });
-  const unknown = names.find((name) => name !== 'config' && !name.startsWith('file:'));
-  if (unknown === undefined) return names;
-  throw new TritonError('INVALID_ARG', `unrecognized load parameter '${unknown}'.`);
+  const members = parameters === undefined ? [] : membersOf(parameters);
+  const texts = members.map(([name, value]) => [name, asString(value)] as const);
+  const unknown = texts.find(([name]) => name !== 'config' && !name.startsWith('file:'));
+  if (unknown !== undefined) throw new TritonError('INVALID_ARG', `unrecognized load parameter '${unknown[0]}'.`);
+  return {
+    config: texts.find(([name]) => name === 'config')?.[1],
+    files: texts.flatMap(([name]) => (name === 'config' ? [] : [name])),
+  };
 }
 
 /** What JSON.stringify takes. */

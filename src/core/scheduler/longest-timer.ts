@@ -1,0 +1,2 @@
+/** setTimeout's longest delay. */
+export const LONGEST_TIMER = 2 ** 31 - 1;

@@ -1,0 +1,42 @@
+// Errors on their way between threads: structured clone would drop their codes and classes.
+
+import { ERROR_CODES, TritonError, TritonUnrecoverableError, type ErrorCode } from '../errors.js';
+
+/** An error of a request, as it crosses. */
+export type SentError = readonly [code: ErrorCode, message: string, isUnrecoverable?: true];
+
+/** An error to send. It may be of another copy of the package, or made by hand. */
+export function sendError(error: TritonError): SentError {
+  const code = ERROR_CODES.includes(error.code) ? error.code : 'INTERNAL';
+  const message = String(error.message);
+  return TritonUnrecoverableError.is(error) ? [code, message, true] : [code, message];
+}
+
+export function receiveError([code, message, isUnrecoverable]: SentError, cause?: unknown): TritonError {
+  const options = cause === undefined ? undefined : { cause };
+  return isUnrecoverable ? new TritonUnrecoverableError(message, options) : new TritonError(code, message, options);
+}
+
+/** An error on its way to whoever holds the server: unlike a client they learn of the cause, and of its stack. */
+export interface SentFailure {
+  readonly error: SentError;
+  readonly cause: SentCause | undefined;
+}
+
+interface SentCause {
+  readonly message: string;
+  readonly stack: string | undefined;
+}
+
+export function sendFailure(error: TritonError): SentFailure {
+  return { error: sendError(error), cause: causeOf(error) };
+}
+
+function causeOf({ cause }: TritonError): SentCause | undefined {
+  if (cause === undefined) return undefined;
+  return { message: TritonError.from(cause).message, stack: cause instanceof Error ? cause.stack : undefined };
+}
+
+export function receiveFailure({ error, cause }: SentFailure): TritonError {
+  return receiveError(error, cause && Object.assign(new Error(cause.message), { stack: cause.stack }));
+}

@@ -1,0 +1,204 @@
+// The models of a server in a thread of its own, as the user's thread hosts them: what the server's thread asks for by
+// number, and what of them lives on when that thread dies.
+
+import { MessageChannel } from 'node:worker_threads';
+
+import { TritonError } from '../errors.js';
+import type { ThreadedInstance } from '../link/instance-supervisor.js';
+import { PortHost } from '../link/port-host.js';
+import type { RequestTracing } from '../link/request-tracing.js';
+import { sendFailure } from '../link/sent-error.js';
+import type { ServerLogger } from '../logger.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { modelKey } from '../model/model-key.js';
+import type {
+  EndInstanceNotice,
+  HostReply,
+  HostRequest,
+  InstancePort,
+  LoadedBefore,
+  StalledNotice,
+} from './control-messages.js';
+import type { HostedModel, OpenedModel } from './server-handle.js';
+import type { ServerWorker } from './server-worker.js';
+
+interface KnownModel {
+  readonly model: HostedModel;
+  /** Whether it did not load. */
+  failed: boolean;
+}
+
+/** What a model runs on since one of its loads. */
+interface Opening {
+  readonly model: number;
+  readonly opened: OpenedModel;
+  readonly hosts: readonly PortHost[];
+  /** By the number of the instance. */
+  readonly threads: Map<number, ThreadedInstance>;
+}
+
+export interface HostedModelsOptions {
+  readonly logger: ServerLogger;
+  readonly tracing: RequestTracing | undefined;
+}
+
+export class HostedModels {
+  readonly #options: HostedModelsOptions;
+  readonly #models = new Map<number, KnownModel>();
+  /** By the number that the server's thread gave each. */
+  readonly #openings = new Map<number, Opening>();
+  /** What models ran on when the server's thread died, for the next one, by model. */
+  readonly #left = new Map<number, OpenedModel>();
+  #nextId = 0;
+
+  constructor(options: HostedModelsOptions) {
+    this.#options = options;
+  }
+
+  /** The number that stands for the model from now on. */
+  add(model: HostedModel): number {
+    const id = this.#nextId++;
+    this.#models.set(id, { model, failed: false });
+    return id;
+  }
+
+  /** Every model's configuration by its number. */
+  get all(): readonly (readonly [number, CompleteModelConfig])[] {
+    return Array.from(this.#models, ([id, { model }]) => [id, model.config] as const);
+  }
+
+  /** How the model was when the server's thread died; undefined when it is to be tried again. */
+  before(id: number): LoadedBefore | undefined {
+    const known = this.#models.get(id);
+    if (known === undefined || known.failed) return undefined;
+    const config = this.#left.get(id)?.config;
+    return { isLoaded: config !== undefined, override: config === known.model.config ? undefined : config };
+  }
+
+  /** The model did not load. The server knows it all the same, unless it was to replace one, which stays. */
+  async abandon(id: number): Promise<void> {
+    const own = this.all.find(([known]) => known === id)?.[1];
+    const replaces = this.all.some(([known, config]) => known !== id && own && modelKey(config) === modelKey(own));
+    if (replaces) this.#models.delete(id);
+    else this.tried(id, { failed: true });
+    const openings = [...this.#openings].filter(([, { model }]) => model === id);
+    await Promise.all([...openings.map(([number]) => this.#close(number)), this.closeLeft(id)]);
+  }
+
+  tried(id: number, { failed }: { readonly failed: boolean }): void {
+    const known = this.#models.get(id);
+    if (known !== undefined) known.failed = failed;
+  }
+
+  /** Forgets the models of a name and version, but for the one that is in their place now. */
+  forget(unloaded: CompleteModelConfig, but?: number): void {
+    const key = modelKey(unloaded);
+    for (const [id, config] of this.all) if (id !== but && modelKey(config) === key) this.#models.delete(id);
+  }
+
+  /** Opens a model, or closes what was opened, as the server's thread asks, and answers it. */
+  async host({ id, action }: HostRequest, worker: ServerWorker): Promise<void> {
+    let reply: HostReply;
+    try {
+      const ports = action.kind === 'open' ? await this.#open(action, worker) : await this.#close(action.opening);
+      reply = { kind: 'hosted', id, ports };
+    } catch (thrown) {
+      reply = { kind: 'hosted', id, ports: [], error: sendFailure(TritonError.from(thrown)) };
+    }
+    if (!worker.isOver) worker.reply(reply);
+  }
+
+  /** Ends the thread of an instance, which is then started again. */
+  endInstance({ opening, thread, reason }: EndInstanceNotice): void {
+    this.#openings.get(opening)?.threads.get(thread)?.end(reason);
+  }
+
+  stalled({ model, isStalled }: StalledNotice): void {
+    const known = this.#models.get(model);
+    if (known !== undefined) known.model.isStalled = isStalled;
+  }
+
+  /** The server's thread is dead. Keeps for the next one what each model ran on last; those that were loading have nothing. */
+  leave(loading: ReadonlySet<number>): void {
+    for (const { model, opened, hosts } of this.#openings.values()) {
+      for (const host of hosts) host.close();
+      const before = this.#left.get(model);
+      // Ends in the background: nobody waits for it.
+      void before?.close();
+      this.#left.set(model, opened);
+    }
+    this.#openings.clear();
+    for (const id of loading) void this.closeLeft(id);
+    // The next server finds out for itself.
+    for (const { model } of this.#models.values()) model.isStalled = false;
+  }
+
+  /** Ends what the server's thread did not ask for again. */
+  async closeLeft(id: number): Promise<void> {
+    const opened = this.#left.get(id);
+    this.#left.delete(id);
+    await opened?.close();
+  }
+
+  /** Nothing hosts a callable any more; the models are released by whoever bound them. */
+  closeHosts(): void {
+    for (const { hosts } of this.#openings.values()) for (const host of hosts) host.close();
+    this.#openings.clear();
+  }
+
+  async #open({ model: id, opening, config }: OpenAction, worker: ServerWorker): Promise<readonly InstancePort[]> {
+    const left = this.#left.get(id);
+    if (left !== undefined) {
+      this.#left.delete(id);
+      return this.#connect({ model: id, opening, opened: left, threads: left.reconnect() }, worker);
+    }
+    const known = this.#models.get(id);
+    if (known === undefined) throw new TritonError('UNAVAILABLE', 'the model was unbound');
+    const { model } = known;
+    const opened = await model.open(config ?? model.config);
+    if (!worker.isOver) return this.#connect({ model: id, opening, opened, threads: opened.threads }, worker);
+    // Nobody would take the other ends of their ports.
+    await opened.close();
+    return [];
+  }
+
+  #connect({ model, opening, opened, threads }: Connection, worker: ServerWorker): readonly InstancePort[] {
+    const { logger, tracing } = this.#options;
+    const hosts: PortHost[] = [];
+    const own = opened.callables.map((callable): InstancePort => {
+      const { port1, port2 } = new MessageChannel();
+      const host = new PortHost(port1, opened.config, callable, logger);
+      host.onUnrecoverable = (error) => this.#models.get(model)?.model.onUnrecoverable(error);
+      host.tracing = tracing;
+      hosts.push(host);
+      return { port: port2, thread: undefined };
+    });
+    const living = new Map(threads.map((thread) => [thread.instance, thread]));
+    this.#openings.set(opening, { model, opened, hosts, threads: living });
+    opened.onRestart = (thread) => {
+      living.set(thread.instance, thread);
+      const { port, instance } = thread;
+      const attached = worker.call({ kind: 'attach', opening, port: { port, thread: instance } }, [port]);
+      // A thread that is started after this one's death gets a port to the next.
+      attached.catch(() => port.close());
+    };
+    return [...own, ...threads.map(({ port, instance }): InstancePort => ({ port, thread: instance }))];
+  }
+
+  async #close(number: number): Promise<readonly InstancePort[]> {
+    const opening = this.#openings.get(number);
+    this.#openings.delete(number);
+    for (const host of opening?.hosts ?? []) host.close();
+    await opening?.opened.close();
+    return [];
+  }
+}
+
+type OpenAction = Extract<HostRequest['action'], { kind: 'open' }>;
+
+interface Connection {
+  readonly model: number;
+  readonly opening: number;
+  readonly opened: OpenedModel;
+  readonly threads: readonly ThreadedInstance[];
+}
