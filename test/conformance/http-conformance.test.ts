@@ -1,14 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { inBothModes, MODES, replayHttpFiles, type ModeReplays } from './replays.js';
+import { describe, expect, it } from 'vitest';
+import { MODES, replayHttpFile } from './replays.js';
 import { shortcomings } from './unread-members.js';
 
 describe('HTTP answers compared with the recorded ones of Triton', () => {
-  let replays: ModeReplays;
-
-  beforeAll(async () => {
-    replays = await inBothModes(replayHttpFiles);
-  });
-
   describe.each(MODES)('%s', (mode) => {
     it.each([
       ['management', 1029],
@@ -16,9 +10,9 @@ describe('HTTP answers compared with the recorded ones of Triton', () => {
       ['infer-binary', 251],
       ['generate', 195],
       ['compression', 92],
-    ])('agree in %s, under the rules', (file, cases) => {
-      const replay = replays[mode][file];
-      expect(replay?.cases).toBe(cases);
+    ])('agree in %s, under the rules', async (file, cases) => {
+      const replay = await replayHttpFile(file, mode);
+      expect(replay.cases).toBe(cases);
       expect(shortcomings(file, replay)).toBe('');
     });
   });

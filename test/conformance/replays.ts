@@ -66,29 +66,23 @@ const GRPC: TritonConfig = {
 
 /** Where a server runs: users get the first unless they ask for the other. */
 export const MODES = ['with a thread of its own for the server', "with the server in the user's thread"] as const;
+export type ModeName = (typeof MODES)[number];
 export type Mode = Pick<TritonConfig, 'serverThread'>;
-export type ModeReplays = Readonly<Record<(typeof MODES)[number], Replays>>;
+export type ModeReplays = Readonly<Record<ModeName, Replays>>;
+
+function modeOf(name: ModeName): Mode {
+  return { serverThread: name === MODES[0] };
+}
 
 /** Replays in both modes, beside each other: most of the time they wait. */
 export async function inBothModes(replay: (mode: Mode) => Promise<Replays>): Promise<ModeReplays> {
-  const [own, users] = await Promise.all([replay({ serverThread: true }), replay({ serverThread: false })]);
+  const [own, users] = await Promise.all(MODES.map((name) => replay(modeOf(name))));
   return { [MODES[0]]: own, [MODES[1]]: users } as ModeReplays;
 }
 
-/** One after the other: where the server is in the user's thread, time is simulated for the whole of that thread. */
-export async function inOneModeAfterTheOther(replay: (mode: Mode) => Promise<Replays>): Promise<ModeReplays> {
-  const own = await replay({ serverThread: true });
-  return { [MODES[0]]: own, [MODES[1]]: await replay({ serverThread: false }) } as ModeReplays;
-}
-
-/** Servers of their own for each file, as in the recordings. */
-export async function replayHttpFiles(mode: Mode): Promise<Replays> {
-  const replays: Record<string, WatchedReplay> = {};
-  for (const file of HTTP_FILES) replays[file] = await replayHttpFile(file, mode);
-  return replays;
-}
-
-async function replayHttpFile(file: string, mode: Mode): Promise<WatchedReplay> {
+/** With servers of its own, as in the recordings. */
+export async function replayHttpFile(file: string, modeName: ModeName): Promise<WatchedReplay> {
+  const mode = modeOf(modeName);
   const servers = {
     main: new Triton({ ...HTTP, ...mode, modelControlMode: 'explicit', loadModel: HTTP_LOADED_MODELS }),
     plain: new Triton({ ...HTTP, ...mode }),
@@ -123,31 +117,28 @@ async function askBefore(server: HttpCase['server'], port: number): Promise<void
   for (const testCase of asked) await exchange(requestBytes(testCase), testCase.request.method, port);
 }
 
-/** A server of its own for each file, as in the recordings. */
-export async function replayGrpcFiles(mode: Mode): Promise<Replays> {
+/** With a server of its own, as in the recordings; in the user's thread its deadlines come in simulated time. */
+export async function replayGrpcFile(file: string, modeName: ModeName): Promise<WatchedReplay> {
+  const mode = modeOf(modeName);
   const simulated = mode.serverThread === false;
-  const replays: Record<string, WatchedReplay> = {};
-  for (const file of GRPC_FILES) {
-    const triton = new Triton({ ...GRPC, ...mode, modelControlMode: 'explicit', loadModel: GRPC_LOADED_MODELS });
-    let meanwhile: Promise<unknown> = Promise.resolve();
-    bindGrpcModels(triton, () => meanwhile);
-    const names = new SharedMemoryNames();
-    using _objects = sharedMemoryObjects(GRPC_SHARED_MEMORY, names);
-    try {
-      await triton.run();
-      const cases = readCases<GrpcCase>(`grpc/${file}.jsonl`).map((testCase) => names.in(testCase));
-      const options = {
-        port: triton.grpcPort ?? 0,
-        rules: simulated ? GRPC_RULES_IN_SIMULATED_TIME : GRPC_RULES,
-        simulated,
-        onMeanwhile: (answers: Promise<unknown>) => (meanwhile = answers),
-      };
-      replays[file] = await watch(cases, (watched) => replayGrpc(watched, options));
-    } finally {
-      await triton.stop();
-    }
+  const triton = new Triton({ ...GRPC, ...mode, modelControlMode: 'explicit', loadModel: GRPC_LOADED_MODELS });
+  let meanwhile: Promise<unknown> = Promise.resolve();
+  bindGrpcModels(triton, () => meanwhile);
+  const names = new SharedMemoryNames();
+  using _objects = sharedMemoryObjects(GRPC_SHARED_MEMORY, names);
+  try {
+    await triton.run();
+    const cases = readCases<GrpcCase>(`grpc/${file}.jsonl`).map((testCase) => names.in(testCase));
+    const options = {
+      port: triton.grpcPort ?? 0,
+      rules: simulated ? GRPC_RULES_IN_SIMULATED_TIME : GRPC_RULES,
+      simulated,
+      onMeanwhile: (answers: Promise<unknown>) => (meanwhile = answers),
+    };
+    return await watch(cases, (watched) => replayGrpc(watched, options));
+  } finally {
+    await triton.stop();
   }
-  return replays;
 }
 
 /** Servers of their own, with the recorded ones' flags: what was asked before would be counted. */
