@@ -7,6 +7,7 @@ import { writeResults } from './results-file.js';
 import type { Suite, SuiteOptions } from './suite.js';
 import { runBatcher } from './suites/batcher.js';
 import { runCallables } from './suites/callables.js';
+import { runHostile } from './suites/hostile.js';
 import { runIdentity } from './suites/identity.js';
 import { runOnnx } from './suites/onnx.js';
 
@@ -19,6 +20,10 @@ const SUITES: Readonly<Record<string, { readonly about: string; readonly run: Su
   callables: {
     about: 'streams of responses, readiness beside a spinning callable, instance threads, large batches, start',
     run: runCallables,
+  },
+  hostile: {
+    about: 'what one large or malicious request does to the event loop, to health checks and to memory',
+    run: runHostile,
   },
   onnx: { about: 'two ONNX networks over HTTP binary and gRPC beside onnxruntime alone', run: runOnnx },
 };
@@ -38,7 +43,7 @@ options
   --connections A,B,…   numbers of connections (default 1,16,64)
   --quick               2 rounds of 0.5 s, to see that everything works; do not quote its figures
   --only A,B,…          only these rows; identity: http-json, http-binary, grpc; batcher: decision, closed, poisson-90, poisson-120;
-                        callables: stream, ready, threads, tensor, start, fair; onnx: mlp, conv, http-binary, grpc
+                        callables: stream, ready, threads, tensor, start, fair; onnx: mlp, conv, http-binary, grpc; hostile: names of its requests
   --servers A,B,…       identity: of floor, raw (the load generator's ceiling), thread, inline (default floor,thread,inline);
                         batcher, callables: of thread, inline (default both)
                         onnx: of floor, floor-32, single, batched (default all)

@@ -72,6 +72,7 @@ export {
   type Metrics,
 } from './model/metrics.js';
 export type { Parameters } from './model/parameters.js';
+export type { RequestSequence } from './model/request-sequence.js';
 export type { CompleteModelConfig, CompleteTensorSpec } from './model/complete-model-config.js';
 export {
   DeviceKind,

@@ -2,7 +2,9 @@
 
 import { TritonError } from '../errors.js';
 import type { Parameters } from '../model/parameters.js';
-import { checkMembers, expectInteger } from '../model/check.js';
+import type { RequestSequence } from '../model/request-sequence.js';
+import { SEQUENCE_PARAMETERS, SequenceFields } from '../protocol/sequence-parameters.js';
+import { checkMembers, expectBoolean, expectInteger } from '../model/check.js';
 import type { Headers } from './transport.js';
 
 /** Certificates in PEM form, for `https://` and `grpcs://`. */
@@ -26,11 +28,23 @@ export interface ModelClientOptions {
   readonly tls?: ClientTlsOptions;
 }
 
+/** The sequence that a request belongs to. */
+export interface SequenceOptions {
+  /** What the requests of the sequence have in common: a text of 1 to 128 bytes, or an integer from 1 to 2^64 - 1. */
+  readonly id: string | number | bigint;
+  /** The request is the first. Default false. */
+  readonly start?: boolean;
+  /** The request is the last. Default false. */
+  readonly end?: boolean;
+}
+
 export interface InferOptions<Output extends string = string> {
   /** What the callable finds in `request.parameters`; Triton's own `priority` and `timeout` too. */
   readonly parameters?: Parameters;
   /** What the callable finds in `request.id`. */
   readonly requestId?: string;
+  /** What the callable finds in `request.sequence`. */
+  readonly sequence?: SequenceOptions;
   /** Sent besides those of the client; of equal names these win. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Cancels the call, at the server too. */
@@ -43,7 +57,8 @@ export interface InferOptions<Output extends string = string> {
 
 const CLIENT_MEMBERS = ['modelVersion', 'timeoutMs', 'headers', 'signal', 'tls'];
 const TLS_MEMBERS = ['ca', 'cert', 'key'];
-const INFER_MEMBERS = ['parameters', 'requestId', 'headers', 'signal', 'timeoutMs', 'outputs'];
+const SEQUENCE_MEMBERS = ['id', 'start', 'end'];
+const INFER_MEMBERS = ['parameters', 'requestId', 'sequence', 'headers', 'signal', 'timeoutMs', 'outputs'];
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** The longest time of a timer in Node. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -74,6 +89,7 @@ export function completeClientOptions(options: ModelClientOptions): CompleteClie
 export interface CompleteInferOptions {
   readonly parameters: Parameters | undefined;
   readonly requestId: string;
+  readonly sequence: RequestSequence | undefined;
   readonly headers: Headers;
   readonly signal: AbortSignal | undefined;
   readonly timeoutMs: number;
@@ -83,10 +99,11 @@ export interface CompleteInferOptions {
 /** Throws INVALID_ARG. */
 export function completeInferOptions(options: InferOptions, client: CompleteClientOptions): CompleteInferOptions {
   checkMembers(options, INFER_MEMBERS, 'options of an inference');
-  const { parameters, requestId, headers, signal, timeoutMs, outputs } = options;
+  const { parameters, requestId, sequence, headers, signal, timeoutMs, outputs } = options;
   return {
     parameters: checkParameters(parameters),
     requestId: expectText(requestId ?? '', 'requestId'),
+    sequence: sequence === undefined ? undefined : checkSequence(sequence, parameters),
     headers: headers === undefined ? client.headers : { ...client.headers, ...checkHeaders(headers) },
     signal: expectSignal(signal),
     timeoutMs: timeoutMs === undefined ? client.timeoutMs : expectTimeout(timeoutMs),
@@ -178,6 +195,31 @@ function checkParameters(parameters: unknown): Parameters | undefined {
     );
   }
   return parameters as Parameters;
+}
+
+function checkSequence(options: SequenceOptions, parameters: Parameters | undefined): RequestSequence {
+  checkMembers(options, SEQUENCE_MEMBERS, 'options.sequence of an inference');
+  const twice = SEQUENCE_PARAMETERS.find((name) => parameters !== undefined && Object.hasOwn(parameters, name));
+  if (twice !== undefined)
+    throw new TritonError('INVALID_ARG', `parameter '${twice}' and the option 'sequence' say the same, expected one`);
+  const { id, start = false, end = false } = options;
+  const fits =
+    typeof id === 'string'
+      ? id !== ''
+      : typeof id === 'bigint'
+        ? id >= 1n && id <= MAX_UINT64
+        : Number.isSafeInteger(id) && id >= 1;
+  if (!fits) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `sequence.id must be a text that is not empty or an integer from 1 to 2^64 - 1, got ${typeof id === 'string' ? "''" : String(id)}`,
+    );
+  }
+  const fields = new SequenceFields();
+  fields.id = id;
+  fields.start = expectBoolean(start, 'sequence.start');
+  fields.end = expectBoolean(end, 'sequence.end');
+  return fields.sequence!;
 }
 
 function checkRecord(value: unknown, what: string): void {

@@ -5,7 +5,7 @@ import { TritonError } from '../errors.js';
 import type { InferTensor } from '../model/exchange.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import { DATATYPE_BYTE_SIZE, dtypeOf, type Dtype } from '../tensor/dtype.js';
-import { decodeRaw, scanBytesElements } from '../tensor/raw.js';
+import { BytesScan, decodeRaw } from '../tensor/raw.js';
 import { elementCount, formatShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 import type { InferKind } from './encode-inputs.js';
@@ -51,8 +51,9 @@ function checkSize({ name, datatype, shape, bytes }: InferTensor, modelName: str
   const where = `output '${name}' of model '${modelName}' with shape ${formatShape(shape)}`;
   const count = elementCount(shape);
   if (datatype === 'BYTES') {
-    const scan = scanBytesElements(bytes);
-    if (scan.kind !== 'elements') throw new TritonError('INTERNAL', `${where} ends inside an element`);
+    const scan = new BytesScan(bytes);
+    scan.advance(Infinity);
+    if (scan.fault !== undefined) throw new TritonError('INTERNAL', `${where} ends inside an element`);
     if (scan.count !== count)
       throw new TritonError('INTERNAL', `${where} has ${scan.count} elements, expected ${count}`);
   } else if (bytes.byteLength !== count * DATATYPE_BYTE_SIZE[datatype]) {

@@ -8,6 +8,6 @@ export type { InputValues, Outputs, PlainArray, TensorLike, TensorSpec, TensorSp
 export type { DataLike, DataOf, Datatype, Dtype, DtypeLike } from '../tensor/dtype.js';
 export type { Nested } from '../tensor/nested.js';
 export { Tensor, type ElementOf } from '../tensor/tensor.js';
-export type { ClientTlsOptions, InferOptions, ModelClientOptions } from './client-options.js';
+export type { ClientTlsOptions, InferOptions, ModelClientOptions, SequenceOptions } from './client-options.js';
 export type { AnyInputValue, ClientInputs, ClientOutputs } from './input-values.js';
 export { ModelClient } from './model-client.js';

@@ -103,7 +103,8 @@ export class ModelClient<const I extends TensorSpecs = TensorSpecs, const O exte
   }
 
   async #infer(kind: InferKind, inputs: unknown, options: InferOptions): Promise<object> {
-    const { parameters, requestId, headers, signal, timeoutMs, outputs } = completeInferOptions(options, this.#options);
+    const asked = completeInferOptions(options, this.#options);
+    const { parameters, requestId, sequence, headers, signal, timeoutMs, outputs } = asked;
     return this.#call(timeoutMs, signal, async (call) => {
       const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
       const request = {
@@ -114,6 +115,7 @@ export class ModelClient<const I extends TensorSpecs = TensorSpecs, const O exte
         outputs,
         priority: 0,
         timeoutMicroseconds: 0,
+        sequence,
       };
       const response = await this.#transport.infer(request, call, headers);
       return decodeOutputs(response.outputs, signature, kind);

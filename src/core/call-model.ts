@@ -1,4 +1,5 @@
-// A call from one model to another: an ordinary request, whose answer is a promise.
+// A call from one model to another: an ordinary request, whose answer is a promise. A call that cannot work is a mistake
+// of the calling model, not of its client: INTERNAL, naming both.
 
 import { TritonError } from '../errors.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
@@ -13,21 +14,22 @@ export interface CalledEngine {
 
 /**
  * Resolves with the outputs of the only response; where `onResponse` takes the responses, whatever their number, with
- * none. Rejects with INVALID_ARG for a circle, UNSUPPORTED for a decoupled model without `onResponse`, and whatever
- * the model fails with.
+ * none. Rejects with INTERNAL for a circle, for a model that is not there, and for a decoupled one without `onResponse`;
+ * else with whatever the model fails with.
  */
 export async function callModel(
   engine: CalledEngine,
   call: ModelCall,
   { signal, onResponse }: CallReceiver,
 ): Promise<readonly InferTensor[]> {
-  const { modelName, modelVersion, callers } = call;
+  const { modelName, callers } = call;
   if (callers.includes(modelName)) {
-    throw new TritonError('INVALID_ARG', `models call each other in a circle: ${[...callers, modelName].join(' → ')}`);
+    throw new TritonError('INTERNAL', `models call each other in a circle: ${[...callers, modelName].join(' → ')}`);
   }
-  if (onResponse === undefined && engine.modelConfig(modelName, modelVersion).decoupled) {
-    throw new TritonError(
-      'UNSUPPORTED',
+  const { decoupled } = findCalled(engine, call);
+  if (onResponse === undefined && decoupled) {
+    throw badCall(
+      call,
       `model '${modelName}' is decoupled, so that 'infer' cannot tell how many responses come; call 'stream'`,
     );
   }
@@ -54,4 +56,20 @@ export async function callModel(
   } finally {
     signal.removeEventListener('abort', cancel);
   }
+}
+
+function findCalled(engine: CalledEngine, call: ModelCall): { readonly decoupled: boolean } {
+  try {
+    return engine.modelConfig(call.modelName, call.modelVersion);
+  } catch (thrown) {
+    const error = TritonError.from(thrown);
+    // That it is not ready passes; clients may try again.
+    throw error.code === 'UNAVAILABLE' ? error : badCall(call, error.message, error);
+  }
+}
+
+function badCall({ modelName, callers }: ModelCall, reason: string, cause?: TritonError): TritonError {
+  const caller = callers.at(-1);
+  const who = caller === undefined ? '' : `model '${caller}' `;
+  return new TritonError('INTERNAL', `${who}cannot call model '${modelName}': ${reason}`, { cause });
 }

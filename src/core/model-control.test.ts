@@ -310,11 +310,34 @@ describe('the model repository extension', () => {
   it('does not know names that are not bound', async () => {
     const { control } = given();
     await expect(control.load('nope')).rejects.toMatchObject({
-      code: 'INTERNAL',
+      code: 'INVALID_ARG',
       message: "failed to load 'nope', failed to poll from model repository",
     });
     control.unload('nope');
     expect(control.has('nope')).toBe(false);
+  });
+
+  it.each(['', ' ', '\t\n'])('does not load what has no name: %j', async (name) => {
+    const { control } = given();
+    await expect(control.load(name)).rejects.toMatchObject({
+      code: 'INVALID_ARG',
+      message: 'Model name cannot be empty. Please enter a valid name to deploy.',
+    });
+  });
+
+  it.each(['..', '.', '../m', 'm/../n', 'a/b', 'a\\b', '/m'])('does not load by a path: %s', async (name) => {
+    const { control } = given();
+    await expect(control.load(name)).rejects.toMatchObject({
+      code: 'INVALID_ARG',
+      message: `invalid model name '${name}', model name must not contain path traversal characters`,
+    });
+  });
+
+  it('loads a model with dots in its name', async () => {
+    const { control, repository } = given();
+    control.bind(model('a..b.', 1));
+    await control.load('a..b.');
+    expect(repository.allReady).toBe(true);
   });
 
   it('unloads a model that is being loaded once it is there', async () => {

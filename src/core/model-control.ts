@@ -204,11 +204,12 @@ export class ModelControl {
 
   /**
    * Loads every version of a model that its version policy serves, for a client; `override` gives each of them another
-   * configuration than it was bound with, until it is unloaded. Rejects with INTERNAL, INVALID_ARG or UNAVAILABLE in
+   * configuration than it was bound with, until it is unloaded. Rejects with INVALID_ARG or UNAVAILABLE in
    * Triton's words.
    */
   async load(name: string, override?: ConfigOverride): Promise<void> {
     this.#checkMode();
+    checkModelName(name);
     const versions = this.#bound.get(name);
     if (versions === undefined) throw notPolled(name);
     const configs =
@@ -337,7 +338,20 @@ function isLoaded({ state, reason }: ModelEntry): boolean {
 }
 
 function notPolled(name: string): TritonError {
-  return new TritonError('INTERNAL', `failed to load '${name}', failed to poll from model repository`);
+  return new TritonError('INVALID_ARG', `failed to load '${name}', failed to poll from model repository`);
+}
+
+/** Refuses what can be no model's name, whatever is bound. */
+function checkModelName(name: string): void {
+  if (name.trim() === '') {
+    throw new TritonError('INVALID_ARG', 'Model name cannot be empty. Please enter a valid name to deploy.');
+  }
+  if (/[/\\]|^\.\.?$/.test(name)) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `invalid model name '${name}', model name must not contain path traversal characters`,
+    );
+  }
 }
 
 /** How Triton names codes where it prints them. */

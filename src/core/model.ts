@@ -4,6 +4,7 @@ import { TritonError } from '../errors.js';
 import { batcherWarnings } from '../model/batcher-warnings.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
+import { startPaced, type PacedRun, type PacedWork } from '../model/paced-work.js';
 import type { ModelInstance } from './instance/model-instance.js';
 import { CachedScheduler } from './cache/cached-scheduler.js';
 import { checkCacheParameter } from './cache/request-key.js';
@@ -15,7 +16,7 @@ import type { RequestTrace } from './request-traces.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
 import { BatchScheduler } from './scheduler/batch-scheduler.js';
 import { InferenceStatistics } from './statistics.js';
-import { validateRequest } from './validate-request.js';
+import { inputsToCount, validateContents, validateRequest } from './validate-request.js';
 
 /** What the models of a server share. */
 export interface ModelSurroundings {
@@ -31,6 +32,8 @@ export class Model implements RequestOwner {
   readonly statistics: InferenceStatistics;
   readonly #scheduler: BatchScheduler;
   readonly #cached: CachedScheduler | undefined;
+  /** Requests that are not queued yet. */
+  readonly #preparing = new Map<PendingRequest, PacedRun>();
   #inflight = 0;
   #whenIdle: (() => void)[] = [];
 
@@ -65,14 +68,34 @@ export class Model implements RequestOwner {
     this.#scheduler.failWaiting(error);
   }
 
-  /** Validates and queues a request. Throws INVALID_ARG; every later failure goes to the sink. */
+  /**
+   * Validates and queues a request. Throws INVALID_ARG; every later failure goes to the sink. What takes its time, a look
+   * at each of many strings, or at all bytes for the cache, is done with pauses before it is queued.
+   */
   infer(request: ModelInferRequest, sink: ResponseSink, trace?: RequestTrace): InflightRequest {
     const validated = this.#validate(request);
-    const inputs = this.#cached === undefined ? validated.inputs : snapshotOf(validated.inputs);
-    const place = { owner: this, sink, now: performance.now(), trace };
-    const pending = new PendingRequest(request, { inputs, rows: validated.rows }, place);
+    const pending = new PendingRequest(request, validated, { owner: this, sink, now: performance.now(), trace });
+    const strings = inputsToCount(validated);
     this.#inflight++;
-    (this.#cached ?? this.#scheduler).enqueue(pending);
+    if ((strings === undefined && this.#cached === undefined) || !this.#scheduler.accepting) {
+      this.#scheduler.enqueue(pending);
+      return pending;
+    }
+    let failure: { readonly error: TritonError } | undefined;
+    const run = startPaced(this.#prepare(request, pending, strings), {
+      done: (key) => this.#admit(pending, key),
+      failed: (error) => {
+        failure = { error: TritonError.from(error) };
+        if (this.#preparing.delete(pending)) this.#scheduler.outcomes.refuse(pending, failure.error);
+      },
+    });
+    if (run !== undefined) {
+      this.#preparing.set(pending, run);
+    } else if (failure !== undefined) {
+      this.ended();
+      this.statistics.recordRefusal(failure.error.code);
+      throw failure.error;
+    }
     return pending;
   }
 
@@ -86,7 +109,25 @@ export class Model implements RequestOwner {
     }
   }
 
+  /** Gives what the answer is kept by, if it is. */
+  *#prepare(
+    request: ModelInferRequest,
+    pending: PendingRequest,
+    strings: readonly InferTensor[] | undefined,
+  ): PacedWork<string | undefined> {
+    if (strings !== undefined) yield* validateContents(request, strings, this.config);
+    return this.#cached === undefined ? undefined : yield* this.#cached.keyOf(pending);
+  }
+
+  #admit(pending: PendingRequest, key: string | undefined): void {
+    this.#preparing.delete(pending);
+    if (this.#cached === undefined) this.#scheduler.admit(pending);
+    else this.#cached.admit(pending, key);
+  }
+
   cancelled(request: PendingRequest): void {
+    this.#preparing.get(request)?.cancel();
+    this.#preparing.delete(request);
     this.#scheduler.cancelled(request);
   }
 
@@ -119,11 +160,11 @@ export class Model implements RequestOwner {
 
   /** Fails what still waits or runs. */
   stop(error: TritonError): void {
+    for (const [request, run] of this.#preparing) {
+      run.cancel();
+      this.#scheduler.outcomes.fail(request, error, 'OTHER');
+    }
+    this.#preparing.clear();
     this.#scheduler.stop(error);
   }
-}
-
-// The answer is kept for these bytes and no others, whatever a client writes into its shared memory meanwhile.
-function snapshotOf(inputs: readonly (InferTensor | undefined)[]): readonly (InferTensor | undefined)[] {
-  return inputs.map((input) => input && { ...input, bytes: new Uint8Array(input.bytes) });
 }

@@ -5,6 +5,7 @@ import { TritonError } from '../errors.js';
 import type { Parameters } from '../model/parameters.js';
 import type { InferTensor, ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
 import type { Execution, ExecutionRequest } from './instance/model-instance.js';
+import type { RequestSequence } from '../model/request-sequence.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
 import type { RequestTrace } from './request-traces.js';
 import type { QueuedRequest, QueueEntry } from './scheduler/queue-entry.js';
@@ -33,10 +34,11 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   readonly parameters: Parameters | undefined;
   readonly inputs: readonly (InferTensor | undefined)[];
   readonly rows: number;
-  readonly body: ArrayBuffer | undefined;
+  readonly memory: readonly ArrayBuffer[] | undefined;
   readonly callers: readonly string[] | undefined;
   readonly trace: RequestTrace | undefined;
   readonly requestedOutputs: readonly string[];
+  readonly sequence: RequestSequence | undefined;
   readonly priority: number;
   readonly timeoutMicroseconds: number;
   /** Moment of arrival, on the monotonic clock. */
@@ -72,10 +74,11 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.id = request.id;
     this.parameters = request.parameters;
     this.requestedOutputs = request.outputs;
+    this.sequence = request.sequence;
     this.priority = request.priority;
     this.timeoutMicroseconds = request.timeoutMicroseconds;
     this.inputs = shape.inputs;
-    this.body = request.body;
+    this.memory = request.memory;
     this.callers = request.callers;
     this.trace = place.trace;
     this.rows = shape.rows;

@@ -5,8 +5,10 @@ import { inferRequest, wireTensor } from '../../test/support/infer-requests.js';
 import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
+import { finishPaced, type PacedWork } from '../model/paced-work.js';
+import { REQUEST_LIMITS } from '../model/request-limits.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
-import { validateRequest } from './validate-request.js';
+import { inputsToCount, validateContents, validateRequest } from './validate-request.js';
 
 const FLOATS = { a: { dtype: 'float32', shape: [2] }, b: { dtype: 'float32', shape: [-1] } } as const;
 const WITH_OPTIONAL = {
@@ -53,7 +55,10 @@ interface Model {
 function validate({ inputs, maxBatchSize = 4, batching = true }: Model, request: Partial<ModelInferRequest>) {
   const outputs = { y: { dtype: 'float32', shape: [-1] } } as const;
   const config = completeModelConfig({ modelName: 'm', inputs, outputs, config: { maxBatchSize, batching } }, 1);
-  return validateRequest(inferRequest(request), config);
+  const given = inferRequest(request);
+  const validated = validateRequest(given, config);
+  finishPaced(validateContents(given, inputsToCount(validated) ?? [], config));
+  return validated;
 }
 
 /** The refusal of a request; `id` is 7 throughout. */
@@ -73,7 +78,7 @@ const GOOD = [floats('a', [1, 2]), floats('b', [1, 3])];
 describe('validateRequest', () => {
   it('hands on the inputs of a good request as they came, and counts its rows', () => {
     const inputs = [floats('a', [3, 2]), floats('b', [3, 5])];
-    const validated = validate({ inputs: FLOATS }, { inputs, outputs: ['y', 'y'] });
+    const validated = validate({ inputs: FLOATS }, { inputs, outputs: ['y'] });
     expect(validated).toEqual({ inputs, rows: 3 });
     expect(validated.inputs[0]).toBe(inputs[0]);
   });
@@ -240,6 +245,7 @@ describe("validateRequest refuses, in Triton's words,", () => {
       `${RID}input byte size mismatch for input 'a' for model 'm'. Expected 8, got 9`,
     ],
     ['an input given twice', model, [GOOD[0]!, GOOD[0]!], [], `${RID}input 'a' already exists in request`],
+    ['an output asked for twice', model, GOOD, ['y', 'y'], `${RID}output 'y' already exists in request`],
   ] as const)('%s', (_, given, inputs, outputs, expected) => {
     expect(refusal(given, inputs, outputs)).toBe(expected);
   });
@@ -326,10 +332,93 @@ describe('validateRequest and BYTES', () => {
   });
 });
 
+describe('validateContents', () => {
+  const bytesModel = completeModelConfig(
+    {
+      modelName: 'm',
+      inputs: { x: { dtype: 'string', shape: [-1] }, z: { dtype: 'bytes', shape: [-1], optional: true } },
+      outputs: { y: { dtype: 'int8', shape: [1] } },
+      config: { batching: false },
+    },
+    1,
+  );
+  const elements = (name: string, count: number, text = ''): InferTensor => {
+    const element = Buffer.alloc(4 + Buffer.byteLength(text));
+    element.writeUInt32LE(element.length - 4);
+    element.write(text, 4);
+    return { name, datatype: 'BYTES', shape: [count], bytes: Buffer.alloc(count * element.length, element) };
+  };
+  const check = (...inputs: readonly InferTensor[]): PacedWork<void> => {
+    const request = inferRequest({ inputs });
+    validateRequest(request, bytesModel);
+    return validateContents(request, inputs, bytesModel);
+  };
+  const pausesOf = (work: PacedWork<void>) => {
+    let pauses = 0;
+    while (work.next().done !== true) pauses++;
+    return pauses;
+  };
+
+  it('takes time in proportion to the elements, with pauses', () => {
+    const few = pausesOf(check(elements('x', 100_000, 'é')));
+    const many = pausesOf(check(elements('x', 1_000_000, 'é')));
+    expect(few).toBeGreaterThan(5);
+    expect(many).toBeGreaterThan(9 * few);
+    expect(many).toBeLessThan(11 * few);
+    expect(pausesOf(check(elements('x', 100)))).toBe(0);
+  });
+
+  it('takes time in proportion to the bytes of one element', () => {
+    expect(pausesOf(check(elements('x', 1, 'é'.repeat(8 << 20))))).toBeGreaterThan(10);
+  });
+
+  it('limits the elements of all inputs together', () => {
+    const most = REQUEST_LIMITS.bytesElements;
+    expect(() => finishPaced(check(elements('x', most)))).not.toThrow();
+    const refused = expect.objectContaining({
+      code: 'INVALID_ARG',
+      message: 'expected a request with at most 1048576 elements of datatype BYTES, got more',
+    });
+    expect(() => finishPaced(check(elements('x', most + 1)))).toThrow(refused);
+    expect(() => finishPaced(check(elements('x', most), elements('z', 1)))).toThrow(refused);
+  });
+});
+
+describe('validateRequest with very many', () => {
+  const many = Array.from({ length: 4000 }, (_, i) => `t${i}`);
+  const specs = Object.fromEntries(many.map((name) => [name, { dtype: 'uint8', shape: [1] }] as const));
+  const config = completeModelConfig(
+    { modelName: 'm', inputs: specs as TensorSpecs, outputs: specs as TensorSpecs, config: { maxBatchSize: 1 } },
+    1,
+  );
+  const tensors = many.map((name) => raw(name, 'UINT8', [1, 1], [0]));
+
+  it('inputs and outputs looks each of them up once', () => {
+    let reads = 0;
+    const counted = [...tensors].reverse().map(({ name, ...tensor }) => ({
+      ...tensor,
+      get name() {
+        reads++;
+        return name;
+      },
+    }));
+    const request = inferRequest({ inputs: counted, outputs: [...many].reverse() });
+    expect(validateRequest(request, config).inputs.map((input) => input!.name)).toEqual(many);
+    expect(reads).toBeLessThan(10 * many.length);
+  });
+
+  it('unknown inputs names as many as a message can hold', () => {
+    const long = Array.from({ length: 4000 }, (_, i) => raw(`${i}${'x'.repeat(1000)}`, 'UINT8', [1], [0]));
+    expect(refusal({ inputs: FLOATS }, long).length).toBeLessThan(6000);
+    expect(refusal({ inputs: FLOATS }, long)).toContain("x',…]");
+  });
+});
+
 describe('validateRequest with several mistakes', () => {
   const model = { inputs: FLOATS };
   const badType = raw('a', 'INT32', [1, 2], []);
   it.each([
+    ['an output asked for twice before an unknown one', GOOD, ['nope', 'y', 'y'], "output 'y' already exists"],
     ['an input given twice before an unknown output', [GOOD[0]!, GOOD[0]!], ['nope'], "input 'a' already exists"],
     ['an unknown output before the number of inputs', [GOOD[0]!], ['nope'], "unexpected inference output 'nope'"],
     ['the number of inputs before an unknown one', [floats('x', [1])], [], 'expected 2 inputs but got 1'],

@@ -1,14 +1,18 @@
 // Checks a decoded request against the model's configuration, with Triton's rules, order and texts
 // (core/src/infer_request.cc, Normalize and ValidateRequestInputs; the letters of section 1.8 of the protocol
-// notes). Where Triton's iteration follows a hash map, ours follows the declaration.
+// notes). Where Triton's iteration follows a hash map, ours follows the declaration. What is inside of BYTES comes last,
+// because it takes time in proportion to its bytes.
 
-import { isAscii, isUtf8 } from 'node:buffer';
+import { isUtf8 } from 'node:buffer';
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
+import { Pace, type PacedWork } from '../model/paced-work.js';
+import { isAsciiPaced, isUtf8Paced } from '../model/paced-utf8.js';
+import { beyondLimit, REQUEST_LIMITS } from '../model/request-limits.js';
 import { DATATYPE_BYTE_SIZE } from '../tensor/dtype.js';
-import { scanBytesElements } from '../tensor/raw.js';
+import { BytesScan } from '../tensor/raw.js';
 import { elementCount, formatShape, matchesShape } from '../tensor/shape.js';
 import { requestLabel } from './request-label.js';
 
@@ -24,7 +28,7 @@ const BATCH_NOTE =
   'If you want to specify the full shape including the batch dim in your input dims config, try setting max_batch_size to zero. ' +
   'See the model configuration docs for more info on max_batch_size.';
 
-/** Throws INVALID_ARG. */
+/** Checks everything but what is inside of BYTES, see {@link validateContents}. Throws INVALID_ARG. */
 export function validateRequest(request: ModelInferRequest, config: CompleteModelConfig): ValidatedInputs {
   const { name } = config;
   const inputs = arrangeInputs(request, config);
@@ -51,32 +55,77 @@ export function validateRequest(request: ModelInferRequest, config: CompleteMode
   return { inputs, rows: Math.max(1, rows) };
 }
 
+/** The inputs whose elements are to be counted; undefined when there are none. */
+export function inputsToCount({ inputs }: ValidatedInputs): readonly InferTensor[] | undefined {
+  let counted: InferTensor[] | undefined;
+  for (let i = 0; i < inputs.length; i++) {
+    const input = inputs[i];
+    if (input?.datatype === 'BYTES') (counted ??= []).push(input);
+  }
+  return counted;
+}
+
+/** Checks the elements of BYTES inputs. Throws INVALID_ARG. */
+export function* validateContents(
+  request: ModelInferRequest,
+  inputs: readonly InferTensor[],
+  config: CompleteModelConfig,
+): PacedWork<void> {
+  const pace = new Pace();
+  let elements = 0;
+  for (const input of inputs) {
+    const spec = config.inputs.find(({ name }) => name === input.name)!;
+    elements += yield* validateBytes(request, input, { spec, model: config.name, pace });
+    if (elements > REQUEST_LIMITS.bytesElements) throw tooManyElements();
+  }
+}
+
+function tooManyElements(): TritonError {
+  return beyondLimit('elements of datatype BYTES', REQUEST_LIMITS.bytesElements);
+}
+
 function refuse(request: ModelInferRequest, message: string): TritonError {
   return new TritonError('INVALID_ARG', `${requestLabel(request.id)}${message}`);
 }
 
 function checkRequestedOutputs(request: ModelInferRequest, { name, outputs }: CompleteModelConfig): void {
-  for (const requested of request.outputs) {
-    if (!outputs.some((output) => output.name === requested)) {
-      throw new TritonError('INVALID_ARG', `unexpected inference output '${requested}' for model '${name}'`);
-    }
+  const requested = request.outputs;
+  if (requested.length === 0) return;
+  const declared = outputs.length <= FEW ? undefined : new Set(outputs.map((output) => output.name));
+  for (const asked of requested) {
+    const isDeclared = declared === undefined ? outputs.some((output) => output.name === asked) : declared.has(asked);
+    if (!isDeclared) throw new TritonError('INVALID_ARG', `unexpected inference output '${asked}' for model '${name}'`);
   }
 }
+
+/** Of so many names one is found sooner by looking at each. */
+const FEW = 16;
 
 function arrangeInputs(request: ModelInferRequest, config: CompleteModelConfig): readonly (InferTensor | undefined)[] {
   const declared = config.inputs;
   const given = request.inputs;
   const asDeclared = isAsDeclared(given, declared);
-  if (!asDeclared) checkDuplicates(request);
+  if (!asDeclared) {
+    checkDuplicates(
+      request,
+      given.map(({ name }) => name),
+      'input',
+    );
+  }
+  if (request.outputs.length > 1) checkDuplicates(request, request.outputs, 'output');
   checkRequestedOutputs(request, config);
   if (asDeclared) return given;
   checkInputCount(request, config);
-  for (const input of given) {
-    if (!declared.some((spec) => spec.name === input.name)) {
-      throw new TritonError('INVALID_ARG', `unexpected inference input '${input.name}' for model '${config.name}'`);
-    }
+  const byName = new Map(given.map((input) => [input.name, input]));
+  const arranged = declared.map((spec) => {
+    const input = byName.get(spec.name);
+    byName.delete(spec.name);
+    return input;
+  });
+  const [unknown] = byName.keys();
+  if (unknown !== undefined) {
+    throw new TritonError('INVALID_ARG', `unexpected inference input '${unknown}' for model '${config.name}'`);
   }
-  const arranged = declared.map((spec) => given.find((input) => input.name === spec.name));
   if (declared.some((spec, index) => !spec.optional && arranged[index] === undefined))
     throw wrongInputCount(request, config);
   return arranged;
@@ -89,11 +138,11 @@ function isAsDeclared(given: readonly InferTensor[], declared: readonly Complete
   return true;
 }
 
-function checkDuplicates(request: ModelInferRequest): void {
-  const names = new Set<string>();
-  for (const { name } of request.inputs) {
-    if (names.has(name)) throw refuse(request, `input '${name}' already exists in request`);
-    names.add(name);
+function checkDuplicates(request: ModelInferRequest, names: readonly string[], what: 'input' | 'output'): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (seen.has(name)) throw refuse(request, `${what} '${name}' already exists in request`);
+    seen.add(name);
   }
 }
 
@@ -105,9 +154,9 @@ function checkInputCount(request: ModelInferRequest, config: CompleteModelConfig
 
 function wrongInputCount(request: ModelInferRequest, config: CompleteModelConfig): TritonError {
   const required = config.inputs.filter((spec) => !spec.optional);
-  const quote = (names: readonly string[]) => names.map((name) => `'${name}'`).join(',');
   const given = request.inputs.map((input) => input.name);
-  const missing = required.map((spec) => spec.name).filter((name) => !given.includes(name));
+  const isGiven = new Set(given);
+  const missing = required.map((spec) => spec.name).filter((name) => !isGiven.has(name));
   const expected =
     required.length === config.inputs.length
       ? `expected ${config.inputs.length} inputs`
@@ -118,6 +167,20 @@ function wrongInputCount(request: ModelInferRequest, config: CompleteModelConfig
       `but missing required input(s) [${quote(missing)}]. Please provide all required input(s).`,
   );
 }
+
+/** As many names as a message can show. */
+function quote(names: readonly string[]): string {
+  const shown: string[] = [];
+  let length = 0;
+  for (const name of names) {
+    length += name.length;
+    if (length > LONGEST_LIST) return [...shown, '…'].join(',');
+    shown.push(`'${name}'`);
+  }
+  return shown.join(',');
+}
+
+const LONGEST_LIST = 4096;
 
 function validateInput(
   request: ModelInferRequest,
@@ -158,7 +221,7 @@ function validateInput(
       `invalid shape for input '${spec.name}': shape ${formatGivenShape(shape)} causes total element count to exceed maximum size of 9223372036854775807`,
     );
   }
-  if (spec.datatype === 'BYTES') return validateBytes(request, input, spec, { count, model });
+  if (spec.datatype === 'BYTES') return;
   const expected = count * DATATYPE_BYTE_SIZE[spec.datatype];
   if (input.bytes.byteLength !== expected) {
     throw refuse(
@@ -181,26 +244,38 @@ function hasDeclaredShape(shape: readonly number[], spec: CompleteTensorSpec, co
   return true;
 }
 
-function validateBytes(
+interface BytesCheck {
+  readonly spec: CompleteTensorSpec;
+  readonly model: string;
+  readonly pace: Pace;
+}
+
+/** Gives the number of elements, which is that of the shape. */
+function* validateBytes(
   request: ModelInferRequest,
   input: InferTensor,
-  spec: CompleteTensorSpec,
-  { count, model }: { readonly count: number; readonly model: string },
-): void {
-  const scan = scanBytesElements(input.bytes);
-  if (scan.kind === 'incomplete length') {
+  { spec, model, pace }: BytesCheck,
+): PacedWork<number> {
+  const scan = new BytesScan(input.bytes);
+  while (!scan.advance(ELEMENTS_AT_ONCE)) {
+    if (scan.count > REQUEST_LIMITS.bytesElements) throw tooManyElements();
+    if (pace.spend(ELEMENTS_AT_ONCE * BYTES_OF_AN_ELEMENT)) yield;
+  }
+  const { fault } = scan;
+  if (fault?.kind === 'incomplete length') {
     throw refuse(
       request,
       `incomplete string length indicator for inference input '${spec.name}' for model '${model}', expecting 4 bytes but only ` +
-        `${scan.available} bytes available. Please make sure the string length indicator is in one buffer.`,
+        `${fault.available} bytes available. Please make sure the string length indicator is in one buffer.`,
     );
   }
-  if (scan.kind === 'incomplete element') {
+  if (fault?.kind === 'incomplete element') {
     throw new TritonError(
       'INVALID_ARG',
-      `incomplete string data for inference input '${spec.name}', expecting string of length ${scan.expected} but only ${scan.available} bytes available`,
+      `incomplete string data for inference input '${spec.name}', expecting string of length ${fault.expected} but only ${fault.available} bytes available`,
     );
   }
+  const count = elementCount(input.shape);
   if (scan.count < count) {
     throw refuse(
       request,
@@ -213,22 +288,39 @@ function validateBytes(
       `unexpected number of string elements ${scan.count} for inference input '${spec.name}' for model '${model}', expecting ${count}`,
     );
   }
-  if (spec.dtype === 'string') validateUtf8(request, input, spec);
+  if (pace.spend((scan.count % ELEMENTS_AT_ONCE) * BYTES_OF_AN_ELEMENT)) yield;
+  if (spec.dtype === 'string') yield* validateUtf8(request, input, { spec, model, pace });
+  return count;
 }
 
-function validateUtf8(request: ModelInferRequest, { bytes }: InferTensor, spec: CompleteTensorSpec): void {
-  if (isAscii(bytes)) return;
+const ELEMENTS_AT_ONCE = 8192;
+/** What finding an element takes, as so many bytes. */
+const BYTES_OF_AN_ELEMENT = 2;
+
+function* validateUtf8(
+  request: ModelInferRequest,
+  { bytes }: InferTensor,
+  { spec, pace }: BytesCheck,
+): PacedWork<void> {
+  if (yield* isAsciiPaced(bytes, pace)) return;
   // Each element by itself: two halves of a character in neighbouring elements are not text.
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let offset = 0; offset < bytes.byteLength;) {
     const length = view.getUint32(offset, true);
     offset += 4;
-    if (!isUtf8(bytes.subarray(offset, offset + length))) {
+    const text = bytes.subarray(offset, offset + length);
+    if (!(length < SHORT_TEXT ? isUtf8(text) : yield* isUtf8Paced(text, pace))) {
       throw refuse(
         request,
         `inference input '${spec.name}' holds strings, but an element is not valid UTF-8; declare it as 'bytes' to take any bytes`,
       );
     }
     offset += length;
+    if (pace.spend(BYTES_OF_A_TEXT + Math.min(length, SHORT_TEXT))) yield;
   }
 }
+
+/** Shorter ones are looked at in one go. */
+const SHORT_TEXT = 4096;
+/** What a look at a text takes, however short it is, as so many bytes. */
+const BYTES_OF_A_TEXT = 32;

@@ -34,6 +34,9 @@ function roundTrip(batch: readonly ExecutionRequest[], config = FLOATS): HostedR
   return decodeBatch(buffers, extras, config);
 }
 
+/** So many values are worth handing over. */
+const LARGE = 1_100_000;
+
 /** A request whose inputs are views of one body, as a frontend reads it: so many bytes of other things come first. */
 function requestInBody(values: number, before: number): ExecutionRequest {
   const body = new ArrayBuffer(before + values * 12);
@@ -51,7 +54,7 @@ function requestInBody(values: number, before: number): ExecutionRequest {
   } as const;
   a.bytes.set(new Uint8Array(Float32Array.from({ length: values }, (_, i) => i).buffer));
   b.bytes.set(new Uint8Array(Float64Array.from({ length: values }, (_, i) => -i).buffer));
-  return executionRequest([a, b], { body });
+  return executionRequest([a, b], { memory: [body] });
 }
 
 const DTYPE_NAMES = Object.keys(DTYPES) as Dtype[];
@@ -168,33 +171,45 @@ describe('encodeBatch and decodeBatch', () => {
     expect(data.buffer).not.toBe(pooled.buffer);
   });
 
-  it('copies a large request whose inputs do not all lie in its body', () => {
-    const large = wireTensor('a', 'float32', new Float32Array(50_000), [1, 50_000]);
-    const { buffers } = encodeBatch(
-      [executionRequest([large, float64s('b', 1)], { body: large.bytes.buffer as ArrayBuffer })],
-      FLOATS,
+  it('hands over what is large of a request and copies the rest', () => {
+    const large = wireTensor(
+      'a',
+      'float32',
+      Float32Array.from({ length: LARGE }, (_, i) => i),
+      [1, LARGE],
     );
+    const memory = [large.bytes.buffer as ArrayBuffer, new ArrayBuffer(8)];
+    const { buffers, extras } = encodeBatch([executionRequest([large, float64s('b', 7)], { memory })], FLOATS);
+    expect(buffers).toHaveLength(2);
+    expect(buffers[1]).toBe(memory[0]);
+    const [request] = decodeBatch(buffers, extras, FLOATS);
+    const { a, b } = request!.inputs as Record<string, Tensor>;
+    expect([a!.data[LARGE - 1], b!.data[0]]).toEqual([LARGE - 1, 7]);
+  });
+
+  it('copies a small part of large memory', () => {
+    const { buffers } = encodeBatch([requestInBody(10, 8 * LARGE)], FLOATS);
     expect(buffers).toHaveLength(1);
   });
 
-  it('copies a small part of a large body', () => {
-    const { buffers } = encodeBatch([requestInBody(10, 100_000)], FLOATS);
+  it('copies what nobody said to be its own', () => {
+    const { buffers } = encodeBatch([{ ...requestInBody(LARGE, 0), memory: undefined }], FLOATS);
     expect(buffers).toHaveLength(1);
   });
 
   it.each([
     ['aligned', 8],
     ['misaligned', 13],
-  ])('hands a large body over whole, %s', (_, before) => {
+  ])('hands large memory over whole, %s', (_, before) => {
     const small = executionRequest([float32s('a', 1), float64s('b', 2)]);
-    const large = requestInBody(20_000, before);
+    const large = requestInBody(LARGE, before);
     const { buffers, extras } = encodeBatch([small, large, small], FLOATS);
     expect(buffers).toHaveLength(2);
-    expect(buffers[1]).toBe(large.body);
+    expect(buffers[1]).toBe(large.memory![0]);
     expect(buffers[0]!.byteLength).toBeLessThan(1000);
     const requests = decodeBatch(buffers, extras, FLOATS);
     const { a, b } = requests[1]!.inputs as Record<string, Tensor>;
-    expect([a!.shape, a!.data[19_999], b!.data[19_999]]).toEqual([[1, 20_000], 19_999, -19_999]);
+    expect([a!.shape, a!.data[LARGE - 1], b!.data[LARGE - 1]]).toEqual([[1, LARGE], LARGE - 1, 1 - LARGE]);
     expect([requests[0]!.inputs['a']!.data[0], requests[2]!.inputs['b']!.data[0]]).toEqual([1, 2]);
   });
 
@@ -212,6 +227,14 @@ describe('encodeBatch and decodeBatch', () => {
       ['7', { top_k: 3 }],
       ['', {}],
     ]);
+  });
+
+  it('sends sequences along only where there are any', () => {
+    const plain = executionRequest([float32s('a', 1), float64s('b', 2)]);
+    const sequence = { id: 2n ** 64n - 1n, start: true, end: false };
+    const batch = [plain, { ...plain, sequence }];
+    expect(encodeBatch(batch, FLOATS).extras).toEqual({ sequences: [undefined, sequence] });
+    expect(roundTrip(batch).map((request) => request.sequence)).toEqual([undefined, sequence]);
   });
 
   it('bring a model without inputs across', () => {

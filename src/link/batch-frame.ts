@@ -4,7 +4,7 @@
 //   rank (-1: not sent), dimensions…, buffer, offset, length
 //
 // Offsets into the frame count from the end of the header. The rows of one input lie one after the other, so
-// that joining a batch's rows is a view. A large request body is handed over whole, as a buffer of its own.
+// that joining a batch's rows is a view. Large memory that belongs to one request is handed over as it is.
 
 import type { ExecutionRequest } from '../core/instance/model-instance.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
@@ -16,8 +16,11 @@ import { Tensor } from '../tensor/tensor.js';
 import { alignTo8 } from './align.js';
 import type { BatchTraces, RequestExtras } from './messages.js';
 
-/** Below this many bytes of a request a copy is cheaper than handing over one more buffer. */
-const HAND_OVER_BYTES = 64 * 1024;
+/**
+ * Below so many bytes in one buffer a copy takes no time that matters, and leaves the batch one that can be taken back:
+ * it may lie ready behind another.
+ */
+const HAND_OVER_BYTES = 4 * 1024 * 1024;
 
 export interface EncodedBatch {
   /** The frame first. All of them are to be transferred. */
@@ -25,11 +28,14 @@ export interface EncodedBatch {
   readonly extras: RequestExtras | undefined;
 }
 
-/** Packs a batch. Bodies that are handed over are gone for the caller once the message is sent. */
+/** Packs a batch. Memory that is handed over is gone for the caller once the message is sent. */
 export function encodeBatch(batch: readonly ExecutionRequest[], config: CompleteModelConfig): EncodedBatch {
   const inputCount = config.inputs.length;
-  const bodies: (ArrayBuffer | undefined)[] = [];
-  for (let r = 0; r < batch.length; r++) bodies.push(bodyToHandOver(batch[r]!));
+  // Of buffers that are handed over, their places in the list.
+  let places: Map<ArrayBufferLike, number> | undefined;
+  for (let r = 0; r < batch.length; r++) {
+    for (const buffer of handedOver(batch[r]!)) (places ??= new Map()).set(buffer, places.size + 1);
+  }
 
   // Where the next rows of each input go.
   const cursors: number[] = [];
@@ -41,7 +47,7 @@ export function encodeBatch(batch: readonly ExecutionRequest[], config: Complete
     for (let r = 0; r < batch.length; r++) {
       const input = batch[r]!.inputs[index];
       headerLength += input === undefined ? 1 : input.shape.length + 4;
-      if (input !== undefined && bodies[r] === undefined) dataBytes += input.bytes.byteLength;
+      if (input !== undefined && !places?.has(input.bytes.buffer)) dataBytes += input.bytes.byteLength;
     }
   }
 
@@ -49,13 +55,12 @@ export function encodeBatch(batch: readonly ExecutionRequest[], config: Complete
   const frame = Buffer.allocUnsafeSlow(dataStart + dataBytes);
   const header = new Float64Array(frame.buffer, 0, headerLength);
   const buffers: ArrayBuffer[] = [frame.buffer as ArrayBuffer];
+  if (places !== undefined) for (const buffer of places.keys()) buffers.push(buffer as ArrayBuffer);
   header[0] = headerLength;
   header[1] = batch.length;
   let at = 2;
   for (let r = 0; r < batch.length; r++) {
     const request = batch[r]!;
-    const body = bodies[r];
-    if (body !== undefined) buffers.push(body);
     header[at++] = request.rows;
     for (let index = 0; index < inputCount; index++) {
       const input = request.inputs[index];
@@ -66,14 +71,15 @@ export function encodeBatch(batch: readonly ExecutionRequest[], config: Complete
       const { shape, bytes } = input;
       header[at++] = shape.length;
       for (let axis = 0; axis < shape.length; axis++) header[at++] = shape[axis]!;
-      if (body === undefined) {
+      const place = places?.get(bytes.buffer);
+      if (place === undefined) {
         const offset = cursors[index]!;
         cursors[index] = offset + bytes.byteLength;
         frame.set(bytes, dataStart + offset);
         header[at++] = 0;
         header[at++] = offset;
       } else {
-        header[at++] = buffers.length - 1;
+        header[at++] = place;
         header[at++] = bytes.byteOffset;
       }
       header[at++] = bytes.byteLength;
@@ -82,27 +88,29 @@ export function encodeBatch(batch: readonly ExecutionRequest[], config: Complete
   return { buffers, extras: encodeExtras(batch) };
 }
 
-/** Whether packing takes the request's body away from the caller. */
+/** Whether packing takes any of the request's memory away from the caller. */
 export function isHandedOver(request: ExecutionRequest): boolean {
-  return bodyToHandOver(request) !== undefined;
+  return handedOver(request).length > 0;
 }
 
-/** The request's body when it is worth handing over and holds all of its inputs. */
-function bodyToHandOver({ body, inputs }: ExecutionRequest): ArrayBuffer | undefined {
-  if (body === undefined || body.byteLength < HAND_OVER_BYTES) return undefined;
-  let bytes = 0;
+const NOTHING: readonly ArrayBuffer[] = [];
+
+/** The request's own memory that holds enough of its inputs to be worth handing over. */
+function handedOver({ memory, inputs }: ExecutionRequest): readonly ArrayBuffer[] {
+  if (memory === undefined) return NOTHING;
+  const held = new Map<ArrayBufferLike, number>(memory.map((buffer) => [buffer, 0]));
   for (const input of inputs) {
-    if (input === undefined) continue;
-    if (input.bytes.buffer !== body) return undefined;
-    bytes += input.bytes.byteLength;
+    const bytes = input && held.get(input.bytes.buffer);
+    if (bytes !== undefined) held.set(input!.bytes.buffer, bytes + input!.bytes.byteLength);
   }
-  return bytes >= HAND_OVER_BYTES ? body : undefined;
+  return memory.filter((buffer) => held.get(buffer)! >= HAND_OVER_BYTES);
 }
 
 function encodeExtras(batch: readonly ExecutionRequest[]): RequestExtras | undefined {
   let hasIds = false;
   let hasParameters = false;
   let hasRequestedOutputs = false;
+  let hasSequences = false;
   let hasCallers = false;
   let hasTraces = false;
   for (let r = 0; r < batch.length; r++) {
@@ -110,14 +118,16 @@ function encodeExtras(batch: readonly ExecutionRequest[]): RequestExtras | undef
     if (request.id !== '') hasIds = true;
     if (request.parameters !== undefined) hasParameters = true;
     if (request.requestedOutputs.length > 0) hasRequestedOutputs = true;
+    if (request.sequence !== undefined) hasSequences = true;
     if (request.callers !== undefined) hasCallers = true;
     if (request.trace !== undefined) hasTraces = true;
   }
-  if (!hasIds && !hasParameters && !hasRequestedOutputs && !hasCallers && !hasTraces) return undefined;
+  if (!hasIds && !hasParameters && !hasRequestedOutputs && !hasSequences && !hasCallers && !hasTraces) return undefined;
   return {
     ids: hasIds ? batch.map(({ id }) => id) : undefined,
     parameters: hasParameters ? batch.map(({ parameters }) => parameters) : undefined,
     requestedOutputs: hasRequestedOutputs ? batch.map(({ requestedOutputs }) => requestedOutputs) : undefined,
+    sequences: hasSequences ? batch.map(({ sequence }) => sequence) : undefined,
     callers: hasCallers ? [...new Set(batch.flatMap(({ callers }) => callers ?? []))] : undefined,
     traces: hasTraces ? tracesOf(batch) : undefined,
   };
@@ -158,7 +168,9 @@ export function decodeBatch(
       const { name, dtype } = config.inputs[index]!;
       inputs[name] = new Tensor(dtype, dataAt(dtype, buffers[buffer]!, offset, byteLength), shape);
     }
-    requests.push(new HostedRequest(inputs, rows, extras?.ids?.[r] ?? '', extras?.parameters?.[r]));
+    const request = new HostedRequest(inputs, rows, extras?.ids?.[r] ?? '', extras?.parameters?.[r]);
+    if (extras?.sequences !== undefined) request.sequence = extras.sequences[r];
+    requests.push(request);
   }
   return requests;
 }

@@ -12,7 +12,7 @@ const REQUEST = {
   parameters: undefined,
   inputs: [{ name: 'n', datatype: 'INT32', shape: [1, 1], bytes: new Uint8Array(4) }],
   rows: 1,
-  body: undefined,
+  memory: undefined,
   requestedOutputs: [],
 } as const;
 

@@ -6,6 +6,7 @@ import type { InferTensor } from '../model/exchange.js';
 import type { ModelCall } from '../model/model-calls.js';
 import type { MetricsUpdate } from '../model/metrics-update.js';
 import type { Parameters } from '../model/parameters.js';
+import type { RequestSequence } from '../model/request-sequence.js';
 import type { StartedTrace } from '../model/trace-record.js';
 import type { SentError } from './sent-error.js';
 
@@ -26,6 +27,8 @@ export interface RequestExtras {
   readonly ids: readonly string[] | undefined;
   readonly parameters: readonly (Parameters | undefined)[] | undefined;
   readonly requestedOutputs: readonly (readonly string[])[] | undefined;
+  /** Where any of the requests is of a sequence. */
+  readonly sequences?: readonly (RequestSequence | undefined)[] | undefined;
   /** The models on whose behalf any of the requests is made; of the whole batch. */
   readonly callers?: readonly string[] | undefined;
   /** Where any of the requests is traced. */

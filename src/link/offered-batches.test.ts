@@ -38,7 +38,7 @@ function host(callable: AnyCallable): PortInstance {
 
 function x(value: number, values = 1): ExecutionRequest {
   const tensor = wireTensor('x', 'float32', new Float32Array(values).fill(value), [1, values]);
-  return executionRequest([tensor], { body: tensor.bytes.buffer as ArrayBuffer });
+  return executionRequest([tensor], { memory: [tensor.bytes.buffer as ArrayBuffer] });
 }
 
 /** A callable that ends each batch when it is told to. */
@@ -167,11 +167,11 @@ describe('a batch that lies ready behind one that runs', () => {
     end();
   });
 
-  it('is never one whose body would be handed over: that could not be taken back', () => {
+  it('is never one whose memory would be handed over: that could not be taken back', () => {
     const instance = host((requests) => requests);
-    const large = x(1, 50_000);
+    const large = x(1, 1_100_000);
     expect(instance.offer([x(1), large])).toBeUndefined();
-    expect(large.body!.byteLength).toBe(200_000);
+    expect(large.memory![0]!.byteLength).toBe(4_400_000);
   });
 
   it('counts as taken back when the instance is closed', () => {

@@ -42,7 +42,7 @@ function host(callable: AnyCallable, config: ModelConfig = {}): HostedInstance {
 
 function x(values: number): ExecutionRequest {
   const tensor = wireTensor('x', 'float32', new Float32Array(values).fill(1), [1, values]);
-  return executionRequest([tensor], { body: tensor.bytes.buffer as ArrayBuffer });
+  return executionRequest([tensor], { memory: [tensor.bytes.buffer as ArrayBuffer] });
 }
 
 function never(): Promise<never> {
@@ -52,13 +52,13 @@ function never(): Promise<never> {
 const echo: AnyCallable = (requests) => requests;
 
 describe('PortInstance', () => {
-  it('transfers a large body, which is gone for the sender, and copies a small one', async () => {
+  it('transfers large memory, which is gone for the sender, and copies what is small', async () => {
     const { instance } = host(echo);
-    const [small, large] = [x(10), x(50_000)];
+    const [small, large] = [x(10), x(1_100_000)];
     const results = await outcomes(instance, [small, large]);
     expect(results[0]).toBe(`y FP32 [1,10] ${new Array(10).fill(1).join(' ')}`);
-    expect(results[1]).toContain('y FP32 [1,50000] 1 1');
-    expect([small.body!.byteLength, large.body!.byteLength]).toEqual([40, 0]);
+    expect(results[1]).toContain('y FP32 [1,1100000] 1 1');
+    expect([small, large].map(({ memory }) => memory![0]!.byteLength)).toEqual([40, 0]);
   });
 
   it('keeps batches apart that overlap', async () => {

@@ -57,7 +57,7 @@ const KINDS: Readonly<
 function request(n: number): ExecutionRequest {
   const bytes = new Uint8Array(Int32Array.of(n).buffer);
   const input: InferTensor = { name: 'n', datatype: 'INT32', shape: [1, 1], bytes };
-  return { id: '', parameters: undefined, inputs: [input], rows: 1, body: undefined, requestedOutputs: [] };
+  return { id: '', parameters: undefined, inputs: [input], rows: 1, memory: undefined, requestedOutputs: [] };
 }
 
 interface Seen {

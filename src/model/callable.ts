@@ -11,6 +11,7 @@ import type { CallableModels, TypedModel } from './model-calls.js';
 import type { ModelConfig } from './model-config.js';
 import type { Parameters } from './parameters.js';
 import type { RequestGroups } from './request-groups.js';
+import type { RequestSequence } from './request-sequence.js';
 import type { RequestStreams } from './request-streams.js';
 import type { SetupContext } from './setup-context.js';
 import type { Span } from './span.js';
@@ -24,6 +25,8 @@ export interface InferenceRequest<I extends TensorSpecs = TensorSpecs> {
   readonly parameters: Parameters;
   /** The id that the client gave, or ''. */
   readonly id: string;
+  /** The sequence that the client says the request belongs to; undefined when it says nothing of one. */
+  readonly sequence?: RequestSequence | undefined;
   /** Aborts when the client is gone: it hung up, cancelled, or its deadline passed. */
   readonly signal: AbortSignal;
   /** OpenTelemetry's span of the request, from its arrival to its answer; undefined when it is not traced. */

@@ -3,6 +3,7 @@
 
 import type { Datatype } from '../tensor/dtype.js';
 import type { Parameters } from './parameters.js';
+import type { RequestSequence } from './request-sequence.js';
 import type { TraceContext } from './trace-context.js';
 
 /** A named tensor in wire form: little-endian elements, BYTES elements with 32-bit length prefixes. */
@@ -29,11 +30,13 @@ export interface ModelInferRequest {
   readonly priority: number;
   /** The request's own queue timeout; 0 means none. */
   readonly timeoutMicroseconds: number;
+  /** Undefined for a request that is of no sequence. */
+  readonly sequence?: RequestSequence | undefined;
   /**
-   * The memory that all inputs are views of, when nothing else is in it that anybody still needs: it may be
-   * handed to another thread instead of copied. Undefined where tensors lie in shared or scattered memory.
+   * Memory that inputs are views of and in which is nothing else that anybody still needs: it may be handed to another
+   * thread instead of copied. Undefined where there is none.
    */
-  readonly body?: ArrayBuffer | undefined;
+  readonly memory?: readonly ArrayBuffer[] | undefined;
   /** The models on whose behalf another model of this server makes the request; undefined for clients' requests. */
   readonly callers?: readonly string[] | undefined;
   /** The trace that the caller is in; read only where the server traces. */

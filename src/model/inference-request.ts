@@ -4,6 +4,7 @@
 import type { Tensor } from '../tensor/tensor.js';
 import type { InferenceRequest } from './callable.js';
 import type { Parameters } from './parameters.js';
+import type { RequestSequence } from './request-sequence.js';
 import type { Span } from './span.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
 import type { Inputs, TensorSpecs } from './tensor-spec.js';
@@ -17,6 +18,8 @@ export class HostedRequest implements InferenceRequest {
   readonly id: string;
   /** Rows of the batch axis; 1 when the model does not batch. */
   readonly rows: number;
+  /** Set before the callable runs, when the request is of a sequence. */
+  sequence: RequestSequence | undefined = undefined;
   /** Set before the callable runs, when the request is traced. */
   span: Span | undefined = undefined;
   #controller: AbortController | undefined;
@@ -55,6 +58,7 @@ class DerivedRequest implements InferenceRequest {
   readonly parameters: Parameters;
   readonly id: string;
   readonly rows: number;
+  readonly sequence: RequestSequence | undefined;
   readonly #original: InferenceRequest;
 
   constructor(original: InferenceRequest, inputs: Readonly<Record<string, Tensor>>) {
@@ -62,6 +66,7 @@ class DerivedRequest implements InferenceRequest {
     this.parameters = original.parameters;
     this.id = original.id;
     this.rows = rowsOf(original);
+    this.sequence = original.sequence;
     this.#original = original;
   }
 
@@ -76,7 +81,7 @@ class DerivedRequest implements InferenceRequest {
 Object.defineProperty(DerivedRequest.prototype, BRAND, { value: true });
 
 /**
- * The same request with other inputs, for decorators that change them: parameters, id and signal stay. A copy by
+ * The same request with other inputs, for decorators that change them: parameters, id, sequence and signal stay. A copy by
  * spreading would lose the signal.
  */
 export function withInputs<I extends TensorSpecs>(request: InferenceRequest, inputs: Inputs<I>): InferenceRequest<I> {

@@ -21,7 +21,8 @@ export interface CallableModel {
   /**
    * Runs a request through the model's own batcher, cache and statistics. Tensors have the batch axis where the
    * model batches; BYTES outputs come as `bytes`. Rejects with the model's own refusal or failure, CANCELLED when
-   * the signal aborts, INVALID_ARG when the models call each other in a circle.
+   * the signal aborts, INTERNAL when the call cannot work: the model is not there, is decoupled, or the models call each
+   * other in a circle.
    */
   infer(
     inputs: Readonly<Record<string, Tensor>>,

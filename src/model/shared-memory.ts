@@ -1,6 +1,9 @@
 // Shared memory of clients as the protocols name it: regions that are registered, and tensors that lie in them. Sizes
 // and offsets are 64-bit on the wire.
 
+import { TritonError } from '../errors.js';
+import type { PacedWork } from './paced-work.js';
+
 /** A region as it was registered. */
 export interface SystemSharedMemoryRegion {
   readonly name: string;
@@ -17,10 +20,31 @@ export interface SharedMemoryReference {
   readonly byteSize: number | bigint;
 }
 
+/** The bytes of an input. */
+export interface SharedInput {
+  readonly bytes: Uint8Array;
+  /** Their memory, if it is not shared any more and nothing else is in it. */
+  readonly memory: ArrayBuffer | undefined;
+}
+
 /** What decoding a request needs to know of shared memory. Both throw NOT_FOUND or INVALID_ARG for ranges that are not there. */
 export interface SharedMemoryAccess {
-  /** The bytes of an input. */
-  input(reference: SharedMemoryReference, datatype: string): Uint8Array;
+  input(reference: SharedMemoryReference, datatype: string): PacedWork<SharedInput>;
   /** The output of that name is to be written there. */
   output(name: string, reference: SharedMemoryReference): void;
+}
+
+/** Where there is none: every use is refused with UNSUPPORTED. */
+export const NO_SHARED_MEMORY: SharedMemoryAccess = {
+  // eslint-disable-next-line require-yield
+  *input(): PacedWork<SharedInput> {
+    throw noSharedMemory();
+  },
+  output() {
+    throw noSharedMemory();
+  },
+};
+
+function noSharedMemory(): TritonError {
+  return new TritonError('UNSUPPORTED', 'shared memory is not supported here');
 }

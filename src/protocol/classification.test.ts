@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { finishPaced } from '../model/paced-work.js';
 
 import type { InferTensor } from '../model/exchange.js';
 import type { Datatype } from '../tensor/dtype.js';
@@ -9,10 +10,14 @@ function tensor(datatype: Datatype, data: ArrayBufferView, shape: readonly numbe
   return { name: 'scores', datatype, shape, bytes: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) };
 }
 
+function classified(output: InferTensor, options: ClassificationOptions): InferTensor {
+  return finishPaced(classify(output, options));
+}
+
 function classes(output: InferTensor, options: Partial<ClassificationOptions> = {}): string[] {
-  const classified = classify(output, { classes: 3, batching: false, ...options });
-  expect(classified.datatype).toBe('BYTES');
-  return decodeRaw('string', classified.bytes);
+  const strings = classified(output, { classes: 3, batching: false, ...options });
+  expect(strings.datatype).toBe('BYTES');
+  return decodeRaw('string', strings.bytes);
 }
 
 const LABELS = ['cat', 'dog', 'fish', 'bird and wing', 'snäke'];
@@ -36,7 +41,7 @@ describe('classify', () => {
     ] as const) {
       const options = { classes: asked, labels: LABELS, batching: true };
       expect(classes(scores, options)).toEqual(all.slice(0, given));
-      expect(classify(scores, options).shape).toEqual([1, given]);
+      expect(classified(scores, options).shape).toEqual([1, given]);
     }
   });
 
@@ -44,9 +49,9 @@ describe('classify', () => {
     const grid = tensor('INT32', Int32Array.of(1, 2, 3, 4, 8, 7, 6, 5), [2, 2, 2]);
     const options = { classes: 2, labels: ['a', '', 'c'], batching: true };
     expect(classes(grid, options)).toEqual(['4:3', '3:2:c', '8:0:a', '7:1']);
-    expect(classify(grid, options).shape).toEqual([2, 2]);
+    expect(classified(grid, options).shape).toEqual([2, 2]);
     expect(classes(grid, { classes: 2, batching: false })).toEqual(['8:4', '7:5']);
-    expect(classify(grid, { classes: 2, batching: false }).shape).toEqual([2]);
+    expect(classified(grid, { classes: 2, batching: false }).shape).toEqual([2]);
   });
 
   it.each([
@@ -83,14 +88,16 @@ describe('classify', () => {
   });
 
   it('has nothing to say of an output without elements', () => {
-    expect(classify(tensor('FP32', new Float32Array(), [1, 0]), { classes: 3, batching: true })).toEqual({
+    expect(classified(tensor('FP32', new Float32Array(), [1, 0]), { classes: 3, batching: true })).toEqual({
       name: 'scores',
       datatype: 'BYTES',
       shape: [1, 0],
       bytes: Buffer.alloc(0),
     });
-    expect(classify(tensor('FP32', new Float32Array(), [0, 4]), { classes: 3, batching: true }).shape).toEqual([0, 0]);
-    expect(classify(tensor('FP32', new Float32Array(), [0]), { classes: 3, batching: false }).shape).toEqual([0]);
+    expect(classified(tensor('FP32', new Float32Array(), [0, 4]), { classes: 3, batching: true }).shape).toEqual([
+      0, 0,
+    ]);
+    expect(classified(tensor('FP32', new Float32Array(), [0]), { classes: 3, batching: false }).shape).toEqual([0]);
   });
 
   it.each(['BOOL', 'BYTES', 'FP16', 'BF16'] as const)('refuses %s', (datatype) => {

@@ -1,11 +1,13 @@
 // The classification extension, which both protocols share: an output becomes the `k` best of its values as strings
-// `<value>:<index>` or `<value>:<index>:<label>` (Triton's classification.cc).
+// `<value>:<index>` or `<value>:<index>:<label>` (Triton's classification.cc). A million values take their time, with
+// pauses.
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
 import { DATATYPE_BYTE_SIZE, dtypeOf } from '../tensor/dtype.js';
-import { decodeRaw, encodeRaw } from '../tensor/raw.js';
+import { Pace, type PacedWork } from '../model/paced-work.js';
+import { decodeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
 
 export interface ClassificationOptions {
@@ -18,17 +20,22 @@ export interface ClassificationOptions {
 }
 
 /** The outputs of a model's response, those classified that `classes` has a positive number for. */
-export function classifyOutputs(
+export function* classifyOutputs(
   outputs: readonly InferTensor[],
   classes: ReadonlyMap<string, number | bigint>,
   config: CompleteModelConfig,
-): readonly InferTensor[] {
-  return outputs.map((output) => {
+): PacedWork<readonly InferTensor[]> {
+  const classified: InferTensor[] = [];
+  for (const output of outputs) {
     const wanted = classes.get(output.name) ?? 0;
-    if (wanted <= 0) return output;
+    if (wanted <= 0) {
+      classified.push(output);
+      continue;
+    }
     const labels = config.outputs.find(({ name }) => name === output.name)?.labels;
-    return classify(output, { classes: wanted, labels, batching: config.maxBatchSize > 0 });
-  });
+    classified.push(yield* classify(output, { classes: wanted, labels, batching: config.maxBatchSize > 0 }));
+  }
+  return classified;
 }
 
 type Values = { readonly [index: number]: number | bigint; readonly length: number };
@@ -37,7 +44,10 @@ type Values = { readonly [index: number]: number | bigint; readonly length: numb
 const MAX_ELEMENTS = 1_000_000;
 
 /** The output as strings, best first. Throws INVALID_ARG for datatypes that have no order here, and for large outputs. */
-export function classify(output: InferTensor, { classes, labels, batching }: ClassificationOptions): InferTensor {
+export function* classify(
+  output: InferTensor,
+  { classes, labels, batching }: ClassificationOptions,
+): PacedWork<InferTensor> {
   const values = valuesOf(output);
   const rows = batching && output.shape.length > 0 ? output.shape[0]! : 1;
   const rowLength = rows === 0 ? 0 : values.length / rows;
@@ -46,23 +56,51 @@ export function classify(output: InferTensor, { classes, labels, batching }: Cla
     throw new TritonError('INVALID_ARG', 'classification output tensor too large');
   }
   const isFloat = output.datatype === 'FP32' || output.datatype === 'FP64';
-  const texts: string[] = [];
-  for (let row = 0; row < rows; row++) {
+  const pace = new Pace();
+  const texts = new ElementWriter();
+  for (let row = 0; count > 0 && row < rows; row++) {
     const start = row * rowLength;
-    for (const position of best(values, start, start + rowLength, count)) {
+    for (const position of yield* best(values, { start, end: start + rowLength, count, pace })) {
       const value = values[position]!;
       const index = position - start;
       const label = labels?.[index];
       const text = `${isFloat ? fixedText(value as number) : String(value)}:${index}`;
-      texts.push(label === undefined || label === '' ? text : `${text}:${label}`);
+      texts.add(label === undefined || label === '' ? text : `${text}:${label}`);
+      if (pace.spend(BYTES_OF_A_TEXT)) yield;
     }
   }
   return {
     name: output.name,
     datatype: 'BYTES',
     shape: batching ? [rows, count] : [count],
-    bytes: encodeRaw('string', texts),
+    bytes: texts.take(),
   };
+}
+
+/** What a text takes, as so many bytes. */
+const BYTES_OF_A_TEXT = 128;
+
+/** Texts as BYTES elements, in memory that grows with them. */
+class ElementWriter {
+  #bytes = Buffer.from(new ArrayBuffer(1024));
+  #length = 0;
+
+  add(text: string): void {
+    const byteLength = Buffer.byteLength(text);
+    const needed = this.#length + 4 + byteLength;
+    if (needed > this.#bytes.length) {
+      const grown = Buffer.from(new ArrayBuffer(Math.max(needed, this.#bytes.length * 2)));
+      this.#bytes.copy(grown, 0, 0, this.#length);
+      this.#bytes = grown;
+    }
+    this.#bytes.writeUInt32LE(byteLength, this.#length);
+    this.#bytes.write(text, this.#length + 4);
+    this.#length = needed;
+  }
+
+  take(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
 }
 
 function valuesOf({ name, datatype, shape, bytes }: InferTensor): Values {
@@ -86,10 +124,59 @@ function valuesOf({ name, datatype, shape, bytes }: InferTensor): Values {
   }
 }
 
+interface Selection {
+  readonly start: number;
+  readonly end: number;
+  readonly count: number;
+  readonly pace: Pace;
+}
+
+/** So many positions are sorted at a time: a fraction of a millisecond. */
+const SORTED_AT_ONCE = 1024;
+/** What a comparison takes, as so many bytes. */
+const BYTES_OF_A_COMPARISON = 8;
+const COMPARISONS_OF_A_SORT = 10;
+
 /** Positions of the `count` best values from `start` to `end`, the best first. */
-function best(values: Values, start: number, end: number, count: number): number[] {
+function* best(values: Values, { start, end, count, pace }: Selection): PacedWork<Uint32Array> {
+  const inOrder = orderOf(values);
+  // Sorted in blocks, of each of which `count` can be among the best; values that are worse than the worst of these in a
+  // block that has so many are passed over, so that few of many are cheap to find.
+  let runs: Uint32Array[] = [];
+  const block = new Uint32Array(Math.min(SORTED_AT_ONCE, end - start));
+  let filled = 0;
+  let worst = -1;
+  const close = () => {
+    const sorted = block.subarray(0, filled).sort(inOrder).slice(0, count);
+    const last = sorted[count - 1];
+    if (last !== undefined && (worst < 0 || inOrder(last, worst) < 0)) worst = last;
+    runs.push(sorted);
+    filled = 0;
+  };
+  for (let position = start; position < end; position++) {
+    if (position % SORTED_AT_ONCE === 0 && pace.spend(SORTED_AT_ONCE * BYTES_OF_A_COMPARISON)) yield;
+    if (worst >= 0 && inOrder(worst, position) < 0) continue;
+    block[filled++] = position;
+    if (filled < block.length) continue;
+    close();
+    if (pace.spend(SORTED_AT_ONCE * COMPARISONS_OF_A_SORT * BYTES_OF_A_COMPARISON)) yield;
+  }
+  close();
+  while (runs.length > 1) {
+    const merged: Uint32Array[] = [];
+    for (let i = 0; i < runs.length; i += 2) {
+      merged.push(yield* merge(runs[i]!, runs[i + 1] ?? new Uint32Array(0), { inOrder, count, pace }));
+    }
+    runs = merged;
+  }
+  return runs[0]!;
+}
+
+type Order = (left: number, right: number) => number;
+
+function orderOf(values: Values): Order {
   // NaN comes first, whose place Triton leaves to chance; equal values keep their order.
-  const inOrder = (left: number, right: number): number => {
+  return (left, right) => {
     const a = values[left]!;
     const b = values[right]!;
     if (a > b) return -1;
@@ -98,17 +185,25 @@ function best(values: Values, start: number, end: number, count: number): number
     const aIsNumber = a === a;
     return aIsNumber === (b === b) ? left - right : aIsNumber ? 1 : -1;
   };
-  // Sorted and cut whenever it is twice as long as it need be, so that few of many are cheap to find.
-  const longest = Math.max(2 * count, 64);
-  let candidates: number[] = [];
-  let worst = -1;
-  for (let position = start; position < end; position++) {
-    if (worst >= 0 && inOrder(worst, position) < 0) continue;
-    if (candidates.push(position) < longest) continue;
-    candidates = candidates.sort(inOrder).slice(0, count);
-    worst = candidates[count - 1] ?? -1;
+}
+
+interface Merging {
+  readonly inOrder: Order;
+  readonly count: number;
+  readonly pace: Pace;
+}
+
+/** The first `count` of two runs that are in order. */
+function* merge(left: Uint32Array, right: Uint32Array, { inOrder, count, pace }: Merging): PacedWork<Uint32Array> {
+  const merged = new Uint32Array(Math.min(count, left.length + right.length));
+  let l = 0;
+  let r = 0;
+  for (let i = 0; i < merged.length; i++) {
+    const takesLeft = r >= right.length || (l < left.length && inOrder(left[l]!, right[r]!) < 0);
+    merged[i] = takesLeft ? left[l++]! : right[r++]!;
+    if (pace.spend(BYTES_OF_A_COMPARISON)) yield;
   }
-  return candidates.sort(inOrder).slice(0, count);
+  return merged;
 }
 
 /** A double with six decimals, exact and ties to even, as C's `%f` prints it. */

@@ -7,11 +7,8 @@ describe('a rate or frequency', () => {
   it.each([
     ['500', 500],
     ['0', 0],
-    ['+7', 7],
-    [' 12x', 12],
+    ['007', 7],
     ['4294967295', 4_294_967_295],
-    // As Triton: the same bits without a sign.
-    ['-1', 4_294_967_295],
   ])('%j is %d', (text, value) => {
     expect(parseTraceUnsigned('trace_rate', text)).toBe(value);
   });
@@ -19,6 +16,11 @@ describe('a rate or frequency', () => {
   it.each([
     ['abc', "Unable to parse 'trace_rate', got: abc"],
     ['', "Unable to parse 'trace_rate', got: "],
+    ['12x', "Unable to parse 'trace_rate', got: 12x"],
+    [' 12', "Unable to parse 'trace_rate', got:  12"],
+    ['+12', "Unable to parse 'trace_rate', got: +12"],
+    ['1.5', "Unable to parse 'trace_rate', got: 1.5"],
+    ['-1', "Unable to parse 'trace_rate', value is out of range [ 0, 4294967295 ], got: -1"],
     ['4294967296', "Unable to parse 'trace_rate', value is out of range [ 0, 4294967295 ], got: 4294967296"],
     ['-3000000000', "Unable to parse 'trace_rate', value is out of range [ 0, 4294967295 ], got: -3000000000"],
   ])('%j is none', (text, message) => {
@@ -38,6 +40,7 @@ describe('a count', () => {
   it.each([
     ['-2', "Unable to parse 'trace_count'. Expecting value >= -1, got: -2"],
     ['x', "Unable to parse 'trace_count', got: x"],
+    ['7x', "Unable to parse 'trace_count', got: 7x"],
     ['2147483648', "Unable to parse 'trace_count', value is out of range [ -1, 2147483647 ], got: 2147483648"],
   ])('%j is none', (text, message) => {
     expect(() => parseTraceCount(text, ' ')).toThrow(message);

@@ -1,5 +1,5 @@
-// The numbers of trace settings, which both protocols carry as text. Triton reads the leading integer and passes over
-// what follows it, and takes negative rates and frequencies as unsigned (server/src/http_server.cc, HandleTrace).
+// The numbers of trace settings, which both protocols carry as text. The texts are Triton's (server/src/http_server.cc,
+// HandleTrace), which however takes 12x for 12 and -1 for the largest rate: here a text is a number or refused.
 
 import { TritonError } from '../errors.js';
 
@@ -8,25 +8,24 @@ const MAX_INT32 = 2_147_483_647;
 
 /** trace_rate or log_frequency. Throws INVALID_ARG. */
 export function parseTraceUnsigned(setting: string, text: string): number {
-  const value = leadingInteger(setting, text);
-  if (value > MAX_UINT32 || value < -MAX_INT32) throw outOfRange(setting, text, 0, MAX_UINT32);
-  return value >>> 0;
+  const value = integerOf(setting, text);
+  if (value > MAX_UINT32 || value < 0) throw outOfRange(setting, text, 0, MAX_UINT32);
+  return value;
 }
 
 /** trace_count. Throws INVALID_ARG; `gap` is what the protocol has between the colon and the text. */
 export function parseTraceCount(text: string, gap: '' | ' '): number {
   const setting = 'trace_count';
-  const value = leadingInteger(setting, text);
+  const value = integerOf(setting, text);
   if (Math.abs(value) > MAX_INT32) throw outOfRange(setting, text, -1, MAX_INT32);
   if (value < -1)
     throw new TritonError('INVALID_ARG', `Unable to parse '${setting}'. Expecting value >= -1, got:${gap}${text}`);
   return value;
 }
 
-function leadingInteger(setting: string, text: string): number {
-  const digits = /^\s*([+-]?[0-9]+)/.exec(text)?.[1];
-  if (digits === undefined) throw new TritonError('INVALID_ARG', `Unable to parse '${setting}', got: ${text}`);
-  return Number(digits);
+function integerOf(setting: string, text: string): number {
+  if (!/^-?[0-9]+$/.test(text)) throw new TritonError('INVALID_ARG', `Unable to parse '${setting}', got: ${text}`);
+  return Number(text);
 }
 
 function outOfRange(setting: string, text: string, least: number, most: number): TritonError {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { DTYPES, isBytesDtype, type DataOf, type Dtype, type NumericDtype } from './dtype.js';
-import { decodeRaw, encodeRaw, rawByteLength, scanBytesElements, writeRaw } from './raw.js';
+import { BytesScan, decodeRaw, encodeRaw, rawByteLength, writeRaw } from './raw.js';
 
 const NUMERIC = (Object.keys(DTYPES) as Dtype[]).filter((dtype): dtype is NumericDtype => !isBytesDtype(dtype));
 
@@ -102,7 +102,14 @@ describe('encodeRaw', () => {
   });
 });
 
-describe('scanBytesElements', () => {
+/** What a scan finds, so many elements at a time. */
+function scanBytesElements(bytes: Uint8Array, step = Infinity) {
+  const scan = new BytesScan(bytes);
+  while (!scan.advance(step));
+  return scan.fault ?? { kind: 'elements' as const, count: scan.count };
+}
+
+describe('BytesScan', () => {
   it.each([
     ['nothing', '', { kind: 'elements', count: 0 }],
     ['three elements', '01000000 61 00000000 02000000 6162', { kind: 'elements', count: 3 }],
@@ -113,6 +120,7 @@ describe('scanBytesElements', () => {
   ])('finds %s', (_, hex, scan) => {
     expect(scanBytesElements(bytesOf(hex))).toEqual(scan);
     expect(scanBytesElements(shifted(bytesOf(hex), 3))).toEqual(scan);
+    expect(scanBytesElements(bytesOf(hex), 1)).toEqual(scan);
   });
 
   it('counts as many elements as are decoded, for any bytes that are whole', () => {

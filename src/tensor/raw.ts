@@ -70,26 +70,47 @@ export function encodeRaw(dtype: Dtype, data: DataOf[Dtype]): Buffer {
   return bytes;
 }
 
-/** What is wrong with the wire form of BYTES, in the terms of Triton's messages, or its number of elements. */
-export type BytesScan =
-  | { readonly kind: 'elements'; readonly count: number }
+/** What is wrong with the wire form of BYTES, in the terms of Triton's messages. */
+export type BytesFault =
   | { readonly kind: 'incomplete length'; readonly available: number }
   | { readonly kind: 'incomplete element'; readonly expected: number; readonly available: number };
 
 /** Walks the length prefixes of BYTES data. */
-export function scanBytesElements(bytes: Uint8Array): BytesScan {
-  const end = bytes.byteLength;
-  let offset = 0;
-  let count = 0;
-  while (offset < end) {
-    if (end - offset < 4) return { kind: 'incomplete length', available: end - offset };
-    const length = readUint32(bytes, offset);
-    offset += 4;
-    if (end - offset < length) return { kind: 'incomplete element', expected: length, available: end - offset };
-    offset += length;
-    count++;
+export class BytesScan {
+  /** Elements so far. */
+  count = 0;
+  /** Set where the data ends within an element. */
+  fault: BytesFault | undefined;
+  readonly #bytes: Uint8Array;
+  #offset = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
   }
-  return { kind: 'elements', count };
+
+  /** Goes over so many elements. True at the end of the data, or at a fault. */
+  advance(elements: number): boolean {
+    const bytes = this.#bytes;
+    const end = bytes.byteLength;
+    let offset = this.#offset;
+    let count = 0;
+    for (; offset < end && count < elements; count++) {
+      if (end - offset < 4) {
+        this.fault = { kind: 'incomplete length', available: end - offset };
+        break;
+      }
+      const length = readUint32(bytes, offset);
+      offset += 4;
+      if (end - offset < length) {
+        this.fault = { kind: 'incomplete element', expected: length, available: end - offset };
+        break;
+      }
+      offset += length;
+    }
+    this.count += count;
+    this.#offset = offset;
+    return this.fault !== undefined || offset >= end;
+  }
 }
 
 function decodeBytesElements(bytes: Uint8Array): Uint8Array[] {

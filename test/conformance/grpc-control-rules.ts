@@ -2,6 +2,7 @@
 import { devNull } from 'node:os';
 import type { GrpcCase } from './cases.js';
 import { asksFor, methodName, refusal, STATUS, success, withJson, type JsonObject } from './grpc-json.js';
+import { keyRefusal, traceNumberRefusal } from './http-control-rules.js';
 import type { GrpcRule } from './replay-grpc.js';
 
 /** The first parameter of a load that brings a file; undefined when it has none. */
@@ -21,6 +22,24 @@ const WRONG_CONFIGURATIONS: Readonly<Record<string, string>> = {
   'load with config of negative max_batch_size': 'max_batch_size must be >= 0, got -1',
   'load with config of unknown backend': "unable to find backend library for backend 'nosuchbackend'",
 };
+
+const NAMED_WRONGLY =
+  /^(failed to load '.*', failed to poll from model repository|Unable to open shared memory region: '.*'|shared memory size specified with the request for output .*)$/;
+
+/** Trace settings that are refused here, by the names of their cases. */
+const NO_NUMBERS: Readonly<Record<string, string>> = {
+  'trace: rate negative': traceNumberRefusal('trace_rate', '-1'),
+  'trace: rate with junk': traceNumberRefusal('trace_rate', '5x'),
+  'trace: log_frequency negative': traceNumberRefusal('log_frequency', '-1'),
+};
+
+/** Settings without what Triton made of -1 and, before that, of 5x. */
+function keptSettings(settings: JsonObject): JsonObject {
+  const { value } = settings['log_frequency'] as { readonly value: readonly string[] };
+  if (value[0] !== '4294967295') return settings;
+  const { value: rate } = settings['trace_rate'] as { readonly value: readonly string[] };
+  return { ...settings, log_frequency: { value: ['0'] }, trace_rate: { value: rate[0] === '5' ? ['0'] : rate } };
+}
 
 /** Models that are not bound, and of which the recorded index tells. */
 const NOT_BOUND = ['seq', 'fromfile'];
@@ -72,6 +91,58 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
             return { config: { ...(config as JsonObject), instance_group: named } };
           })
         : undefined,
+  },
+  {
+    name: 'a name that cannot be one is told so',
+    reason:
+      'Newer Tritons refuse empty names, paths, and keys of shared memory that are none or their own, in these words.',
+    cases: [
+      'load with empty name',
+      'load with a path in the name',
+      'shm register empty key',
+      "shm register key '/'",
+      'shm register key with reserved prefix',
+    ],
+    expects: (recorded, testCase) => {
+      const { name = '' } = asksFor(testCase);
+      const refuse = (text: string) => refusal(STATUS.INVALID_ARGUMENT, text);
+      const key = keyRefusal(recorded.message, name);
+      if (key !== undefined) return refuse(key);
+      if (testCase.name === 'load with empty name')
+        return refuse('Model name cannot be empty. Please enter a valid name to deploy.');
+      return testCase.name === 'load with a path in the name'
+        ? refuse(`invalid model name '${name}', model name must not contain path traversal characters`)
+        : undefined;
+    },
+  },
+  {
+    name: 'the name of what is not there is the mistake of the client',
+    reason: 'Triton answers INTERNAL.',
+    cases: ['load unknown model', 'shm register unknown key', 'infer output to shm, region too small'],
+    expects: (recorded) =>
+      recorded.code === STATUS.INTERNAL && NAMED_WRONGLY.test(recorded.message)
+        ? refusal(STATUS.INVALID_ARGUMENT, recorded.message)
+        : undefined,
+  },
+  {
+    name: 'numbers of trace settings are numbers',
+    reason: 'Triton takes 5x for 5 and -1 for 4294967295.',
+    cases: [
+      'trace: rate negative',
+      'trace: rate with junk',
+      'trace: log_frequency negative',
+      'trace: trace_mode',
+      'trace: unknown key',
+      'trace: unknown key without value',
+      'trace: a good and a bad key together',
+      'trace: read after a good and a bad key',
+    ],
+    expects: (recorded, testCase) => {
+      if (methodName(testCase) !== 'TraceSetting') return undefined;
+      const text = NO_NUMBERS[testCase.name];
+      if (text !== undefined) return refusal(STATUS.INVALID_ARGUMENT, text);
+      return withJson(recorded, (json) => ({ ...json, settings: keptSettings(json['settings'] as JsonObject) }));
+    },
   },
   {
     name: 'the index is of what is bound',

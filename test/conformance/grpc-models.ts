@@ -1,6 +1,6 @@
 // The models of the recorded gRPC server that can be served. Not bound: `seq` with its sequence batcher.
 import { stream, TritonError, type InferenceRequest, type Triton } from 'tstriton';
-import { valueText } from './http-models.js';
+import { sequenceText, valueText } from './http-models.js';
 import { bindAddSub, bindIdentities, bindNobatch, bindOptional, CODES, IDENTITIES } from './shared-models.js';
 
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
@@ -155,11 +155,11 @@ function bindSlow(triton: Triton, meanwhile: Meanwhile): void {
  * What the recorded model told of a request, in Python's form of JSON. What Python models can ask of a request and
  * callables of TSTriton cannot is given as it is when nothing was set.
  */
-function describeRequest({ id, parameters }: InferenceRequest): string {
+function describeRequest({ id, parameters, sequence }: InferenceRequest): string {
   const given = Object.entries(parameters)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => `${JSON.stringify(name)}: ${asciiText(valueText(value))}`);
-  return `{"correlation_id": 0, "flags": 0, "parameters": {${given.join(', ')}}, "request_id": ${asciiText(JSON.stringify(id))}, "requested": ["json"], "timeout": 0}`;
+  return `{${sequenceText(sequence)}, "parameters": {${given.join(', ')}}, "request_id": ${asciiText(JSON.stringify(id))}, "requested": ["json"], "timeout": 0}`;
 }
 
 function asciiText(text: string): string {

@@ -58,6 +58,31 @@ function echo({ request }: HttpCase): HttpAnswer {
 
 const TRACEBACK = /Internal: TritonModelException: (.*?)\n\nAt:\n[^;]*?\n(?=;|$)/;
 
+const NAMED_WRONGLY =
+  /^(failed to load '.*', failed to poll from model repository|Unable to open shared memory region: '.*'|shared memory size specified with the request for output '.*' \(\d+ bytes\) should be at least \d+ bytes to hold the results)$/;
+
+/** What newer Tritons say of a key that this one could not open; undefined for what is no such refusal. */
+export function keyRefusal(recorded: string | undefined, region: string | undefined): string | undefined {
+  const key = /^Unable to open shared memory region: '(.*)'$/.exec(recorded ?? '')?.[1];
+  if (key === undefined) return undefined;
+  if (/^\/*$/.test(key)) return `cannot register shared memory region '${region}' - invalid shm key '${key}'`;
+  if (!/^\/*triton_python_backend_shm_region_/.test(key)) return undefined;
+  return `cannot register shared memory region '${region}' with key '${key}' as the key contains the reserved prefix 'triton_python_backend_shm_region_'`;
+}
+
+/** What is said of a text that Triton takes for a number. */
+export function traceNumberRefusal(setting: string, text: string): string {
+  return text.startsWith('-')
+    ? `Unable to parse '${setting}', value is out of range [ 0, 4294967295 ], got: ${text}`
+    : `Unable to parse '${setting}', got: ${text}`;
+}
+
+/** Trace settings after a frequency of -1, which was refused, so that it is still the one before. */
+function keptTraceSettings(recorded: HttpAnswer, path: string): HttpAnswer | undefined {
+  if (!path.endsWith('/trace/setting')) return undefined;
+  return withText(recorded, (text) => text.replace('"log_frequency":"4294967295"', '"log_frequency":"10"'));
+}
+
 export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'no model comes over the wire',
@@ -155,12 +180,54 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   },
   {
     name: 'no name is a path',
-    reason: "Triton looks for the model '..' in the folder above.",
+    reason: "Triton looks for the model '..' in the folder above; newer ones say what is wrong, in these words.",
     cases: ['load with name ..'],
     expects: (_recorded, { name }) =>
       name === 'load with name ..'
-        ? errorAnswer(500, "failed to load '..', failed to poll from model repository")
+        ? errorAnswer(400, "invalid model name '..', model name must not contain path traversal characters")
         : undefined,
+  },
+  {
+    name: 'a key of shared memory that cannot be one is told so',
+    reason: 'Newer Tritons say it in these words.',
+    cases: [
+      'shared memory: register r with body {"key":"","byte_size":8}',
+      'shared memory: register r with body {"key":"/","byte_size":8}',
+      'shared memory: register r with body {"key":"/triton_python_backend_shm_region_1","byte_size":8}',
+    ],
+    expects: (recorded, { request }) => {
+      const text = keyRefusal(errorOf(recorded), request.path.split('/')[4]);
+      return text === undefined ? undefined : errorAnswer(400, text);
+    },
+  },
+  {
+    name: 'the name of what is not there is the mistake of the client',
+    reason: 'Triton answers 500: the same mistake in the name of a model to ask is 404, in JSON 400.',
+    cases: [
+      'load: unknown model',
+      'load with percent-encoded name',
+      'shared memory: register r with body {"key":"/no_such_key","byte_size":8}',
+      'shared memory: infer, output too small',
+    ],
+    expects: (recorded) =>
+      recorded.status === 500 && NAMED_WRONGLY.test(errorOf(recorded) ?? '') ? { ...recorded, status: 400 } : undefined,
+  },
+  {
+    name: 'numbers of trace settings are numbers',
+    reason: 'Triton takes 12x for 12 and -1 for 4294967295.',
+    cases: [
+      'trace: post {"trace_rate":"-1"}',
+      'trace: post {"trace_rate":"12x"}',
+      'trace: post {"log_frequency":"-1"}',
+      'trace of addsub: post {"trace_rate":"-1"}',
+      'trace of addsub: post {"trace_rate":"12x"}',
+      'trace of addsub: post {"log_frequency":"-1"}',
+    ],
+    expects: (recorded, { request }) => {
+      const [, setting, given] = /^\{"(trace_rate|log_frequency)":"(-1|12x)"\}$/.exec(request.body ?? '') ?? [];
+      if (setting === undefined || given === undefined) return keptTraceSettings(recorded, request.path);
+      return errorAnswer(400, traceNumberRefusal(setting, given));
+    },
   },
   {
     name: 'reasons are messages, not tracebacks',

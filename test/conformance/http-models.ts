@@ -1,5 +1,5 @@
 // The models of the recorded HTTP server.
-import { batch, stream, Tensor, TritonError, type InferenceRequest, type Triton } from 'tstriton';
+import { batch, stream, Tensor, TritonError, type InferenceRequest, type RequestSequence, type Triton } from 'tstriton';
 import { bindAddSub, bindIdentities, bindNobatch, bindOptional, CODES, IDENTITIES } from './shared-models.js';
 
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
@@ -280,7 +280,12 @@ export function valueText(value: string | boolean | number | bigint): string {
   return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
+/** A request's sequence as the recorded models told it: without one its id is 0 and no flag is set. */
+export function sequenceText({ id, start, end }: RequestSequence = { id: 0, start: false, end: false }): string {
+  return `"correlation_id": ${valueText(id)}, "flags": ${(start ? 1 : 0) + (end ? 2 : 0)}`;
+}
+
 /** What Python models can ask of a request and callables of TSTriton cannot is given as it is when nothing was set. */
-function infoText({ id }: Pick<InferenceRequest, 'id'>): string {
-  return `{"correlation_id": 0, "flags": 0, "id": ${JSON.stringify(id)}, "requested": ["info", "y"], "timeout": 0, "version": null}`;
+function infoText({ id, sequence }: Pick<InferenceRequest, 'id' | 'sequence'>): string {
+  return `{${sequenceText(sequence)}, "id": ${JSON.stringify(id)}, "requested": ["info", "y"], "timeout": 0, "version": null}`;
 }

@@ -69,6 +69,32 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
       recorded.status === 500 && JSON_MISTAKE.test(errorOf(recorded) ?? '') ? { ...recorded, status: 400 } : undefined,
   },
   {
+    name: 'an output is asked for once',
+    reason: 'Newer Tritons refuse the second listing, in these words; this one passes over what it says.',
+    cases: ['addsub outputs: add twice'],
+    expects: (_recorded, { name }) =>
+      name === 'addsub outputs: add twice'
+        ? errorAnswer(400, "[request id: <id_unknown>] output 'add' already exists in request")
+        : undefined,
+  },
+  {
+    name: 'JSON is nested as deep as makes sense',
+    reason: 'Newer Tritons refuse more than 100 levels of data, in these words; here that goes for all of the JSON.',
+    cases: [
+      'data nested 101 deep',
+      'an unknown member nested 101 deep',
+      'empty data nested 101 deep',
+      'empty data nested 200 deep',
+      'data nested 1000 deep',
+      'an unknown member nested 1000 deep',
+      'empty data nested 1000 deep',
+    ],
+    expects: (_recorded, { name }) =>
+      Number(/ nested (\d+) deep$/.exec(name)?.[1] ?? 0) > 100
+        ? errorAnswer(400, 'JSON nesting depth exceeds maximum allowed limit (100)')
+        : undefined,
+  },
+  {
     name: 'integers out of range are refused',
     reason: 'Triton keeps the low bits: 300 becomes 44 in a UINT8, silently.',
     cases: 39,

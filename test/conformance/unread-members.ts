@@ -38,10 +38,10 @@ const statusName = (cases: number): UnreadMember => ({
 });
 
 export const UNREAD: Readonly<Record<string, readonly UnreadMember[]>> = {
-  management: [reasonPhrase(1021), modelInPath(500)],
+  management: [reasonPhrase(1021), modelInPath(503)],
   'infer-json': [
     reasonPhrase(972),
-    modelInPath(946),
+    modelInPath(952),
     inWords('note', 4),
     { member: 'response.timeout', cases: 2, reason: 'Of an answer that is neither closed nor there.' },
   ],
@@ -62,7 +62,7 @@ export const UNREAD: Readonly<Record<string, readonly UnreadMember[]>> = {
     },
     { member: 'response.body_base64', cases: 2, reason: 'Made from `request_rule`.' },
   ],
-  'grpc management': [readable(314), statusName(349)],
+  'grpc management': [readable(312), statusName(349)],
   'grpc stream': [
     readable(133),
     statusName(145),

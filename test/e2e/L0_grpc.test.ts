@@ -1,6 +1,4 @@
 // Triton's L0_grpc: what is particular to its gRPC endpoint, with the clients of another implementation.
-import { once } from 'node:events';
-import { connect, type IncomingHttpHeaders } from 'node:http2';
 import { gunzipSync, inflateSync } from 'node:zlib';
 
 import { status } from '@grpc/grpc-js';
@@ -17,6 +15,7 @@ import {
   type Message,
   type StreamMessage,
 } from '../support/grpc-client.js';
+import { framed, rawGrpcCall } from '../support/raw-grpc.js';
 import { gate, startServer } from '../support/start-server.js';
 
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
@@ -126,6 +125,23 @@ describe('L0_grpc: reflection', () => {
     });
     expect(extension).toMatchObject({ error_response: { error_code: status.NOT_FOUND } });
   });
+
+  it('keeps nothing of what it does not know', async () => {
+    await using server = await startServer(bind);
+    const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
+    // Field 15, which there is none of, and list_services.
+    const unknown = (count: number) => Buffer.alloc(2 * count, Buffer.from([0x78, 0]));
+    const request = framed(Buffer.concat([unknown(1000), Buffer.from([0x3a, 0])]));
+    const { status: end, body } = await rawGrpcCall(server.grpc, REFLECTION, request);
+    expect(end).toEqual({ code: status.OK, message: '' });
+    // original_request, with nothing but list_services in it.
+    expect(body.subarray(5, 9)).toEqual(Buffer.from([0x12, 2, 0x3a, 0]));
+    const large = await rawGrpcCall(server.grpc, REFLECTION, framed(unknown(1_000_000)));
+    expect(large.status).toEqual({
+      code: status.RESOURCE_EXHAUSTED,
+      message: 'Received message larger than max (2000000 vs. 1048576)',
+    });
+  });
 });
 
 describe('L0_grpc: compression', () => {
@@ -147,25 +163,9 @@ describe('L0_grpc: compression', () => {
 
   /** The bytes of an answer to a client that accepts these encodings, with the encoding that was chosen. */
   async function rawAnswer(url: string, accepted: string | undefined, path: string, body: Buffer) {
-    const session = connect(url.replace('grpc', 'http'));
-    try {
-      const stream = session.request({
-        ':method': 'POST',
-        ':path': path,
-        'content-type': 'application/grpc',
-        te: 'trailers',
-        ...(accepted === undefined ? {} : { 'grpc-accept-encoding': accepted }),
-      });
-      const headers = new Promise<IncomingHttpHeaders>((resolve) => stream.once('response', resolve));
-      const chunks: Buffer[] = [];
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-      stream.end(body);
-      await once(stream, 'close');
-      const bytes = Buffer.concat(chunks);
-      return { encoding: (await headers)['grpc-encoding'], flag: bytes[0], message: bytes.subarray(5) };
-    } finally {
-      session.destroy();
-    }
+    const accept: Record<string, string> = accepted === undefined ? {} : { 'grpc-accept-encoding': accepted };
+    const { headers, body: bytes } = await rawGrpcCall(url, path, body, accept);
+    return { encoding: headers['grpc-encoding'], flag: bytes[0], message: bytes.subarray(5) };
   }
 
   // id: 64 kB of text, which comes back in the answer.
@@ -179,27 +179,26 @@ describe('L0_grpc: compression', () => {
     Buffer.from('FP32'),
     Buffer.from([26, 2, 1, 1, 58, 4, 0, 0, 128, 63]),
   ]);
-  const framed = Buffer.concat([Buffer.from([0, 0, 0, 0, 0]), message]);
-  framed.writeUInt32BE(message.length, 1);
+  const body = framed(message);
   const INFER = '/inference.GRPCInferenceService/ModelInfer';
   const STREAM = '/inference.GRPCInferenceService/ModelStreamInfer';
 
   it.each(['low', 'medium', 'high'] as const)('of answers at level %s, for clients that accept it', async (level) => {
     await using server = await startServer(bind, { grpcInferResponseCompressionLevel: level });
     for (const path of [INFER, STREAM]) {
-      const plain = await rawAnswer(server.grpc, undefined, path, framed);
+      const plain = await rawAnswer(server.grpc, undefined, path, body);
       expect([plain.encoding, plain.flag]).toEqual([undefined, 0]);
-      const gzip = await rawAnswer(server.grpc, 'identity,deflate,gzip', path, framed);
+      const gzip = await rawAnswer(server.grpc, 'identity,deflate,gzip', path, body);
       expect([gzip.encoding, gzip.flag, gunzipSync(gzip.message)]).toEqual(['gzip', 1, plain.message]);
       expect(gzip.message.length).toBeLessThan(5000);
-      const deflate = await rawAnswer(server.grpc, 'deflate', path, framed);
+      const deflate = await rawAnswer(server.grpc, 'deflate', path, body);
       expect([deflate.encoding, deflate.flag, inflateSync(deflate.message)]).toEqual(['deflate', 1, plain.message]);
     }
   });
 
   it('of answers is off by default', async () => {
     await using server = await startServer(bind);
-    const answer = await rawAnswer(server.grpc, 'gzip', INFER, framed);
+    const answer = await rawAnswer(server.grpc, 'gzip', INFER, body);
     expect([answer.encoding, answer.flag]).toEqual([undefined, 0]);
   });
 });

@@ -1,4 +1,4 @@
-// Triton's L0_http: raw binary requests and chunked bodies.
+// Triton's L0_http: raw binary requests, chunked bodies, and requests that are refused.
 import { describe, expect, it } from 'vitest';
 
 import { type Triton } from 'tstriton';
@@ -116,6 +116,85 @@ describe('L0_http: chunked', () => {
       400,
       '{"error":"Chunked request body exceeds maximum of 65536 non-empty chunks. Send fewer or larger HTTP chunks."}',
     ]);
+    await connection.closed();
+    await expectAlive(server.http);
+  });
+});
+
+describe('L0_http: what a request may not say', () => {
+  const MODEL = 'onnx_zero_1_float32';
+  const INPUT = { name: 'INPUT0', datatype: 'FP32', shape: [1, 1], data: [1] };
+  const input = (more: string) => `{"inputs":[{"name":"INPUT0","datatype":"FP32",${more}}]}`;
+
+  it.each([
+    ['as deep as is natural', 50, 200, undefined],
+    ['as deep as is allowed', 100, 200, undefined],
+    ['deeper', 101, 400, 'JSON nesting depth exceeds maximum allowed limit (100)'],
+    ['deeper than any stack', 150_000, 400, 'JSON nesting depth exceeds maximum allowed limit (100)'],
+  ])('data that is nested %s', async (_, depth, status, error) => {
+    await using server = await startServer(bind);
+    const data = `${'['.repeat(depth)}1${']'.repeat(depth)}`;
+    const answer = await post(server.http, MODEL, input(`"shape":[1,1],"data":${data}`));
+    expect([answer.status, answer.json.error]).toEqual([status, error]);
+    await expectAlive(server.http);
+  });
+
+  it('members that nobody reads, as deep as data may be and no deeper', async () => {
+    await using server = await startServer(bind);
+    for (const [depth, status] of [
+      [50, 200],
+      [150_000, 400],
+    ] as const) {
+      const unread = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+      const body = `{"unread":${unread},"inputs":[${JSON.stringify(INPUT)}]}`;
+      expect([(await post(server.http, MODEL, body)).status, depth]).toEqual([status, depth]);
+    }
+    await expectAlive(server.http);
+  });
+
+  it('an output twice', async () => {
+    await using server = await startServer(bind);
+    const body = JSON.stringify({ id: '7', inputs: [INPUT], outputs: [{ name: 'OUTPUT0' }, { name: 'OUTPUT0' }] });
+    const { status, json } = await post(server.http, MODEL, body);
+    expect([status, json.error]).toEqual([400, "[request id: 7] output 'OUTPUT0' already exists in request"]);
+  });
+
+  it.each([
+    ['-1', 'inference header size should be in range (0, 4), got: -1'],
+    ['5', 'inference header size should be in range (0, 4), got: 5'],
+    ['x', 'Unable to parse Inference-Header-Content-Length, got: x'],
+  ])('a length of its header of %s', async (length, error) => {
+    await using server = await startServer(bind);
+    const headers = { 'inference-header-content-length': length };
+    const { status, json } = await post(server.http, MODEL, FLOATS.subarray(0, 4), { headers });
+    expect([status, json.error]).toEqual([400, error]);
+  });
+
+  it.each([
+    ['[-1,1]', 400, "Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer"],
+    [
+      '[4294967296,4294967296]',
+      400,
+      "invalid shape for input 'INPUT0': shape [4294967296,4294967296] causes total element count to exceed maximum size of 9223372036854775807",
+    ],
+    [
+      '[1,9223372036854775807]',
+      400,
+      "byte size overflow for input 'INPUT0': element count (9223372036854775807) * data type size (4) exceeds maximum allowed size (9223372036854775807)",
+    ],
+  ])('a shape of %s', async (shape, status, error) => {
+    await using server = await startServer(bind);
+    const answer = await post(server.http, MODEL, input(`"shape":${shape},"data":[1]`));
+    expect([answer.status, answer.json.error]).toEqual([status, error]);
+  });
+
+  it('how long its body is in two ways, unlike Triton', async () => {
+    await using server = await startServer(bind);
+    await using connection = await RawConnection.open(server.triton.httpPort!);
+    await connection.send(
+      `POST /v2/models/${MODEL}/infer HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    );
+    expect((await connection.answer())?.status).toBe(400);
     await connection.closed();
     await expectAlive(server.http);
   });

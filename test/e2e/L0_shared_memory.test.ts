@@ -1,12 +1,13 @@
 // Shared memory of clients, as Triton's suite of this name tests it: regions, inputs and outputs in them, over both
 // protocols, and regions that are unregistered while requests use them.
+import { status as GRPC, type ServiceError } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 
 import { Tensor, type Triton } from 'tstriton';
 
 import { callJson, grpcService } from '../support/grpc-service.js';
 import { floats, SharedMemoryObject } from '../support/shared-memory.js';
-import { gate, startServer } from '../support/start-server.js';
+import { gate, startServer, type RunningServer } from '../support/start-server.js';
 
 const TENSOR = { dtype: 'float32', shape: [-1] } as const;
 
@@ -34,12 +35,14 @@ function bindSimple(triton: Triton): void {
 
 const OPEN = { allowClientShm: true, restrictedEndpoints: [] };
 
-function place(region: string, offset: number, size: number) {
+type Place = readonly [region: string, offset: number, size: number];
+
+function place(...[region, offset, size]: Place) {
   return { shared_memory_region: region, shared_memory_offset: offset, shared_memory_byte_size: size };
 }
 
 /** The same as gRPC has it. */
-function grpcPlace(region: string, offset: number, size: number) {
+function grpcPlace(...[region, offset, size]: Place) {
   return {
     shared_memory_region: { string_param: region },
     shared_memory_offset: { int64_param: offset },
@@ -177,6 +180,220 @@ describe.each([{ serverThread: true }, { serverThread: false }])('shared memory 
     ]);
     object.resize(8192);
     expect((await infer(0))[0]).toBe(200);
+  });
+});
+
+/** The registry as clients see it over one of the protocols; refusals are `code or status: text`. */
+interface Registry extends Disposable {
+  register(name: string, key: string, byteSize: number, offset?: number): Promise<string>;
+  unregister(name?: string): Promise<string>;
+  status(): Promise<string[]>;
+}
+
+const WIRES: Readonly<Record<string, (server: RunningServer) => Registry>> = {
+  http({ http }) {
+    const shm = `${http}/v2/systemsharedmemory`;
+    const told = ([status, body]: [number, unknown]) =>
+      status === 200 ? 'OK' : `${status === 400 ? 'invalid' : status}: ${(body as { error: string }).error}`;
+    return {
+      register: async (name, key, byteSize, offset = 0) =>
+        told(await callJson(`${shm}/region/${name}/register`, { key, byte_size: byteSize, offset })),
+      unregister: async (name) =>
+        told(await callJson(`${shm}/${name === undefined ? '' : `region/${name}/`}unregister`, {})),
+      status: async () => ((await callJson(`${shm}/status`))[1] as { name: string }[]).map(({ name }) => name),
+      [Symbol.dispose]: () => undefined,
+    };
+  },
+  grpc(server) {
+    const grpc = grpcService(server.grpc);
+    const call = (method: string, request: object) =>
+      grpc.call(method, request).then(
+        () => 'OK',
+        ({ code, details }: ServiceError) => `${code === GRPC.INVALID_ARGUMENT ? 'invalid' : code}: ${details}`,
+      );
+    return {
+      register: (name, key, byteSize, offset = 0) =>
+        call('SystemSharedMemoryRegister', { name, key, offset, byte_size: byteSize }),
+      unregister: (name = '') => call('SystemSharedMemoryUnregister', { name }),
+      status: async () => Object.keys((await grpc.call('SystemSharedMemoryStatus'))['regions'] as object).sort(),
+      [Symbol.dispose]: () => grpc[Symbol.dispose](),
+    };
+  },
+};
+
+describe.each(Object.keys(WIRES))('L0_shared_memory: regions over %s', (wire) => {
+  const open = WIRES[wire]!;
+
+  it('are registered once and unregistered as often as one likes, alone and all', async () => {
+    const { key } = new SharedMemoryObject(64);
+    await using server = await startServer(bindSimple, OPEN);
+    using registry = open(server);
+    expect(await registry.unregister('nobody')).toBe('OK');
+    for (const name of ['a', 'b', 'c']) expect(await registry.register(name, key, 64)).toBe('OK');
+    const already = await registry.register('a', key, 64);
+    expect(already).toBe(
+      `${wire === 'http' ? 'invalid' : GRPC.ALREADY_EXISTS}: shared memory region 'a' already in manager`,
+    );
+    expect(await registry.status()).toEqual(['a', 'b', 'c']);
+    expect([await registry.unregister('b'), await registry.unregister('b')]).toEqual(['OK', 'OK']);
+    expect(await registry.status()).toEqual(['a', 'c']);
+    expect([await registry.unregister(), await registry.status()]).toEqual(['OK', []]);
+    expect(await registry.register('a', key, 64)).toBe('OK');
+  });
+
+  it.each([
+    ['more than there is', 65, 0],
+    ['what goes over the end', 64, 1],
+    ['what is behind the end', 1, 64],
+    ['nothing, behind the end', 0, 65],
+  ])('may not have %s', async (_, byteSize, offset) => {
+    const { key } = new SharedMemoryObject(64);
+    await using server = await startServer(bindSimple, OPEN);
+    using registry = open(server);
+    expect(await registry.register('r', key, byteSize, offset)).toMatch(
+      /^invalid: failed to register shared memory region 'r': invalid args/,
+    );
+    expect(await registry.status()).toEqual([]);
+  });
+
+  it.each([
+    ['/', "cannot register shared memory region 'r' - invalid shm key '/'"],
+    ['///', "cannot register shared memory region 'r' - invalid shm key '///'"],
+    ...['', '/', '//'].map((slashes) => [
+      `${slashes}triton_python_backend_shm_region_1`,
+      `cannot register shared memory region 'r' with key '${slashes}triton_python_backend_shm_region_1' as the key contains the reserved prefix 'triton_python_backend_shm_region_'`,
+    ]),
+    ['/tstriton_no_such', "Unable to open shared memory region: '/tstriton_no_such'"],
+  ])('may not be of the object %s', async (key, error) => {
+    await using server = await startServer(bindSimple, OPEN);
+    using registry = open(server);
+    expect(await registry.register('r', key!, 64)).toBe(`invalid: ${error}`);
+    expect(await registry.status()).toEqual([]);
+  });
+
+  it('may have the reserved prefix inside a key', async () => {
+    const name = '/x_triton_python_backend_shm_region_';
+    await using server = await startServer(bindSimple, OPEN);
+    using registry = open(server);
+    expect(await registry.register('r', name, 64)).toBe(`invalid: Unable to open shared memory region: '${name}'`);
+  });
+});
+
+describe('L0_shared_memory: inference', () => {
+  /** Asks for sums with the second input and the first output in these places, over both protocols. */
+  async function ask(server: RunningServer, input: Place, output: Place): Promise<[http: string, grpc: string]> {
+    using grpc = grpcService(server.grpc);
+    const first = Buffer.from(floats(1, 2));
+    const tensor = (name: string) => ({ name, datatype: 'FP32', shape: [1, 2] });
+    const [status, answer] = await callJson(`${server.http}/v2/models/simple/infer`, {
+      inputs: [
+        { ...tensor('INPUT0'), data: [1, 2] },
+        { ...tensor('INPUT1'), parameters: place(...input) },
+      ],
+      outputs: [{ name: 'OUTPUT0', parameters: place(...output) }],
+    });
+    const request = {
+      model_name: 'simple',
+      inputs: [tensor('INPUT0'), { ...tensor('INPUT1'), parameters: grpcPlace(...input) }],
+      outputs: [{ name: 'OUTPUT0', parameters: grpcPlace(...output) }],
+      raw_input_contents: [first],
+    };
+    return [
+      status === 200 ? 'OK' : (answer as { error: string }).error,
+      await grpc.call('ModelInfer', request).then(
+        () => 'OK',
+        ({ details }: ServiceError) => details,
+      ),
+    ];
+  }
+
+  it('mixes what comes with the request and what is in memory', async () => {
+    const object = new SharedMemoryObject(64, floats(10, 20));
+    await using server = await startServer(bindSimple, OPEN);
+    await callJson(`${server.http}/v2/systemsharedmemory/region/r/register`, { key: object.key, byte_size: 64 });
+    expect(await ask(server, ['r', 0, 8], ['r', 32, 8])).toEqual(['OK', 'OK']);
+    expect(object.read().subarray(32, 40)).toEqual(Buffer.from(floats(11, 22)));
+  });
+
+  it.each<[string, Place, Place, string]>([
+    [
+      'an input of more bytes than its shape says',
+      ['r', 0, 16],
+      ['r', 32, 8],
+      "[request id: <id_unknown>] input byte size mismatch for input 'INPUT1' for model 'simple'. Expected 8, got 16",
+    ],
+    ['an input behind the end', ['r', 64, 8], ['r', 32, 8], "Invalid offset for shared memory region: 'r'"],
+    ['an input over the end', ['r', 60, 8], ['r', 32, 8], "Invalid offset + byte size for shared memory region: 'r'"],
+    ['an output behind the end', ['r', 0, 8], ['r', 64, 8], "Invalid offset for shared memory region: 'r'"],
+    ['a region that nobody registered', ['s', 0, 8], ['r', 32, 8], "Unable to find shared memory region: 's'"],
+    [
+      'an output without room for the result',
+      ['r', 0, 8],
+      ['r', 32, 4],
+      "shared memory size specified with the request for output 'OUTPUT0' (4 bytes) should be at least 8 bytes to hold the results",
+    ],
+  ])('is refused %s', async (_, input, output, error) => {
+    const object = new SharedMemoryObject(64);
+    await using server = await startServer(bindSimple, OPEN);
+    await callJson(`${server.http}/v2/systemsharedmemory/region/r/register`, { key: object.key, byte_size: 64 });
+    expect(await ask(server, input, output)).toEqual([error, error]);
+    expect(object.read()).toEqual(Buffer.alloc(64));
+  });
+
+  it('is refused an offset that would be negative', async () => {
+    const object = new SharedMemoryObject(64);
+    await using server = await startServer(bindSimple, OPEN);
+    await callJson(`${server.http}/v2/systemsharedmemory/region/r/register`, { key: object.key, byte_size: 64 });
+    // As text: it is no number of JavaScript's.
+    const body = JSON.stringify({
+      inputs: ['INPUT0', 'INPUT1'].map((name) => ({ name, datatype: 'FP32', shape: [1, 1], data: [1] })),
+      outputs: [{ name: 'OUTPUT0', parameters: place('r', 7, 8) }],
+    }).replace('"shared_memory_offset":7', '"shared_memory_offset":18446744073709551584');
+    const answer = await fetch(`${server.http}/v2/models/simple/infer`, { method: 'POST', body });
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      { error: "Invalid offset for shared memory region: 'r'" },
+    ]);
+  });
+
+  it('ends before its region goes, over gRPC too', async () => {
+    const object = new SharedMemoryObject(64, floats(5));
+    const { open, opened } = gate();
+    const { open: begin, opened: began } = gate();
+    await using server = await startServer(
+      (triton) =>
+        triton.bind({
+          modelName: 'held',
+          inferFunc: async (requests) => {
+            begin();
+            await opened;
+            return requests;
+          },
+          inputs: { x: TENSOR },
+          outputs: { y: TENSOR },
+        }),
+      OPEN,
+    );
+    using grpc = grpcService(server.grpc);
+    await grpc.call('SystemSharedMemoryRegister', { name: 'r', key: object.key, byte_size: 64 });
+    const request = {
+      model_name: 'held',
+      inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 1], parameters: grpcPlace('r', 0, 4) }],
+      outputs: [{ name: 'y', parameters: grpcPlace('r', 32, 4) }],
+    };
+    const status = async () => Object.keys((await grpc.call('SystemSharedMemoryStatus'))['regions'] as object);
+    const first = grpc.call('ModelInfer', request);
+    await began;
+    await grpc.call('SystemSharedMemoryUnregister', { name: 'r' });
+    expect(await status()).toEqual(['r']);
+    await expect(grpc.call('ModelInfer', request)).rejects.toMatchObject({
+      code: GRPC.NOT_FOUND,
+      details: "Unable to find shared memory region: 'r'",
+    });
+    open();
+    await first;
+    expect(object.read().subarray(32, 36)).toEqual(Buffer.from(floats(5)));
+    expect(await status()).toEqual([]);
   });
 });
 

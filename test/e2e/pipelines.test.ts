@@ -108,16 +108,16 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
       { serverThread },
     );
     expect(await inferJson(server.http, 'A', ONE)).toMatchObject({
-      status: 400,
+      status: 500,
       error: 'models call each other in a circle: A → B → C → A',
     });
   });
 
-  it('says which model is unknown, in the words that a client gets', async () => {
+  it('fails when it calls a model that is not there: to its client that is no unknown model', async () => {
     await using server = await startServer((triton) => bindCaller(triton, 'Lost', 'Nowhere'), { serverThread });
     expect(await inferJson(server.http, 'Lost', ONE)).toMatchObject({
-      status: 404,
-      error: "Request for unknown model: 'Nowhere' is not found",
+      status: 500,
+      error: "model 'Lost' cannot call model 'Nowhere': Request for unknown model: 'Nowhere' is not found",
     });
   });
 
@@ -312,7 +312,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
       { serverThread },
     );
     expect(await inferJson(server.http, 'Outer', ONE)).toMatchObject({
-      error: "model 'Count' is decoupled, so that 'infer' cannot tell how many responses come; call 'stream'",
+      status: 500,
+      error:
+        "model 'Outer' cannot call model 'Count': model 'Count' is decoupled, so that 'infer' cannot tell how many responses come; call 'stream'",
     });
   });
 

@@ -265,8 +265,8 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     );
     const answers = [await ask(server.http, 'callBack'), await ask(server.http, 'callBack', 'Caller')];
     expect(answers).toMatchObject([
-      { status: 400, error: 'models call each other in a circle: Threads → Caller → Threads' },
-      { status: 400, error: 'models call each other in a circle: Caller → Threads → Caller' },
+      { status: 500, error: 'models call each other in a circle: Threads → Caller → Threads' },
+      { status: 500, error: 'models call each other in a circle: Caller → Threads → Caller' },
     ]);
   });
 

@@ -77,7 +77,7 @@ export function executionRequest(
   given: Partial<ExecutionRequest> = {},
 ): ExecutionRequest {
   const rows = inputs.find((input) => input !== undefined)?.shape[0] ?? 1;
-  return { id: '', parameters: undefined, inputs, rows, body: undefined, requestedOutputs: [], ...given };
+  return { id: '', parameters: undefined, inputs, rows, memory: undefined, requestedOutputs: [], ...given };
 }
 
 export interface Ran {

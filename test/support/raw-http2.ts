@@ -74,6 +74,7 @@ export class RawHttp2 implements Disposable {
 
   private constructor(socket: Socket) {
     this.#socket = socket;
+    socket.setNoDelay(true);
     socket.on('error', () => undefined);
     socket.on('data', (chunk: Buffer) => this.#read(chunk));
     socket.on('close', () => {
@@ -106,6 +107,16 @@ export class RawHttp2 implements Disposable {
       if (found !== undefined || this.#closed) return found;
       await new Promise<void>((resolve) => this.#onChange.push(resolve));
     }
+  }
+
+  /** Resolves when this is so, or when the connection has ended. */
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo() && !this.#closed) await new Promise<void>((resolve) => this.#onChange.push(resolve));
+  }
+
+  /** How many frames of a type have come. */
+  countOf(type: number): number {
+    return this.frames.filter((frame) => frame.type === type).length;
   }
 
   /** Resolves when the server has closed the connection. */

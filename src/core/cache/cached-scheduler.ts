@@ -5,6 +5,7 @@
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import type { PacedWork } from '../../model/paced-work.js';
 import type { EngineLogger } from '../engine-logger.js';
 import type { Answer, OutcomeWatcher, PendingRequest } from '../pending-request.js';
 import type { BatchScheduler } from '../scheduler/batch-scheduler.js';
@@ -42,12 +43,15 @@ export class CachedScheduler {
     this.#model = `${config.name} ${config.version} ${++loads}`;
   }
 
-  /** Takes ownership of the request. */
-  enqueue(request: PendingRequest): void {
-    if (!this.#scheduler.accepting || request.parameters?.[CACHE_PARAMETER] === false) {
-      return this.#scheduler.enqueue(request);
-    }
-    const key = requestKey(this.#model, this.#config, request);
+  /** What the request's answer is kept by; undefined for one that wants no kept answer. */
+  *keyOf(request: PendingRequest): PacedWork<string | undefined> {
+    if (request.parameters?.[CACHE_PARAMETER] === false) return undefined;
+    return yield* requestKey(this.#model, this.#config, request);
+  }
+
+  /** Takes ownership of a request that is accepted. */
+  admit(request: PendingRequest, key: string | undefined): void {
+    if (key === undefined) return this.#scheduler.admit(request);
     const kept = this.#cache.get(key);
     request.lookupMs = performance.now() - request.startedAt;
     if (kept !== undefined) return this.#scheduler.outcomes.answer(request, kept);
@@ -57,7 +61,7 @@ export class CachedScheduler {
       flight.followers.push(request);
     } else {
       this.#watch(key, request);
-      this.#scheduler.enqueue(request);
+      this.#scheduler.admit(request);
     }
   }
 

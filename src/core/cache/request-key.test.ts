@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 
 import { completeModelConfig } from '../../model/complete-model.js';
 import type { InferTensor } from '../../model/exchange.js';
+import { finishPaced, PAUSE_BYTES } from '../../model/paced-work.js';
 import type { Parameters } from '../../model/parameters.js';
+import type { RequestSequence } from '../../model/request-sequence.js';
 import { requestKey } from './request-key.js';
 
 const CONFIG = completeModelConfig(
@@ -23,6 +25,7 @@ interface Asked {
   readonly inputs?: readonly (InferTensor | undefined)[];
   readonly requestedOutputs?: readonly string[];
   readonly parameters?: Parameters | undefined;
+  readonly sequence?: RequestSequence | undefined;
 }
 
 function keyOf({
@@ -30,11 +33,23 @@ function keyOf({
   inputs = [tensor([1, 2, 3]), undefined],
   requestedOutputs = [],
   parameters,
+  sequence,
 }: Asked = {}) {
-  return requestKey(model, CONFIG, { inputs, requestedOutputs, parameters });
+  return finishPaced(requestKey(model, CONFIG, { inputs, requestedOutputs, parameters, sequence }));
 }
 
 describe('requestKey', () => {
+  it('takes time in proportion to the bytes, with pauses', () => {
+    const large = (fill: number) => ({ ...tensor([]), bytes: Buffer.alloc(8 * PAUSE_BYTES, fill) });
+    const work = requestKey('m', CONFIG, { inputs: [large(1)], requestedOutputs: [], parameters: undefined });
+    let pauses = 0;
+    let step = work.next();
+    for (; step.done !== true; step = work.next()) pauses++;
+    expect(pauses).toBe(8);
+    expect(step.value).toBe(keyOf({ model: 'm', inputs: [large(1)] }));
+    expect(step.value).not.toBe(keyOf({ model: 'm', inputs: [large(2)] }));
+  });
+
   it.each<[string, Asked, Asked]>([
     ['the same bytes in other memory', {}, { inputs: [{ ...tensor([1, 2, 3]) }, undefined] }],
     ['the order of requested outputs', { requestedOutputs: ['x', 'y'] }, { requestedOutputs: ['y', 'x'] }],
@@ -68,6 +83,17 @@ describe('requestKey', () => {
       'parameters whose texts run into each other',
       { parameters: { p: '1","q":"2' } },
       { parameters: { p: '1', q: '2' } },
+    ],
+    ['a request of a sequence and one of none', {}, { sequence: { id: 1, start: false, end: false } }],
+    [
+      'a number and its text as the id of a sequence',
+      { sequence: { id: 1, start: false, end: false } },
+      { sequence: { id: '1', start: false, end: false } },
+    ],
+    [
+      'the first and the last of a sequence',
+      { sequence: { id: 1, start: true, end: false } },
+      { sequence: { id: 1, start: false, end: true } },
     ],
     ['numbers beyond doubles', { parameters: { p: 2n ** 60n } }, { parameters: { p: 2n ** 60n + 1n } }],
   ])('tells %s apart', (_, first, second) => {

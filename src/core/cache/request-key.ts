@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 
 import { TritonError } from '../../errors.js';
+import { Pace, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { ExecutionRequest } from '../instance/model-instance.js';
@@ -24,24 +25,32 @@ export function checkCacheParameter(id: string, parameters: Parameters | undefin
 }
 
 /** `model` tells models, versions and loads of them apart. */
-export function requestKey(model: string, config: CompleteModelConfig, request: KeyedRequest): string {
+export function* requestKey(model: string, config: CompleteModelConfig, request: KeyedRequest): PacedWork<string> {
   const { inputs } = request;
   const hash = createHash('sha256');
+  const pace = new Pace();
   let head = `${model}\n`;
   for (let i = 0; i < inputs.length; i++) {
     const input = inputs[i];
     if (input !== undefined) head += `${i} ${input.datatype} [${input.shape.join()}] ${input.bytes.byteLength}\n`;
   }
   // The lengths of all that follows are in the head: no two requests give the same bytes.
-  hash.update(head + outputsText(config, request.requestedOutputs) + parametersText(request.parameters));
+  hash.update(
+    head + outputsText(config, request.requestedOutputs) + parametersText(request.parameters) + sequenceText(request),
+  );
   for (let i = 0; i < inputs.length; i++) {
     const input = inputs[i];
-    if (input !== undefined) hash.update(input.bytes);
+    if (input === undefined) continue;
+    for (let start = 0; start < input.bytes.byteLength; start += PAUSE_BYTES) {
+      const piece = input.bytes.subarray(start, start + PAUSE_BYTES);
+      hash.update(piece);
+      if (pace.spend(piece.byteLength)) yield;
+    }
   }
   return hash.digest('base64url');
 }
 
-type KeyedRequest = Pick<ExecutionRequest, 'inputs' | 'requestedOutputs' | 'parameters'>;
+type KeyedRequest = Pick<ExecutionRequest, 'inputs' | 'requestedOutputs' | 'parameters' | 'sequence'>;
 
 // In the order of the declaration: that of the request does not show in the answer.
 function outputsText(config: CompleteModelConfig, requested: readonly string[]): string {
@@ -54,6 +63,10 @@ function parametersText(parameters: Parameters | undefined): string {
   const names = Object.keys(parameters).filter((name) => name !== CACHE_PARAMETER);
   const texts = names.sort().map((name) => `${JSON.stringify(name)} ${valueText(parameters[name]!)}`);
   return `${texts.join()}\n`;
+}
+
+function sequenceText({ sequence }: KeyedRequest): string {
+  return sequence === undefined ? '' : `sequence ${valueText(sequence.id)} ${sequence.start} ${sequence.end}\n`;
 }
 
 function valueText(value: Parameters[string]): string {

@@ -5,6 +5,7 @@ import type { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { InferTensor } from '../../model/exchange.js';
 import type { MetricsUpdate } from '../../model/metrics-update.js';
+import type { RequestSequence } from '../../model/request-sequence.js';
 import type { StartedTrace } from '../../model/trace-record.js';
 
 /** What an execution needs of one request. */
@@ -15,14 +16,16 @@ export interface ExecutionRequest {
   readonly inputs: readonly (InferTensor | undefined)[];
   /** Rows of the batch axis; 1 when the model does not batch. */
   readonly rows: number;
-  /** See `body` of ModelInferRequest. */
-  readonly body: ArrayBuffer | undefined;
+  /** See `memory` of ModelInferRequest. */
+  readonly memory: readonly ArrayBuffer[] | undefined;
   /** See `callers` of ModelInferRequest. */
   readonly callers?: readonly string[] | undefined;
   /** Undefined for a request that is not traced. */
   readonly trace?: StartedTrace | undefined;
   /** Names of the outputs that the client wants; empty for all. */
   readonly requestedOutputs: readonly string[];
+  /** Undefined for a request that is of no sequence. */
+  readonly sequence?: RequestSequence | undefined;
 }
 
 /** What became of one request of a batch. */

@@ -17,18 +17,17 @@ export class FileRegion implements RegionMemory {
     this.#start = start;
   }
 
-  read(offset: number, length: number): Uint8Array {
-    return this.copy(offset, length);
+  view(): undefined {
+    return undefined;
   }
 
-  copy(offset: number, length: number): Uint8Array {
-    const bytes = Buffer.allocUnsafeSlow(length);
-    for (let done = 0; done < length;) {
-      const count = readSync(this.#descriptor, bytes, done, length - done, this.#start + offset + done);
+  copy(offset: number, target: Uint8Array): void {
+    const { byteLength } = target;
+    for (let done = 0; done < byteLength;) {
+      const count = readSync(this.#descriptor, target, done, byteLength - done, this.#start + offset + done);
       if (count === 0) throw shrunk();
       done += count;
     }
-    return bytes;
   }
 
   write(offset: number, bytes: Uint8Array): void {

@@ -46,12 +46,12 @@ class MappedRegion implements RegionMemory {
     this.#memory = memory;
   }
 
-  read(offset: number, length: number): Uint8Array {
+  view(offset: number, length: number): Uint8Array {
     return this.#view(offset, length);
   }
 
-  copy(offset: number, length: number): Uint8Array {
-    return this.#view(offset, length).slice();
+  copy(offset: number, target: Uint8Array): void {
+    target.set(this.#view(offset, target.byteLength));
   }
 
   write(offset: number, bytes: Uint8Array): void {

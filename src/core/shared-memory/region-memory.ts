@@ -3,10 +3,10 @@
 
 /** A part of a shared memory object. */
 export interface RegionMemory {
-  /** The bytes as they are now: a copy, or a view that later writes of the client show through. */
-  read(offset: number, length: number): Uint8Array;
-  /** The bytes as they are now, for nobody else to write to. */
-  copy(offset: number, length: number): Uint8Array;
+  /** A view that later writes of the client show through; undefined where there is none. */
+  view(offset: number, length: number): Uint8Array | undefined;
+  /** Fills `target` with the bytes as they are now. */
+  copy(offset: number, target: Uint8Array): void;
   /** Writes through to the object, and nowhere else than into these bytes. */
   write(offset: number, bytes: Uint8Array): void;
   /** Nothing is read or written any more. Views that were given out stay valid. */

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { floats, SharedMemoryObject } from '../../../test/support/shared-memory.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
+import { finishPaced } from '../../model/paced-work.js';
 import { loadMapRegion } from './mapped-region.js';
 import { RequestSharedMemory } from './request-shared-memory.js';
 import { SharedMemoryRegistry } from './shared-memory-registry.js';
@@ -27,7 +28,7 @@ describe('the shared memory of a request', () => {
   it('has the outputs that were asked to go there, and leaves the others', () => {
     const { object, memory } = given();
     memory.output('y', { region: 'r', offset: 16, byteSize: 64 });
-    const { outputs } = memory.deliver(response(output('y', 5, 6), output('z', 7)));
+    const { outputs } = finishPaced(memory.deliver(response(output('y', 5, 6), output('z', 7))));
     expect(outputs.map(({ name, bytes }) => [name, bytes.byteLength])).toEqual([
       ['y', 0],
       ['z', 4],
@@ -39,7 +40,7 @@ describe('the shared memory of a request', () => {
   it('fails a response with an output that does not fit, and writes none of it', () => {
     const { object, memory } = given();
     memory.output('y', { region: 'r', offset: 16, byteSize: 4 });
-    expect(() => memory.deliver(response(output('y', 5, 6)))).toThrow(
+    expect(() => finishPaced(memory.deliver(response(output('y', 5, 6))))).toThrow(
       "shared memory size specified with the request for output 'y' (4 bytes) should be at least 8 bytes to hold the results",
     );
     expect(object.read().subarray(16, 24)).toEqual(Buffer.alloc(8));
@@ -48,8 +49,8 @@ describe('the shared memory of a request', () => {
   it('reads numbers where they are and BYTES, whose lengths were checked, as they were', () => {
     const { object, memory } = given();
     const reference = { region: 'r', offset: 0, byteSize: 4 };
-    const numbers = memory.input(reference, 'FP32');
-    const strings = memory.input(reference, 'BYTES');
+    const numbers = finishPaced(memory.input(reference, 'FP32')).bytes;
+    const strings = finishPaced(memory.input(reference, 'BYTES')).bytes;
     object.write(floats(9));
     expect(Buffer.from(numbers)).toEqual(Buffer.from(floats(9)));
     expect(Buffer.from(strings)).toEqual(Buffer.from(floats(1)));
@@ -58,14 +59,40 @@ describe('the shared memory of a request', () => {
   it('reads what a cached answer is found by as it was', () => {
     const { object, memory } = given();
     memory.copiesInputs = true;
-    const numbers = memory.input({ region: 'r', offset: 0, byteSize: 4 }, 'FP32');
+    const numbers = finishPaced(memory.input({ region: 'r', offset: 0, byteSize: 4 }, 'FP32')).bytes;
     object.write(floats(9));
     expect(Buffer.from(numbers)).toEqual(Buffer.from(floats(1)));
   });
 
+  it.each([
+    ['mapped', mapRegion],
+    ['read and written as a file', undefined],
+  ])('that is large is copied in pieces, %s', (_, map) => {
+    const size = 9 << 20;
+    const content = Buffer.alloc(size, 'abcdefg');
+    const object = new SharedMemoryObject(size, content);
+    const regions = new SharedMemoryRegistry({ allowed: true, mapRegion: map });
+    regions.register({ name: 'large', key: object.key, offset: 0, byteSize: size });
+    onTestFinished(() => regions.close());
+    const memory = new RequestSharedMemory(regions);
+    const reading = memory.input({ region: 'large', offset: 0, byteSize: size }, 'FP32');
+    let pauses = 0;
+    let step = reading.next();
+    for (; step.done !== true; step = reading.next()) pauses++;
+    expect(pauses).toBe(9);
+    expect(content.equals(step.value.bytes)).toBe(true);
+    expect(step.value.memory).toBe(step.value.bytes.buffer);
+    memory.output('y', { region: 'large', offset: 0, byteSize: size });
+    const bytes = Buffer.alloc(size, 'xyz');
+    const writing = memory.deliver(response({ name: 'y', datatype: 'UINT8', shape: [size], bytes }));
+    for (pauses = 0; writing.next().done !== true; pauses++);
+    expect(pauses).toBe(9);
+    expect(object.read().equals(bytes)).toBe(true);
+  });
+
   it('is in use until it is released', () => {
     const { regions, memory } = given();
-    memory.input({ region: 'r', offset: 0, byteSize: 4 }, 'FP32');
+    finishPaced(memory.input({ region: 'r', offset: 0, byteSize: 4 }, 'FP32'));
     memory.output('y', { region: 'r', offset: 0, byteSize: 4 });
     memory.output('y', { region: 'r', offset: 8, byteSize: 4 });
     regions.unregister('r');

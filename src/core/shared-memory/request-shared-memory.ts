@@ -3,11 +3,16 @@
 
 import { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
-import type { SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
+import { ownMemory } from '../../model/own-memory.js';
+import type { PacedWork } from '../../model/paced-work.js';
+import type { SharedInput, SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
 import type { SharedMemoryRange } from './shared-memory-range.js';
 import type { SharedMemoryRegistry } from './shared-memory-registry.js';
 
 const WRITTEN_ELSEWHERE = new Uint8Array(0);
+
+/** Larger inputs are copied here, in pieces, rather than on their way to the callable in one go. */
+const LARGEST_VIEW_BYTES = 4 * 1024 * 1024;
 
 export class RequestSharedMemory implements SharedMemoryAccess {
   /**
@@ -24,12 +29,16 @@ export class RequestSharedMemory implements SharedMemoryAccess {
     this.#registry = registry;
   }
 
-  input(reference: SharedMemoryReference, datatype: string): Uint8Array {
+  *input(reference: SharedMemoryReference, datatype: string): PacedWork<SharedInput> {
     const range = this.#registry.use(reference);
     (this.#inputs ??= []).push(range);
     // The lengths inside BYTES data are checked once; the client must not change them after that. Numbers may change
     // under the client's own hands: the callable gets one state or another of them, in memory of its own.
-    return datatype === 'BYTES' || this.copiesInputs ? range.copy() : range.read();
+    const copies = datatype === 'BYTES' || this.copiesInputs || range.byteSize > LARGEST_VIEW_BYTES;
+    const view = copies ? undefined : range.view();
+    if (view !== undefined) return { bytes: view, memory: undefined };
+    const bytes = yield* range.copy();
+    return { bytes, memory: ownMemory(bytes) };
   }
 
   output(name: string, reference: SharedMemoryReference): void {
@@ -40,11 +49,16 @@ export class RequestSharedMemory implements SharedMemoryAccess {
     else this.#outputs.set(name, range);
   }
 
-  /** Writes the outputs that go into shared memory; in what it returns they have no bytes. Throws INTERNAL when one does not fit. */
-  deliver(response: ModelInferResponse): ModelInferResponse {
+  /** Writes the outputs that go into shared memory; in what it returns they have no bytes. Throws INVALID_ARG when one does not fit. */
+  *deliver(response: ModelInferResponse): PacedWork<ModelInferResponse> {
     const ranges = this.#outputs;
     if (ranges === undefined) return response;
-    return { ...response, outputs: response.outputs.map((output) => place(output, ranges.get(output.name))) };
+    const outputs: InferTensor[] = [];
+    for (const output of response.outputs) {
+      const range = ranges.get(output.name);
+      outputs.push(range === undefined ? output : yield* place(output, range));
+    }
+    return { ...response, outputs };
   }
 
   /** The request has ended. */
@@ -54,15 +68,14 @@ export class RequestSharedMemory implements SharedMemoryAccess {
   }
 }
 
-function place(output: InferTensor, range: SharedMemoryRange | undefined): InferTensor {
-  if (range === undefined) return output;
+function* place(output: InferTensor, range: SharedMemoryRange): PacedWork<InferTensor> {
   const { byteLength } = output.bytes;
   if (byteLength > range.byteSize) {
     throw new TritonError(
-      'INTERNAL',
+      'INVALID_ARG',
       `shared memory size specified with the request for output '${output.name}' (${range.byteSize} bytes) should be at least ${byteLength} bytes to hold the results`,
     );
   }
-  range.write(output.bytes);
+  yield* range.write(output.bytes);
   return { ...output, bytes: WRITTEN_ELSEWHERE };
 }

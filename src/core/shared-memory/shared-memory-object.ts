@@ -12,7 +12,7 @@ const MAX_NAME_BYTES = 255;
 // A link could lead out of the folder, and opening a pipe would wait for its other end.
 const FLAGS = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Throws INTERNAL, as Triton does, when there is no such object, and UNSUPPORTED on systems other than Linux. */
+/** Throws INVALID_ARG when there is no such object, and UNSUPPORTED on systems other than Linux. */
 export function openSharedMemoryObject(key: string, platform: string = process.platform): OpenedObject {
   if (platform !== 'linux') {
     throw new TritonError(
@@ -40,5 +40,5 @@ function isObjectName(name: string): boolean {
 }
 
 function unopenable(key: string, cause?: unknown): TritonError {
-  return new TritonError('INTERNAL', `Unable to open shared memory region: '${key}'`, { cause });
+  return new TritonError('INVALID_ARG', `Unable to open shared memory region: '${key}'`, { cause });
 }

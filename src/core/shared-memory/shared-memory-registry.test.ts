@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { floats, SharedMemoryObject } from '../../../test/support/shared-memory.js';
+import { finishPaced } from '../../model/paced-work.js';
 import { loadMapRegion } from './mapped-region.js';
 import type { MapRegion } from './region-memory.js';
 import { openSharedMemoryObject } from './shared-memory-object.js';
+import type { SharedMemoryRange } from './shared-memory-range.js';
 import { SharedMemoryRegistry } from './shared-memory-registry.js';
 
 const PAGE = 4096;
@@ -19,6 +21,11 @@ function registry(map?: MapRegion): SharedMemoryRegistry {
   const made = new SharedMemoryRegistry({ allowed: true, mapRegion: map });
   onTestFinished(() => made.close());
   return made;
+}
+
+/** What is in a range, by whichever way there is. */
+function bytesOf(range: SharedMemoryRange): Buffer {
+  return Buffer.from(range.view() ?? finishPaced(range.copy()));
 }
 
 function refusal(run: () => unknown): string {
@@ -46,9 +53,9 @@ describe.each(BACKENDS)('a region through %s', (_, map) => {
     regions.register({ name: 'r', key: object.key, offset: 0, byteSize: PAGE });
     regions.register({ name: 'second', key: object.key.slice(1), offset: PAGE, byteSize: PAGE });
     const input = regions.use({ region: 'r', offset: 4, byteSize: 8 });
-    expect(Buffer.from(input.read())).toEqual(Buffer.from(floats(2, 3)));
+    expect(bytesOf(input)).toEqual(Buffer.from(floats(2, 3)));
     const output = regions.use({ region: 'second', offset: 8, byteSize: 16 });
-    output.write(floats(7));
+    finishPaced(output.write(floats(7)));
     expect(object.read().subarray(PAGE, PAGE + 16)).toEqual(
       Buffer.concat([Buffer.alloc(8), floats(7), Buffer.alloc(4)]),
     );
@@ -60,7 +67,7 @@ describe.each(BACKENDS)('a region through %s', (_, map) => {
     const object = new SharedMemoryObject(PAGE, floats(1));
     const regions = registry(map);
     regions.register({ name: 'r', key: object.key, offset: 0, byteSize: PAGE });
-    const copy = regions.use({ region: 'r', offset: 0, byteSize: 4 }).copy();
+    const copy = finishPaced(regions.use({ region: 'r', offset: 0, byteSize: 4 }).copy());
     object.write(floats(5));
     expect(Buffer.from(copy)).toEqual(Buffer.from(floats(1)));
   });
@@ -70,7 +77,7 @@ describe.each(BACKENDS)('a region through %s', (_, map) => {
     const regions = registry(map);
     regions.register({ name: 'r', key: object.key, offset: 0, byteSize: PAGE });
     object.unlink();
-    expect(Buffer.from(regions.use({ region: 'r', offset: 0, byteSize: 4 }).read())).toEqual(Buffer.from(floats(1)));
+    expect(bytesOf(regions.use({ region: 'r', offset: 0, byteSize: 4 }))).toEqual(Buffer.from(floats(1)));
   });
 
   it('fails a request, and nothing more, after the client shrank its object', () => {
@@ -81,9 +88,9 @@ describe.each(BACKENDS)('a region through %s', (_, map) => {
     object.resize(PAGE);
     const shrunk =
       'INVALID_ARG a shared memory object is smaller than when it was registered, expected its owner to keep its size';
-    expect(refusal(() => range.read())).toBe(shrunk);
-    expect(refusal(() => range.copy())).toBe(shrunk);
-    expect(refusal(() => range.write(floats(2)))).toBe(shrunk);
+    expect(refusal(() => bytesOf(range))).toBe(shrunk);
+    expect(refusal(() => finishPaced(range.copy()))).toBe(shrunk);
+    expect(refusal(() => finishPaced(range.write(floats(2))))).toBe(shrunk);
     expect(object.read().length).toBe(PAGE);
   });
 
@@ -104,7 +111,7 @@ it('lets a view of a mapping be read after its region is gone', () => {
   const regions = registry(mapRegion);
   regions.register({ name: 'r', key: object.key, offset: 0, byteSize: PAGE });
   const range = regions.use({ region: 'r', offset: 0, byteSize: 4 });
-  const view = range.read();
+  const view = range.view()!;
   range.release();
   regions.unregister('r');
   object.unlink();
@@ -149,21 +156,28 @@ describe('registering', () => {
     );
   });
 
-  it.each([
-    '/no_such_object',
-    '',
-    '/',
-    '//',
-    '.',
-    '..',
-    '/..',
-    '../../etc/hostname',
-    '/a/../b',
-    'a\0b',
-    'x'.repeat(300),
-  ])('refuses the key %j', (key) => {
+  it.each(['/no_such_object', '.', '..', '/..', '../../etc/hostname', '/a/../b', 'a\0b', 'x'.repeat(300)])(
+    'refuses the key %j',
+    (key) => {
+      expect(refusal(() => registry().register({ name: 'r', key, offset: 0, byteSize: 8 }))).toBe(
+        `INVALID_ARG Unable to open shared memory region: '${key}'`,
+      );
+    },
+  );
+
+  it.each(['', '/', '///'])('refuses the key %j, which names nothing', (key) => {
     expect(refusal(() => registry().register({ name: 'r', key, offset: 0, byteSize: 8 }))).toBe(
-      `INTERNAL Unable to open shared memory region: '${key}'`,
+      `INVALID_ARG cannot register shared memory region 'r' - invalid shm key '${key}'`,
+    );
+  });
+
+  it.each([
+    '/triton_python_backend_shm_region_1',
+    'triton_python_backend_shm_region_',
+    '//triton_python_backend_shm_region_x',
+  ])("refuses the key %s, which is of Triton's own memory", (key) => {
+    expect(refusal(() => registry().register({ name: 'r', key, offset: 0, byteSize: 8 }))).toBe(
+      `INVALID_ARG cannot register shared memory region 'r' with key '${key}' as the key contains the reserved prefix 'triton_python_backend_shm_region_'`,
     );
   });
 
@@ -177,7 +191,7 @@ describe('registering', () => {
       rmSync(`/dev/shm/${name}`);
     });
     expect(refusal(() => registry().register({ name: 'r', key: name, offset: 0, byteSize: 8 }))).toBe(
-      `INTERNAL Unable to open shared memory region: '${name}'`,
+      `INVALID_ARG Unable to open shared memory region: '${name}'`,
     );
   });
 
@@ -253,7 +267,7 @@ describe('unregistering', () => {
     );
     first.release();
     first.release();
-    second.write(floats(3));
+    finishPaced(second.write(floats(3)));
     expect(object.read().subarray(4, 8)).toEqual(Buffer.from(floats(3)));
     second.release();
     expect(regions.regions()).toEqual([]);

@@ -20,6 +20,7 @@ export interface SharedMemoryRegistryOptions {
 
 /** Each region holds a descriptor, of which a process has few. */
 const MAX_REGIONS = 512;
+const RESERVED_PREFIX = 'triton_python_backend_shm_region_';
 const PAGE_BYTES = 4096n;
 const MAX_UINT64 = 2n ** 64n - 1n;
 
@@ -45,10 +46,11 @@ export class SharedMemoryRegistry {
     this.#mapRegion = mapRegion;
   }
 
-  /** Throws UNSUPPORTED when clients may not use shared memory, ALREADY_EXISTS, INVALID_ARG or INTERNAL as Triton does. */
+  /** Throws UNSUPPORTED when clients may not use shared memory, ALREADY_EXISTS or INVALID_ARG. */
   register(region: SystemSharedMemoryRegion): void {
     const { name, key, offset, byteSize } = region;
     this.#checkAllowed();
+    checkKey(name, key);
     if (this.#regions.has(name)) {
       throw new TritonError('ALREADY_EXISTS', `shared memory region '${name}' already in manager`);
     }
@@ -140,6 +142,20 @@ export class SharedMemoryRegistry {
   #drop(region: Region): void {
     if (this.#regions.get(region.name) === region) this.#regions.delete(region.name);
     region.memory.close();
+  }
+}
+
+function checkKey(name: string, key: string): void {
+  const object = key.replace(/^\/+/, '');
+  if (object === '') {
+    throw new TritonError('INVALID_ARG', `cannot register shared memory region '${name}' - invalid shm key '${key}'`);
+  }
+  // The memory of Triton's Python backend. There is none here, but beside this server may be one.
+  if (object.startsWith(RESERVED_PREFIX)) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `cannot register shared memory region '${name}' with key '${key}' as the key contains the reserved prefix '${RESERVED_PREFIX}'`,
+    );
   }
 }
 

@@ -85,8 +85,22 @@ describe('the model repository', () => {
       'an unknown model',
       'repositoryModelLoad',
       { modelName: 'nope' },
-      'INTERNAL',
+      'INVALID_ARG',
       "failed to load 'nope', failed to poll from model repository",
+    ],
+    [
+      'no name',
+      'repositoryModelLoad',
+      {},
+      'INVALID_ARG',
+      'Model name cannot be empty. Please enter a valid name to deploy.',
+    ],
+    [
+      'a path for a name',
+      'repositoryModelLoad',
+      { modelName: '../n' },
+      'INVALID_ARG',
+      "invalid model name '../n', model name must not contain path traversal characters",
     ],
     [
       'a file',

@@ -1,14 +1,7 @@
 // The methods that change or tell how the server is set: trace and log settings, the model repository, shared memory
 // (server/src/grpc/grpc_server.cc, CommonHandler).
 
-import {
-  create,
-  fromBinary,
-  toBinary,
-  type DescMessage,
-  type MessageInitShape,
-  type MessageShape,
-} from '@bufbuild/protobuf';
+import { create, toBinary, type DescMessage, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
 
 import type { LoadParameters } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
@@ -40,6 +33,7 @@ import {
   type RepositoryModelUnloadRequest,
 } from '../../protocol/grpc/generated/grpc_service_pb.js';
 import { readConfigOverride } from '../../protocol/config-override.js';
+import { decodeMessage } from '../../protocol/grpc/decode-message.js';
 import { decodeLogUpdate, logSettingsMessage } from '../../protocol/grpc/log-settings-message.js';
 import { frameMessage } from '../../protocol/grpc/message-frame.js';
 import { decodeTraceUpdate, traceSettingsMessage } from '../../protocol/grpc/trace-settings-message.js';
@@ -175,7 +169,7 @@ function method<Request extends DescMessage, Response extends DescMessage>(
   return {
     waits: false,
     serve(message, caller) {
-      caller.succeed(encode(responseSchema, answer(decode(requestSchema, message))));
+      caller.succeed(encode(responseSchema, answer(decodeMessage(requestSchema, message))));
       return undefined;
     },
   };
@@ -190,21 +184,13 @@ function slowMethod<Request extends DescMessage, Response extends DescMessage>(
   return {
     waits: true,
     serve(message, caller) {
-      answer(decode(requestSchema, message)).then(
+      answer(decodeMessage(requestSchema, message)).then(
         (response) => caller.succeed(encode(responseSchema, response)),
         (error: unknown) => caller.fail(TritonError.from(error)),
       );
       return undefined;
     },
   };
-}
-
-function decode<Schema extends DescMessage>(schema: Schema, message: Buffer): MessageShape<Schema> {
-  try {
-    return fromBinary(schema, message);
-  } catch (error) {
-    throw new TritonError('INTERNAL', 'Unable to parse request', { cause: error });
-  }
 }
 
 function encode<Schema extends DescMessage>(schema: Schema, response: MessageInitShape<Schema>): readonly Uint8Array[] {

@@ -20,6 +20,7 @@ import type { ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
+import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { GrpcFrontend, type GrpcFrontendOptions } from './grpc-frontend.js';
 import type { ControlledCore, ServedCore } from './served-core.js';
 import { DEFAULT_KEEPALIVE } from './session-keepalive.js';
@@ -319,6 +320,18 @@ describe('ModelInfer', () => {
       details: expect.stringMatching(/^Received message larger than max \(40\d\d vs\. 1000\)$/),
     });
     await expect(unary('ModelInfer', inferRequest([1]))).resolves.toBeDefined();
+  });
+
+  it('takes only small messages where no tensors come', async () => {
+    const { unary, check } = await start(fakeCore());
+    const large = 'm'.repeat(REQUEST_LIMITS.controlBytes);
+    const refused = {
+      code: status.RESOURCE_EXHAUSTED,
+      details: expect.stringMatching(/^Received message larger than max \(10485\d\d vs\. 1048576\)$/),
+    };
+    await expect(unary('ModelMetadata', { name: large })).rejects.toMatchObject(refused);
+    await expect(unary('RepositoryModelLoad', { model_name: large })).rejects.toMatchObject(refused);
+    await expect(check({ service: large })).rejects.toMatchObject(refused);
   });
 
   it('answers what cannot be encoded with the reason', async () => {

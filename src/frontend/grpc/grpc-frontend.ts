@@ -20,7 +20,7 @@ export interface GrpcFrontendOptions {
   readonly server: ServedCore & ControlledCore;
   readonly address: string;
   readonly port: number;
-  /** Largest request message in bytes, and largest once it is inflated. */
+  /** Largest inference request in bytes, also once it is inflated. */
   readonly maxMessageSize: number;
   readonly logger: Logger;
   /** How answers of inference are compressed for clients that accept that. Default: not at all. */
@@ -101,7 +101,7 @@ export class GrpcFrontend implements Frontend {
       );
       return undefined;
     }
-    const { maxMessageSize } = this.#options;
+    const maxMessageSize = Math.min(this.#options.maxMessageSize, method.maxMessageSize ?? Infinity);
     if (!isStreaming(method)) return new UnaryCall(call, method, maxMessageSize);
     const stream = new StreamCall(call, method, { maxMessageSize, onEnd: (ended) => this.#streams.delete(ended) });
     if (stream.ended) return undefined;

@@ -4,6 +4,7 @@
 import { RequestSharedMemory } from '../../core/shared-memory/request-shared-memory.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferRequest, ModelInferResponse } from '../../model/exchange.js';
+import type { PacedWork } from '../../model/paced-work.js';
 import { readTraceContext } from '../../model/trace-context.js';
 import { classifyOutputs } from '../../protocol/classification.js';
 import { applicationMetadata } from '../../protocol/grpc/application-metadata.js';
@@ -25,7 +26,7 @@ export interface IncomingRequest {
   /** Whether the end of its answers is wanted as a message of its own. */
   readonly emptyFinalResponse: boolean;
   /** What the client gets for an answer. Throws INVALID_ARG or INTERNAL when that cannot be made of it. */
-  answer(response: ModelInferResponse): ModelInferResponse;
+  answer(response: ModelInferResponse): PacedWork<ModelInferResponse>;
   release(): void;
 }
 
@@ -33,15 +34,16 @@ export interface IncomingRequest {
 export type FindModel = (...reference: Parameters<AdmitModel>) => CompleteModelConfig;
 
 /** Throws what is wrong with the message. */
-export function readInferRequest(
+export function* readInferRequest(
   message: Buffer,
   call: CallContext,
   { server, forwarding, find }: InferMethodOptions & { readonly find: FindModel },
-): IncomingRequest {
+): PacedWork<IncomingRequest> {
   let config: CompleteModelConfig | undefined;
+  let isRead = false;
   const sharedMemory = new RequestSharedMemory(server.sharedMemory);
   try {
-    const decoded = decodeModelInferRequest(message, {
+    const decoded = yield* decodeModelInferRequest(message, {
       admit: (...reference) => {
         config = find(...reference);
         sharedMemory.copiesInputs = config.responseCache;
@@ -54,19 +56,20 @@ export function readInferRequest(
     if (forwarding !== undefined) request = { ...request, parameters };
     if (server.traces) request = { ...request, traceContext: readTraceContext((name) => call.header(name)) };
     const found = config!;
+    isRead = true;
     return {
       request,
       config: found,
       emptyFinalResponse,
-      answer(response) {
-        const delivered = sharedMemory.deliver(response);
+      *answer(response) {
+        const delivered = yield* sharedMemory.deliver(response);
         if (classes === undefined) return delivered;
-        return { ...delivered, outputs: classifyOutputs(delivered.outputs, classes, found) };
+        return { ...delivered, outputs: yield* classifyOutputs(delivered.outputs, classes, found) };
       },
       release: () => sharedMemory.release(),
     };
-  } catch (error) {
-    sharedMemory.release();
-    throw error;
+  } finally {
+    // Refused, or nobody waits for it any more.
+    if (!isRead) sharedMemory.release();
   }
 }

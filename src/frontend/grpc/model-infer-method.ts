@@ -4,8 +4,10 @@ import type { ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
+import { startPaced, type PacedWork } from '../../model/paced-work.js';
 import { encodeModelInferResponse } from '../../protocol/grpc/encode-model-infer-response.js';
 import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
+import { Stages } from '../stages.js';
 import { readInferRequest, type IncomingRequest, type InferMethodOptions } from './infer-requests.js';
 import type { UnaryAnswer, UnaryMethod } from './unary-call.js';
 
@@ -23,8 +25,16 @@ export function modelInferMethod(options: InferMethodOptions, compression: Compr
     waits: true,
     compression,
     serve(message, answer, call) {
-      const incoming = readInferRequest(message, call, reading);
-      return server.infer(incoming.request, new AnswerSink(answer, incoming));
+      const stages = new Stages();
+      stages.begin(() =>
+        startPaced(readInferRequest(message, call, reading), {
+          done(incoming) {
+            stages.begin(() => server.infer(incoming.request, new AnswerSink(answer, incoming, stages)));
+          },
+          failed: (error) => answer.fail(TritonError.from(error)),
+        }),
+      );
+      return stages;
     },
   };
 }
@@ -33,22 +43,29 @@ export function modelInferMethod(options: InferMethodOptions, compression: Compr
 class AnswerSink implements ResponseSink {
   readonly #answer: UnaryAnswer;
   readonly #incoming: IncomingRequest;
+  readonly #stages: Stages;
 
-  constructor(answer: UnaryAnswer, incoming: IncomingRequest) {
+  constructor(answer: UnaryAnswer, incoming: IncomingRequest, stages: Stages) {
     this.#answer = answer;
     this.#incoming = incoming;
+    this.#stages = stages;
   }
 
   respond(response: ModelInferResponse): void {
-    let frame: readonly Uint8Array[];
+    this.#stages.begin(() =>
+      startPaced(this.#encode(response), {
+        done: (frame) => this.#answer.succeed(frame),
+        failed: (error) => this.#answer.fail(TritonError.from(error)),
+      }),
+    );
+  }
+
+  *#encode(response: ModelInferResponse): PacedWork<readonly Uint8Array[]> {
     try {
-      frame = encodeModelInferResponse(this.#incoming.answer(response));
-    } catch (error) {
-      this.fail(TritonError.from(error));
-      return;
+      return encodeModelInferResponse(yield* this.#incoming.answer(response));
+    } finally {
+      this.#incoming.release();
     }
-    this.#incoming.release();
-    this.#answer.succeed(frame);
   }
 
   complete(): void {

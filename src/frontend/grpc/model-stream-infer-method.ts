@@ -3,9 +3,10 @@
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import { startPaced, type PacedRun } from '../../model/paced-work.js';
 import { encodeStreamError } from '../../protocol/grpc/encode-model-infer-response.js';
 import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
-import { readInferRequest, type InferMethodOptions } from './infer-requests.js';
+import { readInferRequest, type IncomingRequest, type InferMethodOptions } from './infer-requests.js';
 import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js';
 import { StreamedRequest, type RequestReference } from './streamed-request.js';
 
@@ -29,6 +30,8 @@ export class InferStream implements StreamHandler {
   #last: StreamedRequest | undefined;
   /** Until the reader has caught up. */
   #waiting = false;
+  /** A request that takes its time to be read. */
+  #reading: PacedRun | undefined;
   #halfClosed = false;
   #draining = false;
   #ended = false;
@@ -40,14 +43,15 @@ export class InferStream implements StreamHandler {
   }
 
   message(bytes: Buffer): void {
-    this.#run(bytes);
-    // No more of them while answers to earlier ones are not taken.
-    if (this.#stream.room === undefined && this.#open.size < MAX_REQUESTS_UNDER_WAY) return;
+    this.#read(bytes);
+    // No more of them while this one is read, or while answers to earlier ones are not taken.
+    const isFull = this.#stream.room !== undefined || this.#open.size >= MAX_REQUESTS_UNDER_WAY;
+    if (this.#reading === undefined && !isFull) return;
     this.#stream.hold();
     this.#resume();
   }
 
-  #run(bytes: Buffer): void {
+  #read(bytes: Buffer): void {
     const { server } = this.#options;
     let reference: RequestReference | undefined;
     let config: CompleteModelConfig | undefined;
@@ -55,18 +59,39 @@ export class InferStream implements StreamHandler {
       reference = { modelName, modelVersion, id };
       return (config = server.modelConfig(modelName, modelVersion));
     };
-    let incoming;
-    try {
-      incoming = readInferRequest(bytes, this.#stream, { ...this.#options, find });
-    } catch (error) {
-      // No request at all: what follows on the stream cannot be trusted.
-      if (reference === undefined) throw error;
-      this.#refuse(reference, config, TritonError.from(error));
-      return;
-    }
-    const request = new StreamedRequest(this, reference!, incoming);
+    let isLate = false;
+    const reading = readInferRequest(bytes, this.#stream, { ...this.#options, find });
+    this.#reading = startPaced(reading, {
+      done: (incoming) => {
+        this.#run(reference!, incoming);
+        if (isLate) this.#hasRead();
+      },
+      failed: (thrown) => {
+        const error = TritonError.from(thrown);
+        if (reference !== undefined) this.#refuse(reference, config, error);
+        // No request at all: what follows on the stream cannot be trusted.
+        else this.#fail(error);
+        if (isLate) this.#hasRead();
+      },
+    });
+    isLate = true;
+  }
+
+  #hasRead(): void {
+    this.#reading = undefined;
+    this.#resume();
+    this.#endWhenIdle();
+  }
+
+  #run(reference: RequestReference, incoming: IncomingRequest): void {
+    const request = new StreamedRequest(this, reference, incoming);
     this.#begin(request);
-    request.started(server.infer(incoming.request, request));
+    request.started(this.#options.server.infer(incoming.request, request));
+  }
+
+  #fail(error: TritonError): void {
+    this.#stream.fail(error);
+    this.cancel();
   }
 
   halfClosed(): void {
@@ -81,6 +106,8 @@ export class InferStream implements StreamHandler {
 
   cancel(): void {
     this.#ended = true;
+    this.#reading?.cancel();
+    this.#reading = undefined;
     const open = [...this.#open];
     this.#open.clear();
     this.#first = this.#last = undefined;
@@ -117,8 +144,7 @@ export class InferStream implements StreamHandler {
     }
     if (outcome === undefined || this.#ended) return;
     if (outcome.kind === 'failed' && this.#errorsEndStream && !outcome.refused) {
-      this.#stream.fail(outcome.error);
-      this.cancel();
+      this.#fail(outcome.error);
       return;
     }
     const frame = outcome.kind === 'failed' ? request.errorFrame(outcome) : outcome.frame;
@@ -139,7 +165,8 @@ export class InferStream implements StreamHandler {
 
   /** Takes further requests as soon as there is room for them and for their answers. */
   #resume(): void {
-    if (this.#ended || this.#waiting || this.#open.size >= MAX_REQUESTS_UNDER_WAY) return;
+    if (this.#ended || this.#waiting || this.#reading !== undefined) return;
+    if (this.#open.size >= MAX_REQUESTS_UNDER_WAY) return;
     const { room } = this.#stream;
     if (room === undefined) return this.#stream.resume();
     this.#waiting = true;
@@ -150,7 +177,8 @@ export class InferStream implements StreamHandler {
   }
 
   #endWhenIdle(): void {
-    if (this.#ended || this.#open.size > 0 || !(this.#halfClosed || this.#draining)) return;
+    if (this.#ended || this.#open.size > 0 || this.#reading !== undefined) return;
+    if (!this.#halfClosed && !this.#draining) return;
     this.#ended = true;
     if (this.#halfClosed) this.#stream.finish();
     else this.#stream.fail(new TritonError('UNAVAILABLE', STOPPED));

@@ -25,16 +25,24 @@ export interface ReceivedHeaders {
 
 /** The connection of a call, which wants to know of its traffic. */
 export interface CallOwner {
-  callStarted(): void;
-  /** Headers or data of an answer are sent. */
+  /** Its headers have come. */
+  callStarted(call: SendingCall): void;
+  /** Data of a request has come. */
+  received(): void;
+  /** Headers or data of an answer are handed over to be sent. */
   sent(): void;
-  callClosed(): void;
+  callClosed(call: SendingCall): void;
+}
+
+export interface SendingCall {
+  /** Whether the system has not been given all that was handed over. */
+  readonly unsent: boolean;
 }
 
 /** A stream that carries a call. */
 type CallStream = ServerHttp2Stream & { [CALL]?: NodeHttp2Call };
 
-export class NodeHttp2Call implements GrpcCall {
+export class NodeHttp2Call implements GrpcCall, SendingCall {
   readonly path: string;
   readonly rawHeaders: readonly string[];
   readonly #stream: CallStream;
@@ -58,12 +66,16 @@ export class NodeHttp2Call implements GrpcCall {
   start(accept: AcceptCall): void {
     const stream = this.#stream;
     stream[CALL] = this;
-    this.#owner.callStarted();
+    this.#owner.callStarted(this);
     stream.on('error', onError);
     stream.on('close', onClose);
     this.#listener = accept(this);
     stream.on('end', onEnd);
     stream.on('data', onData);
+  }
+
+  get unsent(): boolean {
+    return this.#stream.writableLength > 0;
   }
 
   header(name: string): string | undefined {
@@ -163,6 +175,7 @@ export class NodeHttp2Call implements GrpcCall {
   }
 
   received(chunk: Buffer): void {
+    this.#owner.received();
     this.#listener?.onData(chunk);
   }
 
@@ -174,7 +187,7 @@ export class NodeHttp2Call implements GrpcCall {
 
   closed(): void {
     const listener = this.#listener;
-    this.#owner.callClosed();
+    this.#owner.callClosed(this);
     this.#ended = true;
     this.#listener = undefined;
     listener?.onCancel();

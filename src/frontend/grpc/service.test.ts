@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { GRPCInferenceService } from '../../protocol/grpc/generated/grpc_service_pb.js';
 import { Health } from '../../protocol/grpc/generated/health_pb.js';
 import { ServerReflection } from '../../protocol/grpc/generated/reflection_v1_pb.js';
@@ -30,5 +31,15 @@ describe('the service', () => {
       const late = served.get(`/inference.GRPCInferenceService/${name}`)!;
       expect([name, 'waits' in late && late.waits]).toEqual([name, method.waits]);
     }
+  });
+
+  it('takes large messages only where tensors come', () => {
+    const large = [...served].filter(([, { maxMessageSize }]) => maxMessageSize === undefined).map(([path]) => path);
+    expect(large.sort()).toEqual([
+      '/inference.GRPCInferenceService/ModelInfer',
+      '/inference.GRPCInferenceService/ModelStreamInfer',
+    ]);
+    const small = [...served.values()].flatMap(({ maxMessageSize = [] }) => maxMessageSize);
+    expect(new Set(small)).toEqual(new Set([REQUEST_LIMITS.controlBytes]));
   });
 });

@@ -1,5 +1,6 @@
 // The methods that are served, by path.
 
+import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
 import type { DescribedMethods } from './described-methods.js';
 import { healthMethods } from './health-methods.js';
@@ -55,9 +56,16 @@ export function servedMethods(options: ServiceOptions): ReadonlyMap<string, Serv
   };
   return new Map(
     Object.entries(services).flatMap(([service, methods]) =>
-      Object.entries(methods).map(([name, method]) => [`/${service}/${name}`, method] as const),
+      Object.entries(methods).map(([name, method]) => [`/${service}/${name}`, limited(name, method)] as const),
     ),
   );
+}
+
+/** Only tensors are large. */
+function limited(name: string, method: ServedMethod): ServedMethod {
+  return name === 'ModelInfer' || name === 'ModelStreamInfer'
+    ? method
+    : { ...method, maxMessageSize: REQUEST_LIMITS.controlBytes };
 }
 
 /** Whether a method is one of streams. */

@@ -5,6 +5,7 @@ import { connect, constants, type ClientHttp2Session } from 'node:http2';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
+import { encodeHeaders, FLAG, FRAME, RawHttp2, uint32 } from '../../../test/support/raw-http2.js';
 import type { CallListener, GrpcCall } from './grpc-transport.js';
 import { NodeHttp2Transport } from './node-http2-transport.js';
 import { DEFAULT_KEEPALIVE, SessionKeepalive, type KeepaliveOptions } from './session-keepalive.js';
@@ -171,5 +172,70 @@ describe('pings from clients', () => {
     const { session } = await connected(port);
     for (let i = 0; i < 20; i++) await ping(session);
     expect(session.destroyed).toBe(false);
+  });
+});
+
+describe('pings from a client that measures how fast data comes', () => {
+  const WINDOW = 65_535;
+
+  /** A client of bare frames with one call, whose windows are those that HTTP/2 begins with. */
+  async function begin() {
+    const { port, calls, log } = await serve({});
+    const client = await RawHttp2.open(port);
+    cleanup.push(() => client[Symbol.dispose]());
+    const headers = encodeHeaders(Object.entries({ ':scheme': 'http', ':authority': 'h', ...HEADERS }));
+    client.send({ type: FRAME.HEADERS, flags: FLAG.END_HEADERS, stream: 1, payload: headers });
+    await vi.waitFor(() => expect(calls).toHaveLength(1));
+    /** Pings, and waits until that was answered or the server has had enough. */
+    const pingOnce = async () => {
+      const answers = client.countOf(FRAME.PING);
+      client.send({ type: FRAME.PING, payload: Buffer.alloc(8) });
+      await client.until(() => client.countOf(FRAME.PING) > answers || client.countOf(FRAME.GOAWAY) > 0);
+    };
+    const dataBytes = () =>
+      client.frames.reduce((sum, { type, payload }) => sum + (type === FRAME.DATA ? payload.length : 0), 0);
+    return { client, call: calls[0]!, log, pingOnce, dataBytes };
+  }
+
+  it('are as many as it likes while a large answer is on its way', async () => {
+    const { client, call, pingOnce, dataBytes } = await begin();
+    const WINDOWS = 20;
+    call.respond([Buffer.alloc(WINDOWS * WINDOW)]);
+    for (let windows = 1; windows < WINDOWS; windows++) {
+      await client.until(() => dataBytes() === windows * WINDOW);
+      await pingOnce();
+      const payload = uint32(WINDOW);
+      client.send({ type: FRAME.WINDOW_UPDATE, payload }, { type: FRAME.WINDOW_UPDATE, stream: 1, payload });
+    }
+    await client.until(() => dataBytes() === WINDOWS * WINDOW);
+    expect(client.countOf(FRAME.GOAWAY)).toBe(0);
+  });
+
+  it('are as many as it likes between the pieces of a large request', async () => {
+    const { client, pingOnce } = await begin();
+    for (let i = 0; i < 20; i++) {
+      client.send({ type: FRAME.DATA, stream: 1, payload: Buffer.alloc(1000) });
+      await pingOnce();
+    }
+    expect(client.countOf(FRAME.GOAWAY)).toBe(0);
+  });
+
+  it('are counted when it takes no more of the answer', async () => {
+    const { client, call, log, pingOnce, dataBytes } = await begin();
+    call.respond([Buffer.alloc(4 * WINDOW)]);
+    await client.until(() => dataBytes() === WINDOW);
+    for (let i = 0; i < 4; i++) await pingOnce();
+    const goaway = await client.frame(({ type }) => type === FRAME.GOAWAY);
+    expect(goaway!.payload.readUInt32BE(4)).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    expect(goaway!.payload.toString('latin1', 8)).toBe('too_many_pings');
+    expect(log).toEqual(['gRPC connection closed: too many pings']);
+  });
+
+  it('are counted when the answer is through', async () => {
+    const { client, call, pingOnce, dataBytes } = await begin();
+    call.respond([Buffer.alloc(WINDOW)]);
+    await client.until(() => dataBytes() === WINDOW);
+    for (let i = 0; i < 5; i++) await pingOnce();
+    expect(client.countOf(FRAME.GOAWAY)).toBeGreaterThan(0);
   });
 });

@@ -3,7 +3,8 @@
 
 import { constants, type ServerHttp2Session } from 'node:http2';
 
-import type { CallOwner } from './node-http2-call.js';
+import type { CallOwner, SendingCall } from './node-http2-call.js';
+import { PingStrikes } from './ping-strikes.js';
 
 /** Triton's `--grpc-keepalive-*` and `--grpc-http2-*`; times in milliseconds. */
 export interface KeepaliveOptions {
@@ -15,7 +16,7 @@ export interface KeepaliveOptions {
   readonly permitWithoutCalls: boolean;
   /** How many pings are sent until there is something else to send; 0: any number. */
   readonly maxPingsWithoutData: number;
-  /** The least time between pings of a client to which nothing was sent meanwhile. */
+  /** The least time between pings of a client while neither headers nor data are sent or received. */
   readonly minRecvPingInterval: number;
   /** How many pings may come sooner; 0: any number. */
   readonly maxPingStrikes: number;
@@ -40,9 +41,8 @@ export class SessionKeepalive implements CallOwner {
   readonly #session: ServerHttp2Session;
   readonly #options: KeepaliveOptions;
   readonly #log: (message: string) => void;
-  #calls = 0;
-  #lastPing = -Infinity;
-  #strikes = 0;
+  readonly #calls = new Set<SendingCall>();
+  readonly #strikes: PingStrikes;
   #pingsWithoutData = 0;
   #bytesRead = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -51,35 +51,44 @@ export class SessionKeepalive implements CallOwner {
     this.#session = session;
     this.#options = options;
     this.#log = log;
+    this.#strikes = new PingStrikes(options.maxPingStrikes);
     session.on('ping', () => this.#pinged());
     session.once('close', () => clearTimeout(this.#timer));
     this.#arm();
   }
 
-  callStarted(): void {
-    this.#calls++;
+  callStarted(call: SendingCall): void {
+    this.#calls.add(call);
+    this.#strikes.dataMoved();
   }
 
-  callClosed(): void {
-    this.#calls--;
+  callClosed(call: SendingCall): void {
+    this.#calls.delete(call);
+  }
+
+  received(): void {
+    this.#strikes.dataMoved();
   }
 
   sent(): void {
-    this.#lastPing = -Infinity;
-    this.#strikes = 0;
+    this.#strikes.dataMoved();
     this.#pingsWithoutData = 0;
   }
 
   #pinged(): void {
-    const { permitWithoutCalls, minRecvPingInterval, maxPingStrikes } = this.#options;
-    const now = performance.now();
-    const interval = this.#calls > 0 || permitWithoutCalls ? minRecvPingInterval : IDLE_PING_INTERVAL;
-    if (now < this.#lastPing + interval) this.#strikes++;
-    this.#lastPing = now;
-    if (maxPingStrikes === 0 || this.#strikes <= maxPingStrikes || this.#session.destroyed) return;
+    if (this.#session.destroyed) return;
+    const { permitWithoutCalls, minRecvPingInterval } = this.#options;
+    const interval = this.#calls.size > 0 || permitWithoutCalls ? minRecvPingInterval : IDLE_PING_INTERVAL;
+    const sent = { bytes: this.#session.socket.bytesWritten, unsent: this.#hasUnsent() };
+    if (!this.#strikes.pinged(performance.now(), interval, sent)) return;
     this.#log('gRPC connection closed: too many pings');
     this.#session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM, undefined, TOO_MANY_PINGS);
     setImmediate(() => this.#session.destroy());
+  }
+
+  #hasUnsent(): boolean {
+    for (const call of this.#calls) if (call.unsent) return true;
+    return false;
   }
 
   #arm(): void {
@@ -93,7 +102,7 @@ export class SessionKeepalive implements CallOwner {
     if (this.#session.destroyed) return;
     const silent = !this.#hasRead();
     const permitted =
-      (this.#calls > 0 || permitWithoutCalls) &&
+      (this.#calls.size > 0 || permitWithoutCalls) &&
       (maxPingsWithoutData === 0 || this.#pingsWithoutData < maxPingsWithoutData);
     if (!silent || !permitted) return this.#arm();
     this.#pingsWithoutData++;

@@ -43,6 +43,8 @@ export interface AnswerStream extends CallContext {
 }
 
 export interface StreamMethod {
+  /** Largest request message in bytes, if that is less than the server takes. */
+  readonly maxMessageSize?: number;
   /** How its answers are compressed for clients that accept that. Default: not at all. */
   readonly compression?: CompressionLevel;
   open(stream: AnswerStream): StreamHandler;
@@ -53,6 +55,9 @@ export interface StreamCallOptions {
   /** Told when the call has ended. */
   readonly onEnd: (call: StreamCall) => void;
 }
+
+/** So many messages of one stream are taken in a turn: a thousand fit into what is read from a socket at once. */
+const MESSAGES_AT_ONCE = 64;
 
 export class StreamCall implements CallListener, AnswerStream {
   readonly rawHeaders: readonly string[];
@@ -68,6 +73,8 @@ export class StreamCall implements CallListener, AnswerStream {
   #reading = false;
   #held = false;
   #inflating = false;
+  /** Until the next turn of the event loop. */
+  #resting = false;
   #ended = false;
 
   constructor(call: GrpcCall, method: StreamMethod, options: StreamCallOptions) {
@@ -166,14 +173,15 @@ export class StreamCall implements CallListener, AnswerStream {
     // A method may hold and resume while it is given a message.
     if (this.#reading) return;
     this.#reading = true;
-    while (!this.#held && !this.#inflating && !this.#ended) {
+    for (let count = 1; !this.#waits && !this.#ended; count++) {
       const message = this.#frames.next();
       if (message === undefined) break;
       this.#take(message);
+      if (count === MESSAGES_AT_ONCE) this.#rest();
     }
     this.#reading = false;
     if (this.#ended) return;
-    const waits = this.#held || this.#inflating;
+    const waits = this.#waits;
     if (waits !== this.#paused && !this.#halfClosed) {
       this.#paused = waits;
       if (waits) this.#call.pause();
@@ -187,6 +195,19 @@ export class StreamCall implements CallListener, AnswerStream {
       this.#toldHalfClose = true;
       this.#handler.halfClosed();
     }
+  }
+
+  get #waits(): boolean {
+    return this.#held || this.#inflating || this.#resting;
+  }
+
+  /** Lets others have their turn. */
+  #rest(): void {
+    this.#resting = true;
+    setImmediate(() => {
+      this.#resting = false;
+      this.#read();
+    });
   }
 
   #take({ bytes, compressed }: ReceivedMessage): void {

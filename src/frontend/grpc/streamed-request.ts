@@ -5,6 +5,8 @@ import type { InflightRequest, ResponseSink } from '../../core/response-sink.js'
 import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { encodeStreamError, encodeStreamResponse } from '../../protocol/grpc/encode-model-infer-response.js';
+import type { PacedWork } from '../../model/paced-work.js';
+import { PacedAnswers } from '../paced-answers.js';
 import type { IncomingRequest } from './infer-requests.js';
 
 type Frame = readonly Uint8Array[];
@@ -38,6 +40,7 @@ export class StreamedRequest implements ResponseSink {
   readonly #stream: RequestStream;
   readonly #reference: RequestReference;
   readonly #incoming: IncomingRequest | undefined;
+  readonly #answers = new PacedAnswers();
   #inflight: InflightRequest | undefined;
   /** The core has taken it: what fails now is the model. */
   #accepted = false;
@@ -59,27 +62,45 @@ export class StreamedRequest implements ResponseSink {
   cancel(): void {
     this.outcome ??= { kind: 'answered', frame: undefined };
     this.#inflight?.cancel();
+    this.#answers.cancel();
   }
 
   respond(response: ModelInferResponse, final: boolean): void | Promise<void> {
-    let frame;
-    try {
-      if (this.outcome !== undefined) return undefined;
-      frame = encodeStreamResponse(this.#incoming!.answer(response), final);
-    } catch (error) {
-      const inflight = this.#inflight;
-      this.#settle({ kind: 'failed', error: TritonError.from(error), refused: false });
-      inflight?.cancel();
+    const answers = this.#answers;
+    if (answers.busy) return answers.defer(() => this.respond(response, final));
+    if (this.outcome !== undefined) {
+      if (final) this.#incoming!.release();
       return undefined;
+    }
+    let room: void | Promise<void> = undefined;
+    answers.encode(this.#encode(response, final), {
+      done: (frame) => {
+        if (final) this.#settle({ kind: 'answered', frame });
+        else room = this.#stream.send(frame);
+      },
+      failed: (error) => {
+        const inflight = this.#inflight;
+        this.#settle({ kind: 'failed', error: TritonError.from(error), refused: false });
+        inflight?.cancel();
+      },
+    });
+    // While it is being encoded, the next one has to wait.
+    return answers.busy ? answers.defer(() => room) : room;
+  }
+
+  *#encode(response: ModelInferResponse, final: boolean): PacedWork<Frame> {
+    try {
+      return encodeStreamResponse(yield* this.#incoming!.answer(response), final);
     } finally {
       if (final) this.#incoming!.release();
     }
-    if (!final) return this.#stream.send(frame);
-    this.#settle({ kind: 'answered', frame });
-    return undefined;
   }
 
   complete(): void {
+    if (this.#answers.busy) {
+      void this.#answers.defer(() => this.complete());
+      return;
+    }
     this.#incoming?.release();
     const nothing = { ...this.#reference, parameters: undefined, outputs: [] };
     const frame = this.#incoming?.emptyFinalResponse === true ? encodeStreamResponse(nothing, true) : undefined;
@@ -87,6 +108,10 @@ export class StreamedRequest implements ResponseSink {
   }
 
   fail(error: TritonError): void {
+    if (this.#answers.busy) {
+      void this.#answers.defer(() => this.fail(error));
+      return;
+    }
     this.#incoming?.release();
     this.#settle({ kind: 'failed', error, refused: !this.#accepted });
   }

@@ -28,6 +28,8 @@ export type CallContext = Pick<GrpcCall, 'header' | 'rawHeaders'>;
 export interface UnaryMethod {
   /** True when the answer may come later: then the call's deadline counts. */
   readonly waits: boolean;
+  /** Largest request message in bytes, if that is less than the server takes. */
+  readonly maxMessageSize?: number;
   /** How its answers are compressed for clients that accept that. Default: not at all. */
   readonly compression?: CompressionLevel;
   /** Serves one request; what it throws is the answer. Gives back what to cancel when nobody waits any more. */

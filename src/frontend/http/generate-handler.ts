@@ -2,17 +2,21 @@
 // is that of the first thing the model says.
 
 import type { InferenceServer } from '../../core/inference-server.js';
-import type { InflightRequest, ResponseSink } from '../../core/response-sink.js';
+import type { ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
+import { startPaced } from '../../model/paced-work.js';
 import { checkJsonSize } from '../../protocol/http/decode-infer-request.js';
 import { decodeGenerateRequest } from '../../protocol/http/decode-generate-request.js';
+import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
 import {
   encodeErrorEvent,
   encodeGenerateEvent,
   encodeGenerateResponse,
 } from '../../protocol/http/encode-generate-response.js';
 import { HTTP_STATUS } from '../../protocol/http/http-status.js';
+import { PacedAnswers } from '../paced-answers.js';
+import { Stages } from '../stages.js';
 import { traceContextOf } from './header-texts.js';
 import type { HttpExchange } from './http-exchange.js';
 import { declaredLength, receiveBody } from './receive-body.js';
@@ -36,14 +40,23 @@ export function handleGenerate(exchange: HttpExchange, route: Route, options: Ge
   if (length !== undefined) checkJsonSize(length, maxInputSize);
   receiveBody(exchange, maxInputSize, {
     received: (body) => {
-      try {
-        let request = decodeGenerateRequest({ config, modelVersion: route.version, body, maxInputSize });
-        if (server.traces) request = { ...request, traceContext: traceContextOf(exchange.request.headers) };
-        const sink = route.endpoint === 'generate' ? new GenerateSink(exchange) : new GenerateStreamSink(exchange);
-        sink.started(server.infer(request, sink));
-      } catch (error) {
-        exchange.answerError(TritonError.from(error));
-      }
+      const sink = route.endpoint === 'generate' ? new GenerateSink(exchange) : new GenerateStreamSink(exchange);
+      const decoding = decodeGenerateRequest({ config, modelVersion: route.version, body, maxInputSize });
+      const { stages } = sink;
+      stages.begin(() =>
+        startPaced(decoding, {
+          done(decoded) {
+            const { headers } = exchange.request;
+            const request = server.traces ? { ...decoded, traceContext: traceContextOf(headers) } : decoded;
+            stages.begin(() => {
+              const inflight = server.infer(request, sink);
+              sink.admitted = true;
+              return inflight;
+            });
+          },
+          failed: (error) => sink.fail(TritonError.from(error)),
+        }),
+      );
     },
     refused: (error) => {
       exchange.connection.closeWhenAnswered();
@@ -52,39 +65,40 @@ export function handleGenerate(exchange: HttpExchange, route: Route, options: Ge
   });
 }
 
-/** What both have in common: the request under way, and that nothing comes after the end. */
+/** What both have in common: the request under way, answers that take their time, and that nothing comes after the end. */
 abstract class Generation implements ResponseSink {
-  protected readonly exchange: HttpExchange;
+  readonly stages = new Stages();
   /** True from when the core has taken the request. */
-  protected admitted = false;
-  #inflight: InflightRequest | undefined;
+  admitted = false;
+  protected readonly exchange: HttpExchange;
+  protected readonly answers = new PacedAnswers();
   #ended = false;
 
   constructor(exchange: HttpExchange) {
     this.exchange = exchange;
+    exchange.connection.started(this);
   }
 
-  started(inflight: InflightRequest): void {
-    this.admitted = true;
-    // It may have ended before there was anything to cancel.
-    if (this.#ended) {
-      inflight.cancel();
-      return;
-    }
-    this.#inflight = inflight;
-    this.exchange.connection.started(inflight);
+  /** The client hung up. */
+  cancel(): void {
+    this.#ended = true;
+    this.stages.cancel();
+    this.answers.cancel();
   }
 
   respond(response: ModelInferResponse, final: boolean): void | Promise<void> {
+    if (this.answers.busy) return this.answers.defer(() => this.respond(response, final));
     return this.#ended ? undefined : this.responded(response, final);
   }
 
   complete(): void {
-    if (!this.#ended) this.completed();
+    if (this.answers.busy) void this.answers.defer(() => this.complete());
+    else if (!this.#ended) this.completed();
   }
 
   fail(error: TritonError): void {
-    if (!this.#ended) this.failed(error);
+    if (this.answers.busy) void this.answers.defer(() => this.fail(error));
+    else if (!this.#ended) this.failed(error);
   }
 
   protected abstract responded(response: ModelInferResponse, final: boolean): void | Promise<void>;
@@ -94,9 +108,9 @@ abstract class Generation implements ResponseSink {
   /** `cancel`: nobody wants the rest. */
   protected ended({ cancel }: { readonly cancel: boolean }): void {
     this.#ended = true;
-    if (this.#inflight === undefined) return;
-    this.exchange.connection.done(this.#inflight);
-    if (cancel) this.#inflight.cancel();
+    this.exchange.connection.done(this);
+    if (cancel) this.stages.cancel();
+    else this.stages.end();
   }
 }
 
@@ -135,15 +149,15 @@ class GenerateSink extends Generation {
   }
 
   #answer(response: ModelInferResponse): void {
-    this.ended({ cancel: false });
-    let body;
-    try {
-      body = encodeGenerateResponse(response);
-    } catch (error) {
-      this.exchange.answerError(TritonError.from(error));
-      return;
-    }
-    this.exchange.answerBody(200, 'application/json', body);
+    this.answers.encode(encodeGenerateResponse(response), {
+      done: (parts) => {
+        this.ended({ cancel: false });
+        const contentLength = byteLengthOf(parts);
+        const headers = ['Content-Type', 'application/json', 'Content-Length', String(contentLength)];
+        this.exchange.answerParts(headers, parts, contentLength);
+      },
+      failed: (error) => this.failed(TritonError.from(error)),
+    });
   }
 }
 
@@ -153,18 +167,24 @@ class GenerateStreamSink extends Generation {
   #begun = false;
 
   protected responded(response: ModelInferResponse, final: boolean): void | Promise<void> {
-    let event;
-    try {
-      event = encodeGenerateEvent(response);
-    } catch (error) {
-      this.#endWith(TritonError.from(error));
-      return undefined;
-    }
+    let room: void | Promise<void> = undefined;
+    this.answers.encode(encodeGenerateEvent(response), {
+      done: (parts) => {
+        room = this.#send(parts, final);
+      },
+      failed: (error) => this.#endWith(TritonError.from(error)),
+    });
+    // While it is being encoded, the next one has to wait.
+    return this.answers.busy ? this.answers.defer(() => room) : room;
+  }
+
+  #send(parts: readonly Buffer[], final: boolean): void | Promise<void> {
     this.#begin(200);
-    if (!final) return this.exchange.send(event);
+    for (const part of parts.slice(0, -1)) void this.exchange.send(part);
+    const last = parts.at(-1)!;
+    if (!final) return this.exchange.send(last);
     this.ended({ cancel: false });
-    this.exchange.end(event);
-    return undefined;
+    this.exchange.end(last);
   }
 
   protected completed(): void {

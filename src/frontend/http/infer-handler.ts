@@ -6,7 +6,8 @@ import type { InflightRequest, ResponseSink } from '../../core/response-sink.js'
 import { RequestSharedMemory } from '../../core/shared-memory/request-shared-memory.js';
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import type { ModelInferResponse } from '../../model/exchange.js';
+import type { ModelInferRequest, ModelInferResponse } from '../../model/exchange.js';
+import { startPaced, type PacedRun, type PacedWork } from '../../model/paced-work.js';
 import { classifyOutputs } from '../../protocol/classification.js';
 import type { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import {
@@ -22,8 +23,13 @@ import {
   decodeInferRequest,
   type DecodedInferRequest,
 } from '../../protocol/http/decode-infer-request.js';
-import { encodeInferResponse, type EncodedInferResponse } from '../../protocol/http/encode-infer-response.js';
+import {
+  byteLengthOf,
+  encodeInferResponse,
+  type EncodedInferResponse,
+} from '../../protocol/http/encode-infer-response.js';
 import { parseHeaderLength } from '../../protocol/http/header-length.js';
+import { Stages } from '../stages.js';
 import type { BinaryFraming } from './binary-framing.js';
 import { headerTexts, traceContextOf } from './header-texts.js';
 import type { HttpExchange } from './http-exchange.js';
@@ -92,22 +98,75 @@ interface ReceivedRequest {
 }
 
 function run(exchange: HttpExchange, options: InferHandlerOptions, received: ReceivedRequest): void {
-  const { server, maxInputSize, forwarding, pending, framing } = options;
+  const { server, maxInputSize, pending, framing } = options;
   const { config, route, body, headerLength } = received;
   const sharedMemory = new RequestSharedMemory(server.sharedMemory);
   sharedMemory.copiesInputs = config.responseCache;
-  try {
-    const modelVersion = route.version;
-    const decoded = decodeInferRequest({ config, modelVersion, body, headerLength, maxInputSize, sharedMemory });
-    const parameters = forwarding?.forward(headerTexts(exchange.request.rawHeaders), decoded.request.parameters);
-    let request = forwarding === undefined ? decoded.request : { ...decoded.request, parameters };
-    if (server.traces) request = { ...request, traceContext: traceContextOf(exchange.request.headers) };
-    const sink = new HttpResponseSink(exchange, { config, decoded, sharedMemory, pending, framing });
-    sink.started(server.infer(request, sink));
-  } catch (error) {
+  const stages = new Stages();
+  exchange.connection.started(stages);
+  const end = () => {
+    stages.end();
     sharedMemory.release();
+    exchange.connection.done(stages);
+  };
+  const refuse = (error: unknown) => {
+    end();
     exchange.answerError(TritonError.from(error));
-  }
+  };
+  const modelVersion = route.version;
+  const decoding = decodeInferRequest({ config, modelVersion, body, headerLength, maxInputSize, sharedMemory });
+  // A server that stops waits for it.
+  const decodedAll = pending.begin();
+  const infer = (decoded: DecodedInferRequest) => {
+    const request = completeRequest(exchange, options, decoded.request);
+    const sink = new HttpResponseSink(exchange, { config, decoded, sharedMemory, pending, framing, stages, end });
+    stages.begin(() => server.infer(request, sink));
+  };
+  stages.begin(() =>
+    cancelling(
+      startPaced(decoding, {
+        done(decoded) {
+          try {
+            infer(decoded);
+          } catch (error) {
+            refuse(error);
+          }
+          decodedAll();
+        },
+        failed(error) {
+          refuse(error);
+          decodedAll();
+        },
+      }),
+      () => {
+        sharedMemory.release();
+        decodedAll();
+      },
+    ),
+  );
+}
+
+/** What cancels paced work and lets go of what it used. */
+function cancelling(run: PacedRun | undefined, release: () => void): InflightRequest | undefined {
+  return (
+    run && {
+      cancel() {
+        run.cancel();
+        release();
+      },
+    }
+  );
+}
+
+/** The request with what its headers add. Throws INVALID_ARG for headers that cannot be forwarded. */
+function completeRequest(
+  { request: { headers, rawHeaders } }: HttpExchange,
+  { server, forwarding }: InferHandlerOptions,
+  decoded: ModelInferRequest,
+): ModelInferRequest {
+  const parameters = forwarding?.forward(headerTexts(rawHeaders), decoded.parameters);
+  const request = forwarding === undefined ? decoded : { ...decoded, parameters };
+  return server.traces ? { ...request, traceContext: traceContextOf(headers) } : request;
 }
 
 const JSON_ANSWER: readonly string[] = ['Content-Type', 'application/json'];
@@ -118,48 +177,60 @@ interface AnswerForm {
   readonly sharedMemory: RequestSharedMemory;
   readonly pending: PendingWork;
   readonly framing: BinaryFraming;
+  readonly stages: Stages;
+  /** The request has ended: it has its answer, or will never have one. */
+  readonly end: () => void;
 }
 
 class HttpResponseSink implements ResponseSink {
   readonly #exchange: HttpExchange;
   readonly #form: AnswerForm;
-  #inflight: InflightRequest | undefined;
-  #ended = false;
 
   constructor(exchange: HttpExchange, form: AnswerForm) {
     this.#exchange = exchange;
     this.#form = form;
   }
 
-  started(inflight: InflightRequest): void {
-    if (this.#ended) return;
-    this.#inflight = inflight;
-    this.#exchange.connection.started(inflight);
+  respond(answer: ModelInferResponse): void {
+    const { pending, stages, sharedMemory, end } = this.#form;
+    const done = pending.begin();
+    const release = () => {
+      sharedMemory.release();
+      done();
+    };
+    const encoding = {
+      done: (encoded: EncodedInferResponse) => {
+        end();
+        this.#compress(encoded, done);
+      },
+      failed: (error: unknown) => {
+        this.fail(TritonError.from(error));
+        done();
+      },
+    };
+    stages.begin(() => cancelling(startPaced(this.#encode(answer), encoding), release));
   }
 
-  respond(answer: ModelInferResponse): void {
-    const { config, decoded, sharedMemory, pending } = this.#form;
-    let encoded;
-    try {
-      const { classes, binaryOutputs } = decoded;
-      const response = sharedMemory.deliver(answer);
-      const outputs = classes === undefined ? response.outputs : classifyOutputs(response.outputs, classes, config);
-      encoded = encodeInferResponse({ ...response, outputs }, binaryOutputs);
-      this.#end();
-    } catch (error) {
-      this.#end();
-      this.#exchange.answerError(TritonError.from(error));
-      return;
-    }
+  *#encode(answer: ModelInferResponse): PacedWork<EncodedInferResponse> {
+    const { config, decoded, sharedMemory } = this.#form;
+    const { classes, binaryOutputs } = decoded;
+    const response = yield* sharedMemory.deliver(answer);
+    const outputs =
+      classes === undefined ? response.outputs : yield* classifyOutputs(response.outputs, classes, config);
+    return yield* encodeInferResponse({ ...response, outputs }, binaryOutputs);
+  }
+
+  /** `done` is called when the answer is on its way. */
+  #compress(encoded: EncodedInferResponse, done: () => void): void {
     const coding = answerCoding(this.#exchange.request.headers['accept-encoding']);
     if (coding === 'identity') {
       this.#answer(encoded, []);
+      done();
       return;
     }
-    const done = pending.begin();
-    compressBody(encoded.parts, coding, (body) => {
-      if (body === undefined) this.#answer(encoded, []);
-      else this.#answer({ ...encoded, parts: [body], contentLength: body.length }, ['Content-Encoding', coding]);
+    compressBody(encoded.parts, coding, (parts) => {
+      if (parts === undefined) this.#answer(encoded, []);
+      else this.#answer({ ...encoded, parts, contentLength: byteLengthOf(parts) }, ['Content-Encoding', coding]);
       done();
     });
   }
@@ -177,13 +248,7 @@ class HttpResponseSink implements ResponseSink {
   }
 
   fail(error: TritonError): void {
-    this.#end();
+    this.#form.end();
     this.#exchange.answerError(error);
-  }
-
-  #end(): void {
-    this.#ended = true;
-    this.#form.sharedMemory.release();
-    if (this.#inflight !== undefined) this.#exchange.connection.done(this.#inflight);
   }
 }

@@ -8,6 +8,7 @@ import { LogSettingsStore } from '../../core/log-settings.js';
 import { SharedMemoryRegistry } from '../../core/shared-memory/shared-memory-registry.js';
 import { ServerLogger } from '../../logger.js';
 import { completeModelConfig } from '../../model/complete-model.js';
+import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import type { Restriction } from '../restricted-features.js';
 import { HttpFrontend } from './http-frontend.js';
 
@@ -172,7 +173,7 @@ describe('the model repository', () => {
       'an unknown model',
       'models/nope/load',
       undefined,
-      error(500, "failed to load 'nope', failed to poll from model repository"),
+      error(400, "failed to load 'nope', failed to poll from model repository"),
     ],
     [
       'a file',
@@ -276,7 +277,7 @@ describe('shared memory', () => {
       'of an object that is not there',
       'region/r/register',
       { key: '/tstriton_no_such', byte_size: 8 },
-      error(500, "Unable to open shared memory region: '/tstriton_no_such'"),
+      error(400, "Unable to open shared memory region: '/tstriton_no_such'"),
     ],
   ])('is refused %s', async (_, path, body, expected) => {
     const { call } = await start({ sharedMemory: allowed() });
@@ -341,7 +342,7 @@ describe('shared memory', () => {
     await finish(2);
     expect(await tooSmall).toBe(
       error(
-        500,
+        400,
         "shared memory size specified with the request for output 'y' (2 bytes) should be at least 4 bytes to hold the results",
       ),
     );
@@ -349,6 +350,54 @@ describe('shared memory', () => {
     expect(await infer(8192)).toBe(error(400, "Invalid offset + byte size for shared memory region: 'r'"));
     server.sharedMemory.unregisterAll();
     expect(server.sharedMemory.regions()).toEqual([]);
+  });
+});
+
+describe('a body', () => {
+  const MEMBERS = REQUEST_LIMITS.controlFields;
+  const unknown = (count: number) => `{${Array.from({ length: count }, (_, i) => `"x${i}":[[]]`).join()}}`;
+
+  it.each<[string, string, string, string]>([
+    [
+      'larger than such bodies are',
+      'trace/setting',
+      ' '.repeat(REQUEST_LIMITS.controlBytes + 1),
+      error(400, 'request size of 1048577 bytes exceeds the maximum allowed input size of 1048576 bytes'),
+    ],
+    [
+      'with many members',
+      'logging',
+      unknown(MEMBERS + 1),
+      error(400, `expected a request with at most ${MEMBERS} members, got more`),
+    ],
+    [
+      'with many parameters',
+      'repository/models/n/load',
+      `{"parameters":${unknown(MEMBERS + 1)}}`,
+      error(400, `expected a request with at most ${MEMBERS} members, got more`),
+    ],
+    [
+      'with many levels for traces',
+      'trace/setting',
+      `{"trace_level":[${Array.from({ length: MEMBERS + 1 }, () => '""').join()}]}`,
+      error(400, `expected a request with at most ${MEMBERS} trace levels, got more`),
+    ],
+  ])('%s is refused', async (_, path, body, expected) => {
+    const { call } = await start();
+    expect(await call('POST', `/v2/${path}`, body)).toBe(expected);
+  });
+
+  it('may have members that nobody knows', async () => {
+    const { call } = await start();
+    expect(await call('POST', '/v2/trace/setting', unknown(MEMBERS))).toContain(OK);
+  });
+
+  it('may have a long text where any is read', async () => {
+    const { call } = await start({ sharedMemory: new SharedMemoryRegistry({ allowed: true }) });
+    const key = `/${'k'.repeat(100_000)}`;
+    expect(await call('POST', '/v2/systemsharedmemory/region/r/register', { key, byte_size: 8 })).toBe(
+      error(400, `Unable to open shared memory region: '${key}'`),
+    );
   });
 });
 

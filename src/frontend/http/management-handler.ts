@@ -4,6 +4,7 @@
 
 import type { InferenceServer } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
+import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { parseBody } from '../../protocol/http/json-access.js';
 import { decodeLogUpdate, logSettingsJson } from '../../protocol/http/log-settings-json.js';
 import {
@@ -33,7 +34,7 @@ type Answer = object | undefined;
 export function handleManagement(exchange: HttpExchange, route: Route, options: ManagementHandlerOptions): void {
   const { server, maxInputSize } = options;
   const fail = (error: unknown) => exchange.answerError(TritonError.from(error));
-  receiveBody(exchange, maxInputSize, {
+  receiveBody(exchange, Math.min(maxInputSize, REQUEST_LIMITS.controlBytes), {
     received: (body) => {
       perform(server, route, body, exchange.request.method === 'GET').then((answer) => {
         exchange.answerBody(200, 'application/json', Buffer.from(answer === undefined ? '' : JSON.stringify(answer)));

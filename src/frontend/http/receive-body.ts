@@ -1,7 +1,9 @@
 // Collects a request's body into one buffer: without a copy when it comes in one piece, with one copy when its length
-// is known, with a list of pieces otherwise.
+// is known, with a list of pieces otherwise, which are joined in the end, with pauses when they are many.
 
 import { TritonError } from '../../errors.js';
+import { assemble } from '../../model/assemble.js';
+import { startPaced, type PacedRun } from '../../model/paced-work.js';
 import type { HttpExchange } from './http-exchange.js';
 
 /** Larger bodies are refused whatever they are. */
@@ -26,8 +28,6 @@ export interface BodyReceiver {
   /** The body is larger than `limit` or there is no memory for it. What comes of it is not kept. */
   refused(error: TritonError): void;
 }
-
-const EMPTY = Buffer.alloc(0);
 
 /** Calls the receiver once, or never when the client hangs up before the end. */
 export function receiveBody(exchange: HttpExchange, limit: number, receiver: BodyReceiver): void {
@@ -59,7 +59,7 @@ export function receiveBody(exchange: HttpExchange, limit: number, receiver: Bod
       try {
         whole ??= Buffer.allocUnsafeSlow(length);
       } catch (error) {
-        refuse(new TritonError('UNAVAILABLE', `there is no memory for a request of ${length} bytes`, { cause: error }));
+        refuse(noMemory(length, error));
         return;
       }
       piece.copy(whole, offset);
@@ -68,11 +68,30 @@ export function receiveBody(exchange: HttpExchange, limit: number, receiver: Bod
   const onEnd = () => {
     // What came after the body may have spoilt the connection before this event.
     if (exchange.answered) return;
-    receiver.received(
-      whole ?? (pieces.length === 1 ? pieces[0]! : pieces.length === 0 ? EMPTY : Buffer.concat(pieces, size)),
-    );
+    if (whole !== undefined) {
+      receiver.received(whole);
+      return;
+    }
+    const { connection } = exchange;
+    let run: PacedRun | undefined = undefined;
+    const over = () => run && connection.done(run);
+    run = startPaced(assemble(pieces, size), {
+      done(body) {
+        over();
+        receiver.received(body);
+      },
+      failed(cause) {
+        over();
+        receiver.refused(noMemory(size, cause));
+      },
+    });
+    if (run !== undefined) connection.started(run);
   };
   request.on('data', onData).on('end', onEnd);
+}
+
+function noMemory(size: number, cause: unknown): TritonError {
+  return new TritonError('UNAVAILABLE', `there is no memory for a request of ${size} bytes`, { cause });
 }
 
 function tooManyChunks(): TritonError {

@@ -1,5 +1,7 @@
 import { create, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
+import { finishPaced, PAUSE_BYTES } from '../../model/paced-work.js';
+import { REQUEST_LIMITS } from '../../model/request-limits.js';
 
 import { TritonError } from '../../errors.js';
 import { decodeModelInferRequest, type AdmitModel } from './decode-model-infer-request.js';
@@ -12,7 +14,7 @@ function encode(init: RequestInit): Uint8Array {
 }
 
 function decodeBytes(bytes: Uint8Array, admit?: AdmitModel) {
-  return decodeModelInferRequest(bytes, admit && { admit }).request;
+  return finishPaced(decodeModelInferRequest(bytes, admit && { admit })).request;
 }
 
 function decode(init: RequestInit) {
@@ -140,12 +142,154 @@ describe('the wire form', () => {
     expect(admitted).toEqual([]);
   });
 
-  it('refuses a message that asks for many objects in few bytes', () => {
-    const message = Buffer.alloc(2 * 200_000, Buffer.from([field(5, 2), 0]));
-    expect(refusal(() => decodeBytes(message))).toEqual({
-      code: 'INVALID_ARG',
-      message: 'expected a request of at most 100000 tensors, dimensions and parameters, got more',
+  const repeated = (count: number, ...bytes: readonly number[]) =>
+    Buffer.alloc(count * bytes.length, Buffer.from(bytes));
+  const inMessage = (number: number, content: Buffer) => {
+    const length: number[] = [];
+    for (let rest = content.length; ; rest = Math.floor(rest / 128)) {
+      length.push(rest < 128 ? rest : (rest & 127) | 128);
+      if (rest < 128) break;
+    }
+    return Buffer.concat([Buffer.from([field(number, 2), ...length]), content]);
+  };
+
+  it.each<[string, (count: number) => Buffer, number, string]>([
+    ['inputs', (count) => repeated(count, field(5, 2), 0), REQUEST_LIMITS.inputs, 'inputs'],
+    ['outputs', (count) => repeated(count, field(6, 2), 0), REQUEST_LIMITS.outputs, 'requested outputs'],
+    ['raw entries', (count) => repeated(count, field(7, 2), 0), REQUEST_LIMITS.inputs, 'entries of raw_input_contents'],
+    ['parameters', (count) => repeated(count, field(4, 2), 0), REQUEST_LIMITS.parameters, 'parameters'],
+    [
+      'parameters of an input',
+      (count) => inMessage(5, repeated(count, field(4, 2), 0)),
+      REQUEST_LIMITS.tensorParameters,
+      'parameters of a tensor',
+    ],
+    [
+      'parameters of an output',
+      (count) => inMessage(6, repeated(count, field(2, 2), 0)),
+      REQUEST_LIMITS.tensorParameters,
+      'parameters of a tensor',
+    ],
+    [
+      'dimensions',
+      (count) => inMessage(5, repeated(count, field(3, 0), 1)),
+      REQUEST_LIMITS.rank,
+      'dimensions of a tensor',
+    ],
+    [
+      'packed dimensions',
+      (count) => inMessage(5, inMessage(3, repeated(count, 1))),
+      REQUEST_LIMITS.rank,
+      'dimensions of a tensor',
+    ],
+    ['unknown fields', (count) => repeated(count, field(15, 0), 0), REQUEST_LIMITS.fields, 'protobuf fields'],
+    [
+      'a name given again and again',
+      (count) => repeated(count, field(1, 2), 0),
+      REQUEST_LIMITS.fields,
+      'protobuf fields',
+    ],
+    ['bytes of a name', (count) => inMessage(1, Buffer.alloc(count, 'n')), REQUEST_LIMITS.nameBytes, 'bytes in a name'],
+    ['bytes of an id', (count) => inMessage(3, Buffer.alloc(count, 'n')), REQUEST_LIMITS.nameBytes, 'bytes in a name'],
+    [
+      'bytes of parameters',
+      (count) => inMessage(4, inMessage(2, inMessage(3, Buffer.alloc(count, 't')))),
+      REQUEST_LIMITS.parameterBytes,
+      'bytes of parameters',
+    ],
+    [
+      'pieces of contents',
+      (count) => inMessage(5, repeated(count, field(5, 2), 0)),
+      1024,
+      'pieces of typed contents in a tensor',
+    ],
+    [
+      'packed runs of contents',
+      (count) => inMessage(5, inMessage(5, repeated(count, field(1, 2), 1, 1))),
+      1024,
+      'pieces of typed contents in a tensor',
+    ],
+    [
+      'strings',
+      (count) => inMessage(5, inMessage(5, repeated(count, field(8, 2), 0))),
+      REQUEST_LIMITS.bytesElements,
+      'elements of datatype BYTES',
+    ],
+  ])('limits %s', (_, message, limit, what) => {
+    const limited = { code: 'INVALID_ARG', message: `expected a request with at most ${limit} ${what}, got more` };
+    // Whatever else is wrong with it, it is not that.
+    const within = outcomeOf(message(limit));
+    expect(within).not.toContain('expected a request with at most');
+    expect(refusal(() => decodeBytes(message(limit + 1)))).toEqual(limited);
+  });
+});
+
+function outcomeOf(message: Buffer): string {
+  try {
+    decodeBytes(message);
+    return 'decoded';
+  } catch (error) {
+    return String(error);
+  }
+}
+
+describe('a message with long contents', () => {
+  const pausesOf = (message: Uint8Array) => {
+    const work = decodeModelInferRequest(message);
+    let pauses = 0;
+    let step = work.next();
+    for (; step.done !== true; step = work.next()) pauses++;
+    return { pauses, request: step.value.request };
+  };
+  const withContents = (datatype: string, contents: object) =>
+    encode({ modelName: 'm', inputs: [{ name: 'x', datatype, shape: [1n], contents }] });
+
+  it.each<[string, string, (count: number) => object]>([
+    ['integers', 'INT32', (count) => ({ intContents: new Array<number>(count).fill(300) })],
+    ['strings', 'BYTES', (count) => ({ bytesContents: new Array<Uint8Array>(count).fill(Uint8Array.of(1, 2, 3)) })],
+  ])('takes time in proportion to its bytes, with pauses: %s', (_, datatype, contents) => {
+    const few = pausesOf(withContents(datatype, contents(200_000))).pauses;
+    const many = pausesOf(withContents(datatype, contents(800_000))).pauses;
+    expect(few).toBeGreaterThan(1);
+    expect(many / few).toBeGreaterThan(2.5);
+    expect(many / few).toBeLessThan(5.5);
+    expect(pausesOf(withContents(datatype, contents(1000))).pauses).toBe(0);
+  });
+
+  it('pauses within a long string', () => {
+    const text = Buffer.alloc(8 << 20, 'abc');
+    const { pauses, request } = pausesOf(withContents('BYTES', { bytesContents: [text] }));
+    expect(pauses).toBeGreaterThanOrEqual(text.length / PAUSE_BYTES);
+    expect(text.equals(request.inputs[0]!.bytes.subarray(4))).toBe(true);
+  });
+
+  it('is no obstacle to others that are read while it pauses', () => {
+    const contents = { intContents: Array.from({ length: 300_000 }, (_, i) => i) };
+    const long = decodeModelInferRequest(withContents('INT32', contents));
+    expect(long.next().done).toBe(false);
+    const other = encode({
+      modelName: 'other',
+      inputs: [{ name: 'y', datatype: 'INT8', shape: [1n], contents: { intContents: [7] } }],
     });
+    expect(decodeBytes(other).inputs[0]).toMatchObject({ name: 'y', bytes: Buffer.of(7) });
+    const { inputs } = finishPaced(long).request;
+    const values = new Int32Array(inputs[0]!.bytes.slice().buffer);
+    expect([values.length, values[299_999]]).toEqual([300_000, 299_999]);
+  });
+
+  it('says which memory belongs to its inputs alone', () => {
+    const raw = Buffer.from(
+      encode({ modelName: 'm', inputs: [{ name: 'x' }], rawInputContents: [new Uint8Array(2 << 20)] }),
+    );
+    const whole = new Uint8Array(raw);
+    expect(pausesOf(whole).request.memory).toEqual([whole.buffer]);
+    const part = new Uint8Array(whole.length + 1);
+    part.set(whole);
+    expect(pausesOf(part.subarray(0, whole.length)).request.memory).toBeUndefined();
+    const { memory, inputs } = pausesOf(
+      withContents('INT32', { intContents: new Array<number>(300_000).fill(1) }),
+    ).request;
+    expect(memory).toEqual([inputs[0]!.bytes.buffer]);
   });
 });
 

@@ -1,10 +1,14 @@
 // A ModelInferRequest from its protobuf bytes, by hand, because every inference passes here. Raw contents become views
-// of the message; nothing is copied but typed contents. Which of several errors wins follows Triton's order: the form
-// of the message, the model, the parameters, the tensors' data, the requested outputs.
+// of the message; nothing is copied but typed contents, which may be long, so that this pauses. Which of several errors
+// wins follows Triton's order: the form of the message, the model, the parameters, the tensors' data, the requested
+// outputs.
 
 import { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
-import type { SharedMemoryAccess } from '../../model/shared-memory.js';
+import { ownMemory } from '../../model/own-memory.js';
+import type { PacedWork } from '../../model/paced-work.js';
+import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
+import { NO_SHARED_MEMORY, type SharedMemoryAccess } from '../../model/shared-memory.js';
 import { DATATYPE_BYTE_SIZE, isDatatype } from '../../tensor/dtype.js';
 import { readParameter, type ParameterMap } from './infer-parameters.js';
 import { NO_EXTRAS, readTensorMessage, type TensorExtras } from './read-tensor-message.js';
@@ -36,9 +40,6 @@ export interface DecodedInferRequest {
   readonly emptyFinalResponse: boolean;
 }
 
-// This many tensors, dimensions, parameters and raw entries together are beyond any model and still cost little memory.
-const MAX_PARTS = 100_000;
-
 const NOTHING = Buffer.alloc(0);
 // What Triton calls a datatype that it does not know. It is no Datatype, and equals none that a model declares: the core
 // refuses it under this name, in its own order of checks.
@@ -47,14 +48,9 @@ const NO_PARAMETERS: RequestParameters = {
   parameters: undefined,
   priority: 0,
   timeoutMicroseconds: 0,
+  sequence: undefined,
   emptyFinalResponse: false,
 };
-
-const NO_SHARED_MEMORY: SharedMemoryAccess = { input: refuseSharedMemory, output: refuseSharedMemory };
-
-function refuseSharedMemory(): never {
-  throw new TritonError('UNSUPPORTED', 'shared memory is not supported here');
-}
 
 const MAX_INT64 = 9223372036854775807n;
 
@@ -66,20 +62,23 @@ interface OutputParameters {
   readonly parameters: ParameterMap;
 }
 
-const reader = new WireReader('request', { maxParts: MAX_PARTS });
+/** Reads the form of one message after the other: that takes no time that matters, whatever their size. */
+const reader = new WireReader('request', {
+  fields: REQUEST_LIMITS.fields,
+  nameBytes: REQUEST_LIMITS.nameBytes,
+  textBytes: REQUEST_LIMITS.parameterBytes,
+});
 
 /**
  * Decodes a request. Throws INTERNAL when the bytes are no such message, what `admit` and `sharedMemory` throw, and
  * INVALID_ARG or UNSUPPORTED for what the message says. The tensors are views of `bytes`, which must not change any
  * more, or of shared memory.
  */
-export function decodeModelInferRequest(bytes: Uint8Array, options: DecodeOptions = {}): DecodedInferRequest {
-  reader.start(bytes);
-  try {
-    return new RequestMessage().decode(options);
-  } finally {
-    reader.release();
-  }
+export function decodeModelInferRequest(
+  bytes: Uint8Array,
+  options: DecodeOptions = {},
+): PacedWork<DecodedInferRequest> {
+  return new RequestMessage().decode(bytes, options);
 }
 
 class RequestMessage {
@@ -94,14 +93,27 @@ class RequestMessage {
   #outputParameters: OutputParameters[] | undefined;
   /** Pairs of start and end. */
   readonly #raw: number[] = [];
+  /** Of the inputs, what belongs to them alone. */
+  #memory: Set<ArrayBuffer> | undefined;
 
-  decode({ admit, sharedMemory = NO_SHARED_MEMORY }: DecodeOptions): DecodedInferRequest {
-    this.#read();
+  *decode(
+    bytes: Uint8Array,
+    { admit, sharedMemory = NO_SHARED_MEMORY }: DecodeOptions,
+  ): PacedWork<DecodedInferRequest> {
+    let message: Buffer;
+    try {
+      reader.start(bytes);
+      message = reader.bytes;
+      this.#readForm();
+    } finally {
+      reader.release();
+    }
+    const contents = yield* this.#scanContents(message);
     admit?.(this.#modelName, this.#modelVersion, this.#id);
-    const { parameters, priority, timeoutMicroseconds, emptyFinalResponse } =
+    const { parameters, priority, timeoutMicroseconds, sequence, emptyFinalResponse } =
       this.#parameters === undefined ? NO_PARAMETERS : readRequestParameters(this.#parameters);
-    if (this.#extras === undefined && this.#raw.length >= 2 * this.#inputs.length) this.#takeRaw();
-    else this.#takeData(sharedMemory);
+    if (this.#extras === undefined && this.#raw.length >= 2 * this.#inputs.length) this.#takeRaw(message);
+    else yield* this.#takeData(message, contents, sharedMemory);
     return {
       request: {
         modelName: this.#modelName,
@@ -112,11 +124,28 @@ class RequestMessage {
         outputs: this.#outputs,
         priority,
         timeoutMicroseconds,
+        sequence,
+        memory: this.#memory && [...this.#memory],
       },
       classes:
         this.#outputParameters === undefined ? undefined : this.#readOutputs(this.#outputParameters, sharedMemory),
       emptyFinalResponse,
     };
+  }
+
+  /** Gives the reader that the contents are read with; undefined when no input has any. */
+  *#scanContents(message: Buffer): PacedWork<WireReader | undefined> {
+    let contentsReader: WireReader | undefined;
+    for (const extras of this.#extras ?? []) {
+      if (extras?.contents === undefined) continue;
+      if (contentsReader === undefined) {
+        // Of its own: other messages are read while this one pauses.
+        contentsReader = new WireReader('request');
+        contentsReader.start(message);
+      }
+      yield* extras.contents.scan(contentsReader);
+    }
+    return contentsReader;
   }
 
   #readOutputs(
@@ -127,15 +156,14 @@ class RequestMessage {
     for (const { index, parameters } of outputs) {
       const name = this.#outputs[index]!;
       const form = readOutputForm(parameters, name);
-      // The first listing of an output counts.
-      if (this.#outputs.indexOf(name) !== index) continue;
       if (form.sharedMemory !== undefined) sharedMemory.output(name, form.sharedMemory);
       if (form.classes !== undefined) (wanted ??= new Map()).set(name, form.classes);
     }
     return wanted;
   }
 
-  #read(): void {
+  #readForm(): void {
+    let parameters = 0;
     while (reader.position < reader.limit) {
       const tag = reader.tag();
       switch (tag) {
@@ -149,22 +177,24 @@ class RequestMessage {
           this.#id = reader.string();
           break;
         case (4 << 3) | LENGTH_DELIMITED:
-          reader.countParts(1);
+          if (++parameters > REQUEST_LIMITS.parameters) throw beyondLimit('parameters', REQUEST_LIMITS.parameters);
           readParameter(reader, (this.#parameters ??= new Map()));
           break;
         case (5 << 3) | LENGTH_DELIMITED:
-          reader.countParts(1);
+          if (this.#inputs.length >= REQUEST_LIMITS.inputs) throw beyondLimit('inputs', REQUEST_LIMITS.inputs);
           this.#readInput();
           break;
         case (6 << 3) | LENGTH_DELIMITED:
-          reader.countParts(1);
+          if (this.#outputs.length >= REQUEST_LIMITS.outputs)
+            throw beyondLimit('requested outputs', REQUEST_LIMITS.outputs);
           this.#readOutput();
           break;
         case (7 << 3) | LENGTH_DELIMITED: {
-          reader.countParts(1);
           const length = reader.length();
           const start = reader.position;
-          this.#raw.push(start, start + length);
+          if (this.#raw.push(start, start + length) > 2 * REQUEST_LIMITS.inputs) {
+            throw beyondLimit('entries of raw_input_contents', REQUEST_LIMITS.inputs);
+          }
           reader.position = start + length;
           break;
         }
@@ -176,7 +206,7 @@ class RequestMessage {
 
   #readInput(): void {
     const input = { name: '', datatype: '', shape: [] as number[], bytes: NOTHING as Uint8Array };
-    const extras = readTensorMessage(reader, input);
+    const extras = readTensorMessage(reader, input, REQUEST_LIMITS);
     if (!isDatatype(input.datatype)) input.datatype = UNKNOWN;
     if (extras !== undefined) (this.#extras ??= [])[this.#inputs.length] = extras;
     this.#inputs.push(input as Mutable<InferTensor>);
@@ -186,11 +216,13 @@ class RequestMessage {
     const outer = reader.enter();
     let name = '';
     let parameters: ParameterMap | undefined;
+    let count = 0;
     while (reader.position < reader.limit) {
       const tag = reader.tag();
       if (tag === ((1 << 3) | LENGTH_DELIMITED)) name = reader.name();
       else if (tag === ((2 << 3) | LENGTH_DELIMITED)) {
-        reader.countParts(1);
+        const { tensorParameters } = REQUEST_LIMITS;
+        if (++count > tensorParameters) throw beyondLimit('parameters of a tensor', tensorParameters);
         readParameter(reader, (parameters ??= new Map()));
       } else reader.skip(tag);
     }
@@ -202,13 +234,21 @@ class RequestMessage {
   }
 
   // As nearly always: a raw entry for each input. Further entries are passed over, as Triton does.
-  #takeRaw(): void {
+  #takeRaw(message: Buffer): void {
     const inputs = this.#inputs;
-    for (let i = 0; i < inputs.length; i++)
-      inputs[i]!.bytes = reader.bytes.subarray(this.#raw[2 * i], this.#raw[2 * i + 1]);
+    for (let i = 0; i < inputs.length; i++) inputs[i]!.bytes = message.subarray(this.#raw[2 * i], this.#raw[2 * i + 1]);
+    this.#own(ownMemory(message));
   }
 
-  #takeData(sharedMemory: SharedMemoryAccess): void {
+  #own(memory: ArrayBuffer | undefined): void {
+    if (memory !== undefined) (this.#memory ??= new Set()).add(memory);
+  }
+
+  *#takeData(
+    message: Buffer,
+    contentsReader: WireReader | undefined,
+    sharedMemory: SharedMemoryAccess,
+  ): PacedWork<void> {
     const raw = this.#raw;
     let nextRaw = 0;
     for (const [index, input] of this.#inputs.entries()) {
@@ -223,7 +263,9 @@ class RequestMessage {
             `unexpected 'content' provided when using shared memory for ${describe()}`,
           );
         }
-        input.bytes = sharedMemory.input(reference, input.datatype);
+        const { bytes, memory } = yield* sharedMemory.input(reference, input.datatype);
+        input.bytes = bytes;
+        this.#own(memory);
       } else if (contents !== undefined) {
         if (raw.length > 0) {
           throw new TritonError(
@@ -231,9 +273,12 @@ class RequestMessage {
             `contents field must not be specified when using raw_input_contents for '${input.name}' for model '${this.#modelName}'`,
           );
         }
-        input.bytes = contents.toRaw(reader, isDatatype(input.datatype) ? input.datatype : undefined, describe);
+        const datatype = isDatatype(input.datatype) ? input.datatype : undefined;
+        input.bytes = yield* contents.toRaw(contentsReader!, datatype, describe);
+        this.#own(ownMemory(input.bytes.buffer === message.buffer ? message : input.bytes));
       } else if (nextRaw < raw.length) {
-        input.bytes = reader.bytes.subarray(raw[nextRaw], raw[nextRaw + 1]);
+        input.bytes = message.subarray(raw[nextRaw], raw[nextRaw + 1]);
+        this.#own(ownMemory(message));
         nextRaw += 2;
       } else {
         throw new TritonError('INVALID_ARG', `unable to find data for ${describe()} in request.`);

@@ -2,6 +2,7 @@
 // than Triton may answer with typed contents, which are converted.
 
 import { TritonError } from '../../errors.js';
+import { finishPaced } from '../../model/paced-work.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
 import { isDatatype } from '../../tensor/dtype.js';
@@ -16,6 +17,7 @@ interface OutputMessage extends TensorMessage {
 }
 
 const reader = new WireReader('response');
+const UNLIMITED = { rank: Infinity, tensorParameters: Infinity };
 
 /**
  * Decodes a response. Throws INTERNAL when the bytes are no such message or it cannot be understood.
@@ -71,7 +73,7 @@ function readResponse(): ModelInferResponse {
 
 function readOutput(): OutputMessage {
   const output: OutputMessage = { name: '', datatype: '', shape: [], contents: undefined };
-  output.contents = readTensorMessage(reader, output)?.contents;
+  output.contents = readTensorMessage(reader, output, UNLIMITED)?.contents;
   return output;
 }
 
@@ -87,7 +89,9 @@ function toTensor({ name, datatype, shape, contents }: OutputMessage, raw: Uint8
     );
   }
   try {
-    return { name, datatype, shape, bytes: contents.toRaw(reader, datatype, () => `output tensor '${name}'`) };
+    finishPaced(contents.scan(reader));
+    const bytes = finishPaced(contents.toRaw(reader, datatype, () => `output tensor '${name}'`));
+    return { name, datatype, shape, bytes };
   } catch (error) {
     throw new TritonError('INTERNAL', TritonError.from(error).message, { cause: error });
   }

@@ -1,6 +1,7 @@
 // The requests of the methods that tell about the server and its models: all are empty, or have a name in field 1 and a
 // version in field 2. Read by hand because the generated reader takes a known field of another wire type for its own.
 
+import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { LENGTH_DELIMITED, WireReader } from './wire-reader.js';
 
 /** What a request asks about. '' stands for any. */
@@ -9,9 +10,10 @@ export interface ModelReference {
   readonly version: string;
 }
 
-const reader = new WireReader('request');
+const { controlFields, controlBytes, nameBytes } = REQUEST_LIMITS;
+const reader = new WireReader('request', { fields: controlFields, nameBytes, textBytes: controlBytes });
 
-/** Throws INTERNAL when the bytes are no protobuf message. */
+/** Throws INTERNAL when the bytes are no protobuf message, and INVALID_ARG when it has too many fields. */
 export function decodeModelReference(bytes: Uint8Array): ModelReference {
   reader.start(bytes);
   try {

@@ -47,7 +47,7 @@ function readValue(reader: WireReader, before: ParameterValue): ParameterValue {
         value = { kind: 'int64', value: reader.int64() };
         break;
       case (3 << 3) | LENGTH_DELIMITED:
-        value = { kind: 'string', value: reader.string() };
+        value = { kind: 'string', value: reader.text() };
         break;
       case (4 << 3) | FIXED64:
         value = { kind: 'double', value: reader.double() };

@@ -1,8 +1,9 @@
 // gRPC's compression of single messages, gzip and deflate (zlib's format) both ways. Nothing inflates to more than a
 // message may have; what is large is worked on in another thread, for the sake of the other calls.
 
-import { deflate, deflateSync, gunzip, gunzipSync, gzip, gzipSync, inflate, inflateSync, type Zlib } from 'node:zlib';
+import { createDeflate, createGzip, deflateSync, gunzipSync, gzipSync, inflateSync, type Zlib } from 'node:zlib';
 
+import { inflateLater } from '../inflate.js';
 import { GRPC_STATUS, type GrpcStatus } from './grpc-status.js';
 import { MESSAGE_PREFIX_BYTES } from './message-frame.js';
 
@@ -20,6 +21,7 @@ const ZLIB_LEVEL: Readonly<Record<Exclude<CompressionLevel, 'none'>, number>> = 
 /** Up to this many bytes, plain or compressed, are worked on at once. */
 const LARGEST_INLINE_BYTES = 16 * 1024;
 const LARGEST_INLINE_RESULT = 128 * 1024;
+const CHUNK_SIZE = 256 * 1024;
 
 /** Why a compressed message cannot be read. */
 export interface InflateFailure {
@@ -58,15 +60,10 @@ export function inflateMessage(
       }
     }
   }
-  const run = encoding === 'gzip' ? gunzip : inflate;
-  // Declared without `info`, with which the result has two members.
-  run(
-    compressed,
-    { ...options, maxOutputLength: Math.max(1, maxMessageSize) },
-    (error: Error | null, result: unknown) => {
-      done(error === null ? checked(result, compressed, encoding) : failureOf(error, encoding, maxMessageSize));
-    },
-  );
+  inflateLater(compressed, encoding, maxMessageSize, (result) => {
+    if (Buffer.isBuffer(result)) done(result);
+    else done(result.kind === 'corrupt' ? corrupt(encoding) : tooLarge(maxMessageSize));
+  });
 }
 
 /** Nothing may follow the compressed data. */
@@ -80,7 +77,10 @@ function isTooLarge(error: unknown): boolean {
 }
 
 function failureOf(error: unknown, encoding: MessageEncoding, maxMessageSize: number): InflateFailure {
-  if (!isTooLarge(error)) return corrupt(encoding);
+  return isTooLarge(error) ? tooLarge(maxMessageSize) : corrupt(encoding);
+}
+
+function tooLarge(maxMessageSize: number): InflateFailure {
   return {
     status: GRPC_STATUS.RESOURCE_EXHAUSTED,
     message: `Received message larger than max after decompression (max ${maxMessageSize})`,
@@ -120,26 +120,42 @@ export function compressFrame(
   { encoding, level }: MessageCompression,
   done: (frame: readonly Uint8Array[]) => void,
 ): void {
-  const whole = frame.length === 1 ? asBuffer(frame[0]!) : Buffer.concat(frame);
-  const message = whole.subarray(MESSAGE_PREFIX_BYTES);
-  const options = { level: ZLIB_LEVEL[level] };
-  const finish = (compressed: Buffer) => done(compressed.length < message.length ? withPrefix(compressed) : [whole]);
-  if (message.length <= LARGEST_INLINE_BYTES) {
-    finish(encoding === 'gzip' ? gzipSync(message, options) : deflateSync(message, options));
+  const options = { level: ZLIB_LEVEL[level], chunkSize: CHUNK_SIZE };
+  const messageLength = frame.reduce((size, part) => size + part.byteLength, 0) - MESSAGE_PREFIX_BYTES;
+  if (messageLength <= LARGEST_INLINE_BYTES) {
+    const whole = frame.length === 1 ? asBuffer(frame[0]!) : Buffer.concat(frame);
+    const message = whole.subarray(MESSAGE_PREFIX_BYTES);
+    const compressed = encoding === 'gzip' ? gzipSync(message, options) : deflateSync(message, options);
+    done(compressed.length < messageLength ? [prefixOf(compressed.length), compressed] : [whole]);
     return;
   }
-  const run = encoding === 'gzip' ? gzip : deflate;
+  const stream = encoding === 'gzip' ? createGzip(options) : createDeflate(options);
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  stream.on('data', (piece: Buffer) => {
+    pieces.push(piece);
+    size += piece.length;
+  });
+  stream.on('end', () => done(size < messageLength ? [prefixOf(size), ...pieces] : frame));
   // It fails for want of memory only; plain is always right.
-  run(message, options, (error, compressed) => finish(error === null ? compressed : message));
+  stream.on('error', () => done(frame));
+  let prefix = MESSAGE_PREFIX_BYTES;
+  for (const part of frame) {
+    const skipped = Math.min(prefix, part.byteLength);
+    prefix -= skipped;
+    stream.write(part.subarray(skipped));
+  }
+  stream.end();
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function withPrefix(compressed: Buffer): readonly Uint8Array[] {
+/** The prefix of a compressed message. */
+function prefixOf(length: number): Buffer {
   const prefix = Buffer.alloc(MESSAGE_PREFIX_BYTES);
   prefix[0] = 1;
-  prefix.writeUInt32BE(compressed.length, 1);
-  return [prefix, compressed];
+  prefix.writeUInt32BE(length, 1);
+  return prefix;
 }

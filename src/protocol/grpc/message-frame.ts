@@ -5,9 +5,13 @@ import { GRPC_STATUS, type GrpcStatus } from './grpc-status.js';
 
 export const MESSAGE_PREFIX_BYTES = 5;
 
-/** Frames begin with as much memory as their length asks for, up to this; the rest follows as bytes arrive. */
+/**
+ * Frames begin with as much memory as their length asks for, up to this; the rest follows as bytes arrive. What has come
+ * is copied when there is more, so that after so many bytes the length is believed: memory takes room when it is written.
+ */
 const FIRST_ALLOCATION_BYTES = 1 << 20;
 const GROWTH = 8;
+const BELIEVED_FROM = 8 << 20;
 
 /** Why the bytes of a call are no messages that can be accepted. */
 export interface FrameFailure {
@@ -116,7 +120,7 @@ export class MessageFrameReader {
       this.#prefixFilled = 0;
       return chunk.subarray(offset, offset + taken);
     }
-    if (taken > 0) this.#append(chunk, offset, taken);
+    if (taken > 0 && !this.#append(chunk, offset, taken)) return undefined;
     return taken === missing ? this.#complete() : undefined;
   }
 
@@ -158,17 +162,30 @@ export class MessageFrameReader {
   }
 
   // A length is only a claim: memory is taken in steps, each a multiple of what has really arrived.
-  #append(chunk: Buffer, offset: number, count: number): void {
-    const needed = this.#filled + count;
+  #append(chunk: Buffer, offset: number, count: number): boolean {
+    try {
+      this.#reserve(this.#filled + count);
+    } catch {
+      this.#failure = {
+        status: GRPC_STATUS.RESOURCE_EXHAUSTED,
+        message: `there is no memory for a message of ${this.#length} bytes`,
+      };
+      return false;
+    }
+    chunk.copy(this.#message!, this.#filled, offset, offset + count);
+    this.#filled += count;
+    return true;
+  }
+
+  #reserve(needed: number): void {
     if (this.#message === undefined) {
       this.#message = Buffer.allocUnsafeSlow(Math.min(this.#length, Math.max(needed, FIRST_ALLOCATION_BYTES)));
     } else if (needed > this.#message.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.min(this.#length, Math.max(needed, this.#message.length * GROWTH)));
+      const wanted = needed > BELIEVED_FROM ? this.#length : Math.max(needed, this.#message.length * GROWTH);
+      const grown = Buffer.allocUnsafeSlow(Math.min(this.#length, wanted));
       this.#message.copy(grown, 0, 0, this.#filled);
       this.#message = grown;
     }
-    chunk.copy(this.#message, this.#filled, offset, offset + count);
-    this.#filled = needed;
   }
 
   #complete(): Buffer {

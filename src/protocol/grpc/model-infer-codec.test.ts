@@ -3,6 +3,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { finishPaced } from '../../model/paced-work.js';
 
 import { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferRequest, ModelInferResponse } from '../../model/exchange.js';
@@ -82,7 +83,7 @@ describe('ModelInferRequest', () => {
   it('comes back from its own codec', () => {
     fc.assert(
       fc.property(request, (given) => {
-        const decoded = decodeModelInferRequest(messageOf(encodeModelInferRequest(given))).request;
+        const decoded = finishPaced(decodeModelInferRequest(messageOf(encodeModelInferRequest(given)))).request;
         expect(plain(decoded, decoded.inputs)).toEqual(plain(given, given.inputs));
       }),
       SHARED,
@@ -101,7 +102,7 @@ describe('ModelInferRequest', () => {
         );
         expect(generated.outputs.map((output) => output.name)).toEqual(given.outputs);
         // What the generated codec writes again is the same request to ours.
-        const again = decodeModelInferRequest(toBinary(ModelInferRequestSchema, generated)).request;
+        const again = finishPaced(decodeModelInferRequest(toBinary(ModelInferRequestSchema, generated))).request;
         expect(plain(again, again.inputs)).toEqual(plain(given, given.inputs));
       }),
       SHARED,

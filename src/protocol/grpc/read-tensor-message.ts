@@ -1,6 +1,7 @@
 // The tensors of inference messages when they are read: the same fields in requests and in responses. What few tensors
-// have is apart from what all have, so that the others cost nothing more.
+// have is apart from what all have, so that the others cost nothing more. Typed contents are only noted: they may be long.
 
+import { beyondLimit } from '../../model/request-limits.js';
 import { readParameter, type ParameterMap } from './infer-parameters.js';
 import { TensorContents } from './tensor-contents.js';
 import { LENGTH_DELIMITED, VARINT, type WireReader } from './wire-reader.js';
@@ -26,12 +27,26 @@ function noExtras(): TensorExtras {
   return { contents: undefined, parameters: undefined, hugeShape: undefined };
 }
 
-/** Reads the tensor at which `reader` stands into `tensor`; what comes twice counts as the last time. */
-export function readTensorMessage(reader: WireReader, tensor: TensorMessage): TensorExtras | undefined {
+/** How much a tensor may have. */
+export interface TensorLimits {
+  readonly rank: number;
+  readonly tensorParameters: number;
+}
+
+/**
+ * Reads the tensor at which `reader` stands into `tensor`; what comes twice counts as the last time. Throws INVALID_ARG
+ * when it has more than the limits allow.
+ */
+export function readTensorMessage(
+  reader: WireReader,
+  tensor: TensorMessage,
+  { rank, tensorParameters }: TensorLimits,
+): TensorExtras | undefined {
   const outer = reader.enter();
   const { shape } = tensor;
   let hugeShape: (number | bigint)[] | undefined;
   let extras: TensorExtras | undefined;
+  let parameters = 0;
   while (reader.position < reader.limit) {
     const tag = reader.tag();
     switch (tag) {
@@ -43,24 +58,27 @@ export function readTensorMessage(reader: WireReader, tensor: TensorMessage): Te
         break;
       case (3 << 3) | LENGTH_DELIMITED: {
         const packed = reader.enter();
-        reader.countParts(reader.limit - reader.position);
-        while (reader.position < reader.limit) hugeShape = readDim(reader, shape, hugeShape);
+        while (reader.position < reader.limit) {
+          hugeShape = readDim(reader, shape, hugeShape);
+          if (shape.length > rank) throw beyondLimit(DIMENSIONS, rank);
+        }
         reader.leave(packed);
         break;
       }
       case (3 << 3) | VARINT:
-        reader.countParts(1);
         hugeShape = readDim(reader, shape, hugeShape);
+        if (shape.length > rank) throw beyondLimit(DIMENSIONS, rank);
         break;
       case (4 << 3) | LENGTH_DELIMITED:
-        reader.countParts(1);
+        if (++parameters > tensorParameters) throw beyondLimit('parameters of a tensor', tensorParameters);
         extras ??= noExtras();
         readParameter(reader, (extras.parameters ??= new Map()));
         break;
       case (5 << 3) | LENGTH_DELIMITED: {
         extras ??= noExtras();
         const inner = reader.enter();
-        (extras.contents ??= new TensorContents()).read(reader);
+        (extras.contents ??= new TensorContents()).note(reader.position, reader.limit);
+        reader.position = reader.limit;
         reader.leave(inner);
         break;
       }
@@ -72,6 +90,8 @@ export function readTensorMessage(reader: WireReader, tensor: TensorMessage): Te
   if (hugeShape !== undefined) (extras ??= noExtras()).hugeShape = hugeShape;
   return extras;
 }
+
+const DIMENSIONS = 'dimensions of a tensor';
 
 // Beyond 2^53 dimensions are kept exactly as well, for the texts that refuse them.
 function readDim(

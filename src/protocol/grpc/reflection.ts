@@ -1,17 +1,10 @@
 // What server reflection answers, from the descriptors that the messages themselves are made of. Versions v1 and
 // v1alpha of it differ in name only: one reader and one writer serve both.
 
-import {
-  create,
-  fromBinary,
-  toBinary,
-  type DescFile,
-  type DescMessage,
-  type MessageInitShape,
-} from '@bufbuild/protobuf';
+import { create, toBinary, type DescFile, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 
-import { TritonError } from '../../errors.js';
+import { decodeMessage } from './decode-message.js';
 import { GRPC_STATUS } from './grpc-status.js';
 import {
   ServerReflectionRequestSchema,
@@ -36,14 +29,9 @@ export class Reflection {
     this.#services = files.flatMap(({ services }) => services.map(({ typeName }) => typeName)).sort();
   }
 
-  /** Answers one serialized request with a serialized response. Throws INTERNAL when the request is none. */
+  /** Answers one serialized request with a serialized response. Throws INTERNAL when the request is none, and what {@link decodeMessage} throws. */
   answer(bytes: Uint8Array): Uint8Array {
-    let request;
-    try {
-      request = fromBinary(ServerReflectionRequestSchema, bytes);
-    } catch (error) {
-      throw new TritonError('INTERNAL', 'Unable to parse request', { cause: error });
-    }
+    const request = decodeMessage(ServerReflectionRequestSchema, bytes);
     const response = create(ServerReflectionResponseSchema, {
       validHost: request.host,
       originalRequest: request,

@@ -63,9 +63,11 @@ describe('readRequestParameters', () => {
       parameters: { b: true, i: 7, s: 'text', d: 2.5 },
       priority: 7,
       timeoutMicroseconds: 7,
+      sequence: { id: 'text', start: true, end: false },
       emptyFinalResponse: false,
     });
     expect(read({ sequence_end: bool }).parameters).toBeUndefined();
+    expect(read({}).sequence).toBeUndefined();
   });
 
   it('keeps integers exact and passes NaN on', () => {
@@ -96,6 +98,12 @@ describe('readRequestParameters', () => {
   it('reads a negative timeout as a very long one, as Triton does', () => {
     expect(read({ timeout: { kind: 'int64', value: -1 } }).timeoutMicroseconds).toBe(2 ** 64);
     expect(read({ timeout: { kind: 'int64', value: 2n ** 63n - 1n } }).timeoutMicroseconds).toBe(2 ** 63);
+  });
+
+  it('reads a sequence id as unsigned, as Triton does', () => {
+    expect(read({ sequence_id: { kind: 'int64', value: -7 } }).sequence?.id).toBe(18446744073709551609n);
+    expect(read({ sequence_id: int64 }).sequence).toEqual({ id: 7, start: false, end: false });
+    expect(read({ sequence_id: { kind: 'int64', value: 0 } }).sequence).toBeUndefined();
   });
 
   it('refuses a sequence id of more than 128 bytes', () => {

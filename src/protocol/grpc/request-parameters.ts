@@ -3,7 +3,9 @@
 
 import { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
+import type { RequestSequence } from '../../model/request-sequence.js';
 import type { SharedMemoryReference } from '../../model/shared-memory.js';
+import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START, SequenceFields } from '../sequence-parameters.js';
 import { setParameter, type ParameterMap, type ParameterValue } from './infer-parameters.js';
 
 /** The parameters of a request, those with a meaning of their own apart from those for the model. */
@@ -11,11 +13,11 @@ export interface RequestParameters {
   readonly parameters: Parameters | undefined;
   readonly priority: number;
   readonly timeoutMicroseconds: number;
+  readonly sequence: RequestSequence | undefined;
   readonly emptyFinalResponse: boolean;
 }
 
 const EMPTY_FINAL_RESPONSE = 'triton_enable_empty_final_response';
-const MAX_SEQUENCE_ID_BYTES = 128;
 
 function refuse(message: string): never {
   throw new TritonError('INVALID_ARG', message);
@@ -30,15 +32,20 @@ export function readRequestParameters(entries: ParameterMap): RequestParameters 
   let parameters: Record<string, Parameters[string]> | undefined;
   let priority = 0;
   let timeoutMicroseconds = 0;
+  let fields: SequenceFields | undefined;
   let emptyFinalResponse = false;
   for (const [name, entry] of entries) {
     switch (name) {
-      case 'sequence_id':
-        checkSequenceId(entry);
+      case SEQUENCE_ID:
+        (fields ??= new SequenceFields()).id = readSequenceId(entry);
         break;
-      case 'sequence_start':
-      case 'sequence_end':
+      case SEQUENCE_START:
         if (entry.kind !== 'bool') refuseKind(name, 'bool_param');
+        (fields ??= new SequenceFields()).start = entry.value;
+        break;
+      case SEQUENCE_END:
+        if (entry.kind !== 'bool') refuseKind(name, 'bool_param');
+        (fields ??= new SequenceFields()).end = entry.value;
         break;
       case EMPTY_FINAL_RESPONSE:
         if (entry.kind !== 'bool') refuseKind(name, 'bool_param');
@@ -50,26 +57,27 @@ export function readRequestParameters(entries: ParameterMap): RequestParameters 
       case 'timeout':
         if (entry.kind !== 'int64') refuseKind(name, 'int64_param');
         // A negative timeout is a very long one: Triton reads the same bits as an unsigned number.
-        timeoutMicroseconds = Number(BigInt.asUintN(64, BigInt(entry.value)));
+        timeoutMicroseconds = Number(asUnsigned(entry.value));
         break;
       default:
         parameters ??= {};
         setParameter(parameters, name, readCustom(name, entry));
     }
   }
-  return { parameters, priority, timeoutMicroseconds, emptyFinalResponse };
+  return { parameters, priority, timeoutMicroseconds, sequence: fields?.sequence, emptyFinalResponse };
 }
 
-// Models without a sequence batcher, all that there are here, take the id and do nothing with it.
-function checkSequenceId(entry: ParameterValue): void {
-  if (entry.kind === 'int64') return;
-  if (entry.kind !== 'string') refuseKind('sequence_id', 'int64_param or string_param');
-  if (Buffer.byteLength(entry.value) > MAX_SEQUENCE_ID_BYTES) {
-    throw new TritonError(
-      'UNSUPPORTED',
-      `string correlation ID cannot be longer than ${MAX_SEQUENCE_ID_BYTES} characters`,
-    );
-  }
+function readSequenceId(entry: ParameterValue): RequestSequence['id'] {
+  if (entry.kind === 'string') return entry.value;
+  if (entry.kind !== 'int64') refuseKind(SEQUENCE_ID, 'int64_param or string_param');
+  // As with timeouts: there is no unsigned form on the wire, but ids are unsigned.
+  return asUnsigned(entry.value);
+}
+
+/** The same bits read as an unsigned number. */
+function asUnsigned(value: number | bigint): number | bigint {
+  if (value >= 0) return value;
+  return BigInt.asUintN(64, BigInt(value));
 }
 
 function readPriority(entry: ParameterValue): number {

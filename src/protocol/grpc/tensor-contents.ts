@@ -1,7 +1,10 @@
-// InferTensorContents: tensor elements as protobuf numbers. Reading a message only checks the form and notes where the
-// elements lie; they become raw bytes once the datatype is known. What is noted stays small whatever was sent.
+// InferTensorContents: tensor elements as protobuf numbers. A scan checks the form and notes where the elements lie; they
+// become raw bytes once the datatype is known. What is noted stays small whatever was sent, and what takes time in
+// proportion to the bytes pauses.
 
 import { TritonError } from '../../errors.js';
+import { Pace, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
+import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
 import type { Datatype } from '../../tensor/dtype.js';
 import { FIXED32, FIXED64, LENGTH_DELIMITED, VARINT, type WireReader } from './wire-reader.js';
 
@@ -49,44 +52,86 @@ const RANGES = {
 /** A tensor in words: `input tensor 'x' for model 'm'`. */
 export type Describe = () => string;
 
+/** So many pieces of contents are beyond any client: their places take more memory than they do. */
+const MAX_RUNS = 1024;
+
 /** Where the elements of one InferTensorContents lie in its message. */
 export class TensorContents {
   /** Bit n: field n has elements. */
   #fields = 0;
+  // Pairs of start and end of the messages, which protobuf joins.
+  readonly #messages: number[] = [];
   // While only one field has elements: pairs of start and end. A packed run begins with its first element; an unpacked
   // one with a tag, and its start is noted as -start - 1.
   #runs: number[] = [];
   #count = 0;
   /** BYTES: how many bytes the elements have together. */
   #byteCount = 0;
+  readonly #pace = new Pace();
 
-  /** Reads the rest of the message that `reader` is in; may be called again, since protobuf joins repeated ones. */
-  read(reader: WireReader): void {
-    while (reader.position < reader.limit) {
-      const start = reader.position;
-      const tag = reader.tag();
-      const number = (tag >>> 3) as FieldNumber;
-      const field = number <= 8 ? FIELDS[number] : undefined;
-      const wireType = tag & 7;
-      if (field === undefined || (wireType !== field.wireType && wireType !== LENGTH_DELIMITED)) {
-        reader.skip(tag);
-      } else if (field.wireType === LENGTH_DELIMITED) {
-        const length = reader.length();
-        reader.advance(length);
-        this.#byteCount += length;
-        this.#note(number, 1, start, reader.position, true);
-      } else if (wireType === LENGTH_DELIMITED) {
-        const length = reader.length();
-        const first = reader.position;
-        this.#note(number, countPacked(reader, length, field.width), first, first + length, false);
-      } else {
-        reader.skip(tag);
-        this.#note(number, 1, start, reader.position, true);
+  /** A message of it lies there, to be scanned. May be called again, since protobuf joins repeated ones. */
+  note(start: number, end: number): void {
+    if (this.#messages.push(start, end) > 2 * MAX_RUNS) throw beyondLimit(RUNS, MAX_RUNS);
+  }
+
+  /**
+   * Reads the form of what was noted. Nothing else uses the reader until this ends. Throws INTERNAL when it is malformed,
+   * INVALID_ARG for what no request may have.
+   */
+  *scan(reader: WireReader): PacedWork<void> {
+    for (let i = 0; i < this.#messages.length; i += 2) {
+      reader.position = this.#messages[i]!;
+      reader.limit = this.#messages[i + 1]!;
+      while (reader.position < reader.limit) {
+        const start = reader.position;
+        const tag = reader.tag();
+        const number = (tag >>> 3) as FieldNumber;
+        const field = number <= 8 ? FIELDS[number] : undefined;
+        const wireType = tag & 7;
+        if (field === undefined || (wireType !== field.wireType && wireType !== LENGTH_DELIMITED)) {
+          reader.skip(tag);
+        } else if (field.wireType === LENGTH_DELIMITED) {
+          const length = reader.length();
+          reader.advance(length);
+          this.#byteCount += length;
+          this.#noteRun(number, 1, [start, reader.position], true);
+        } else if (wireType === LENGTH_DELIMITED) {
+          const length = reader.length();
+          const first = reader.position;
+          const count =
+            field.width === 0 ? yield* this.#countVarints(reader, length) : countFixed(reader, length, field.width);
+          this.#noteRun(number, count, [first, first + length], false);
+        } else {
+          reader.skip(tag);
+          this.#noteRun(number, 1, [start, reader.position], true);
+        }
+        if (this.#pace.spend(BYTES_OF_A_FIELD)) yield;
       }
     }
   }
 
-  #note(number: FieldNumber, count: number, start: number, end: number, unpacked: boolean): void {
+  /** Passes over packed varints and counts them. */
+  *#countVarints(reader: WireReader, length: number): PacedWork<number> {
+    const { bytes } = reader;
+    const end = reader.position + length;
+    let count = 0;
+    let continued = 0;
+    for (let block = reader.position; block < end; block += PAUSE_BYTES) {
+      const stop = Math.min(end, block + PAUSE_BYTES);
+      for (let i = block; i < stop; i++) {
+        if (bytes[i]! < 0x80) {
+          count++;
+          continued = 0;
+        } else if (++continued > 9) reader.malformed();
+      }
+      if (this.#pace.spend(stop - block)) yield;
+    }
+    if (continued !== 0) reader.malformed();
+    reader.position = end;
+    return count;
+  }
+
+  #noteRun(number: FieldNumber, count: number, [start, end]: readonly [number, number], unpacked: boolean): void {
     if (count === 0) return;
     const bit = 1 << number;
     if (this.#fields !== 0 && this.#fields !== bit) {
@@ -97,17 +142,19 @@ export class TensorContents {
     }
     this.#fields = bit;
     this.#count += count;
+    if (number === 8 && this.#count > REQUEST_LIMITS.bytesElements)
+      throw beyondLimit('elements of datatype BYTES', REQUEST_LIMITS.bytesElements);
     const runs = this.#runs;
     const last = runs.length - 1;
     if (unpacked && last > 0 && runs[last] === start && runs[last - 1]! < 0) runs[last] = end;
-    else runs.push(unpacked ? -start - 1 : start, end);
+    else if (runs.push(unpacked ? -start - 1 : start, end) > 2 * MAX_RUNS) throw beyondLimit(RUNS, MAX_RUNS);
   }
 
   /**
    * The elements in raw form; a view of the message where that is the same bytes, else a buffer of its own.
    * Throws INVALID_ARG when they are in the wrong field or do not fit the datatype, which may be none.
    */
-  toRaw(reader: WireReader, datatype: Datatype | undefined, describe: Describe): Uint8Array {
+  *toRaw(reader: WireReader, datatype: Datatype | undefined, describe: Describe): PacedWork<Uint8Array> {
     const expected = datatype === undefined ? undefined : FIELD_OF_DATATYPE[datatype];
     if (this.#fields === 0) return new Uint8Array(0);
     const first = (31 - Math.clz32(this.#fields & -this.#fields)) as FieldNumber;
@@ -123,62 +170,87 @@ export class TensorContents {
         `unexpected explicit tensor data for ${describe()}, binary data was already supplied.`,
       );
     }
-    if (FIELDS[first].width !== 0) return this.#fixedWidth(reader, FIELDS[first].width);
-    return first === 8 ? this.#lengthPrefixed(reader) : this.#varints(reader, datatype!, describe);
+    if (FIELDS[first].width !== 0) return yield* this.#fixedWidth(reader, FIELDS[first].width);
+    if (first === 8) return yield* this.#lengthPrefixed(reader);
+    return yield* this.#varints(reader, datatype!, describe);
   }
 
-  #fixedWidth(reader: WireReader, width: number): Uint8Array {
+  *#fixedWidth(reader: WireReader, width: number): PacedWork<Uint8Array> {
     const runs = this.#runs;
     if (runs.length === 2 && runs[0]! >= 0) return reader.bytes.subarray(runs[0], runs[1]);
-    const raw = Buffer.allocUnsafeSlow(this.#count * width);
+    const raw = allocateRaw(this.#count * width);
     let offset = 0;
-    this.#eachRun(reader, (unpacked) => {
-      const count = unpacked ? width : reader.limit - reader.position;
+    yield* this.#eachElement(reader, (unpacked) => {
+      const count = unpacked ? width : Math.min(reader.limit - reader.position, PAUSE_BYTES);
       offset += reader.bytes.copy(raw, offset, reader.position, reader.position + count);
       reader.position += count;
+      return true;
     });
     return raw;
   }
 
-  #lengthPrefixed(reader: WireReader): Uint8Array {
-    const raw = Buffer.allocUnsafeSlow(this.#byteCount + 4 * this.#count);
+  *#lengthPrefixed(reader: WireReader): PacedWork<Uint8Array> {
+    const raw = allocateRaw(this.#byteCount + 4 * this.#count);
     let offset = 0;
-    this.#eachRun(reader, () => {
-      const length = reader.length();
-      offset = raw.writeUInt32LE(length, offset);
-      offset += reader.bytes.copy(raw, offset, reader.position, reader.position + length);
-      reader.position += length;
+    // Of the element that is being copied.
+    let left = 0;
+    yield* this.#eachElement(reader, () => {
+      if (left === 0) {
+        left = reader.length();
+        offset = raw.writeUInt32LE(left, offset);
+      }
+      const count = Math.min(left, PAUSE_BYTES);
+      offset += reader.bytes.copy(raw, offset, reader.position, reader.position + count);
+      reader.position += count;
+      left -= count;
+      return left === 0;
     });
     return raw;
   }
 
-  #varints(reader: WireReader, datatype: Datatype, describe: Describe): Uint8Array {
+  *#varints(reader: WireReader, datatype: Datatype, describe: Describe): PacedWork<Uint8Array> {
     const { byteSize, write } = VARINT_WRITERS[datatype as keyof typeof VARINT_WRITERS];
-    const raw = Buffer.allocUnsafeSlow(this.#count * byteSize);
+    const raw = allocateRaw(this.#count * byteSize);
     const range = datatype in RANGES ? RANGES[datatype as keyof typeof RANGES] : undefined;
     let offset = 0;
-    this.#eachRun(reader, () => {
+    yield* this.#eachElement(reader, () => {
       reader.varint();
       if (range !== undefined) checkRange(datatype, range, reader.low, describe);
       write(raw, offset, reader.low, reader.high);
       offset += byteSize;
+      return true;
     });
     return raw;
   }
 
-  // Puts the reader before each element, for unpacked runs after its tag.
-  #eachRun(reader: WireReader, element: (unpacked: boolean) => void): void {
+  // Puts the reader before each element, for unpacked runs after its tag; of a packed run, before what is left of it.
+  // `element` tells whether it has read all of the element.
+  *#eachElement(reader: WireReader, element: (unpacked: boolean) => boolean): PacedWork<void> {
     const runs = this.#runs;
     for (let i = 0; i < runs.length; i += 2) {
       const unpacked = runs[i]! < 0;
+      let begins = true;
       reader.position = unpacked ? -runs[i]! - 1 : runs[i]!;
       reader.limit = runs[i + 1]!;
-      while (reader.position < reader.limit) {
-        if (unpacked) reader.tag();
-        element(unpacked);
+      while (reader.position < reader.limit || !begins) {
+        const start = reader.position;
+        if (unpacked && begins) reader.tag();
+        begins = element(unpacked);
+        if (this.#pace.spend(reader.position - start)) yield;
       }
     }
   }
+}
+
+const RUNS = 'pieces of typed contents in a tensor';
+
+/** What a field takes beside its bytes, as so many of them. */
+const BYTES_OF_A_FIELD = 16;
+
+function allocateRaw(byteLength: number): Buffer {
+  const { contentsBytes } = REQUEST_LIMITS;
+  if (byteLength > contentsBytes) throw beyondLimit('bytes in a tensor of typed contents', contentsBytes);
+  return Buffer.allocUnsafeSlow(byteLength);
 }
 
 type VarintWriter = (raw: Buffer, offset: number, low: number, high: number) => void;
@@ -227,24 +299,9 @@ function checkRange(
   );
 }
 
-/** Passes over packed elements and counts them. */
-function countPacked(reader: WireReader, length: number, width: number): number {
-  const end = reader.position + length;
-  if (width !== 0) {
-    if (length % width !== 0) reader.malformed();
-    reader.position = end;
-    return length / width;
-  }
-  const { bytes } = reader;
-  let count = 0;
-  let continued = 0;
-  for (let i = reader.position; i < end; i++) {
-    if (bytes[i]! < 0x80) {
-      count++;
-      continued = 0;
-    } else if (++continued > 9) reader.malformed();
-  }
-  if (continued !== 0) reader.malformed();
-  reader.position = end;
-  return count;
+/** Passes over packed elements of fixed width and counts them. */
+function countFixed(reader: WireReader, length: number, width: number): number {
+  if (length % width !== 0) reader.malformed();
+  reader.position += length;
+  return length / width;
 }

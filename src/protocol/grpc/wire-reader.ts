@@ -4,6 +4,7 @@
 import { isUtf8 } from 'node:buffer';
 
 import { TritonError } from '../../errors.js';
+import { beyondLimit } from '../../model/request-limits.js';
 
 /** The wire types: the low three bits of a tag. */
 export const VARINT = 0;
@@ -24,6 +25,18 @@ const MAX_KNOWN_LENGTH = 40;
 
 const NOTHING = Buffer.alloc(0);
 
+/** How much a message may have of what costs more than its bytes. */
+export interface WireLimits {
+  /** Fields at all levels. */
+  readonly fields: number;
+  /** Bytes of one name. */
+  readonly nameBytes: number;
+  /** Bytes of all texts that are no names. */
+  readonly textBytes: number;
+}
+
+const NO_LIMITS: WireLimits = { fields: Infinity, nameBytes: Infinity, textBytes: Infinity };
+
 /** A cursor over one message. Use it for one message at a time; `start` begins the next one. */
 export class WireReader {
   bytes: Buffer = NOTHING;
@@ -34,20 +47,22 @@ export class WireReader {
   low = 0;
   high = 0;
   readonly #what: string;
-  readonly #maxParts: number;
-  #parts = 0;
+  readonly #limits: WireLimits;
+  #fields = 0;
+  #textBytes = 0;
 
-  /** `what` is named in the error: 'request' or 'response'. Default of `maxParts`: any number, see {@link countParts}. */
-  constructor(what: string, { maxParts = Infinity } = {}) {
+  /** `what` is named in the error: 'request' or 'response'. */
+  constructor(what: string, limits: WireLimits = NO_LIMITS) {
     this.#what = what;
-    this.#maxParts = maxParts;
+    this.#limits = limits;
   }
 
   start(bytes: Uint8Array): void {
     this.bytes = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.position = 0;
     this.limit = bytes.byteLength;
-    this.#parts = 0;
+    this.#fields = 0;
+    this.#textBytes = 0;
   }
 
   /** Lets go of the message, so that it can be collected. */
@@ -57,26 +72,13 @@ export class WireReader {
     this.limit = 0;
   }
 
-  /**
-   * Counts what becomes an object or an entry of a list: a byte or two of a message can ask for an object of a hundred.
-   * Throws INVALID_ARG when there are more than `maxParts`.
-   */
-  countParts(count: number): void {
-    this.#parts += count;
-    if (this.#parts > this.#maxParts) {
-      throw new TritonError(
-        'INVALID_ARG',
-        `expected a ${this.#what} of at most ${this.#maxParts} tensors, dimensions and parameters, got more`,
-      );
-    }
-  }
-
   malformed(): never {
     throw new TritonError('INTERNAL', `Unable to parse ${this.#what}`);
   }
 
-  /** The next tag: field number * 8 + wire type. */
+  /** The next tag: field number * 8 + wire type. Throws INVALID_ARG when the message has too many. */
   tag(): number {
+    if (++this.#fields > this.#limits.fields) throw beyondLimit('protobuf fields', this.#limits.fields);
     const { position } = this;
     if (position < this.limit) {
       const byte = this.bytes[position]!;
@@ -194,9 +196,9 @@ export class WireReader {
     this.limit = outer;
   }
 
-  /** A string that probably came before. */
+  /** A string that probably came before. Throws INVALID_ARG when it is too long. */
   name(): string {
-    const length = this.length();
+    const length = this.#nameLength();
     const start = this.position;
     const end = start + length;
     this.position = end;
@@ -218,8 +220,26 @@ export class WireReader {
     return (KNOWN_NAMES[slot] = bytes.toString('latin1', start, end));
   }
 
+  /** A string that nothing is known of. Throws INVALID_ARG when it is too long. */
   string(): string {
+    return this.#take(this.#nameLength());
+  }
+
+  /** A string that is no name. Throws INVALID_ARG when it is too long, those before it in the message included. */
+  text(): string {
     const length = this.length();
+    this.#textBytes += length;
+    if (this.#textBytes > this.#limits.textBytes) throw beyondLimit('bytes of parameters', this.#limits.textBytes);
+    return this.#take(length);
+  }
+
+  #nameLength(): number {
+    const length = this.length();
+    if (length > this.#limits.nameBytes) throw beyondLimit('bytes in a name', this.#limits.nameBytes);
+    return length;
+  }
+
+  #take(length: number): string {
     const start = this.position;
     this.position = start + length;
     return length === 0 ? '' : this.#text(start, this.position);

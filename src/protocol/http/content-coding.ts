@@ -1,9 +1,10 @@
 // Compression of bodies, gzip and deflate (zlib's format) both ways: requests as Triton takes them, answers negotiated
 // as RFC 9110 (section 12.5.3) says. Nothing inflates to more than its limit.
 
-import { deflate, deflateSync, gzip, gzipSync, unzip, type Unzip } from 'node:zlib';
+import { createDeflate, createGzip, deflateSync, gzipSync } from 'node:zlib';
 
 import { TritonError } from '../../errors.js';
+import { inflateLater, type InflateFault } from '../inflate.js';
 
 export type ContentCoding = 'identity' | 'gzip' | 'deflate';
 
@@ -33,31 +34,22 @@ export function inflateBody(body: Buffer, maxSize: number): Promise<Buffer> {
       reject(new TritonError('INVALID_ARG', 'nothing to be decompressed'));
       return;
     }
-    const chunkSize = Math.max(1024, Math.min(256 * 1024, body.length * 4, maxSize));
-    // Declared without `info`, with which the result has two members.
-    const done = (error: NodeJS.ErrnoException | null, result: unknown) => {
-      if (error !== null) {
-        reject(inflateFailure(error, maxSize));
-        return;
-      }
-      const { buffer, engine } = result as { readonly buffer: Buffer; readonly engine: Unzip };
-      if (engine.bytesWritten === body.length) resolve(buffer);
-      else reject(corrupt(`${body.length - engine.bytesWritten} bytes follow the compressed data`));
-    };
-    unzip(body, { info: true, maxOutputLength: Math.max(1, maxSize), chunkSize }, done);
+    inflateLater(body, 'either', maxSize, (result) => {
+      if (Buffer.isBuffer(result)) resolve(result);
+      else reject(inflateFailure(result, maxSize));
+    });
   });
 }
 
-function inflateFailure(error: NodeJS.ErrnoException, maxSize: number): TritonError {
-  if (error.code !== 'ERR_BUFFER_TOO_LARGE') return corrupt(error.message, error);
+function inflateFailure(fault: InflateFault, maxSize: number): TritonError {
+  if (fault.kind === 'corrupt') {
+    const { reason, cause } = fault;
+    return new TritonError('INVALID_ARG', `failed to decompress the request body: ${reason}`, { cause });
+  }
   return new TritonError(
     'INVALID_ARG',
     `Decompressed data size exceeds the maximum allowed value of ${maxSize} bytes. Use --http-max-input-size to increase the limit.`,
   );
-}
-
-function corrupt(reason: string, cause?: unknown): TritonError {
-  return new TritonError('INVALID_ARG', `failed to decompress the request body: ${reason}`, { cause });
 }
 
 /**
@@ -100,24 +92,41 @@ function weightOf(parameter: string): number | undefined {
 
 /** Larger bodies are compressed in another thread, for the sake of the other requests. */
 const LARGEST_INLINE = 8 * 1024;
+const CHUNK_SIZE = 256 * 1024;
 
-/** Calls back with the parts as one compressed body, at once when they are small; undefined when memory is short. */
+/**
+ * Calls back with the parts of the compressed body, at once when it is small; undefined when memory is short. Takes
+ * `parts` as one body.
+ */
 export function compressBody(
   parts: readonly Uint8Array[],
   coding: Exclude<ContentCoding, 'identity'>,
-  done: (body: Buffer | undefined) => void,
+  done: (parts: readonly Uint8Array[] | undefined) => void,
 ): void {
   let compressed: Buffer | undefined;
   try {
-    const body = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-    if (body.byteLength > LARGEST_INLINE) {
-      const compress = coding === 'gzip' ? gzip : deflate;
-      compress(body, (error, result) => done(error === null ? result : undefined));
+    if (parts.reduce((size, part) => size + part.byteLength, 0) > LARGEST_INLINE) {
+      compressLater(parts, coding, done);
       return;
     }
+    const body = Buffer.concat(parts);
     compressed = coding === 'gzip' ? gzipSync(body) : deflateSync(body);
   } catch {
     compressed = undefined;
   }
-  done(compressed);
+  done(compressed && [compressed]);
+}
+
+function compressLater(
+  parts: readonly Uint8Array[],
+  coding: Exclude<ContentCoding, 'identity'>,
+  done: (parts: readonly Uint8Array[] | undefined) => void,
+): void {
+  const stream = coding === 'gzip' ? createGzip({ chunkSize: CHUNK_SIZE }) : createDeflate({ chunkSize: CHUNK_SIZE });
+  const pieces: Buffer[] = [];
+  stream.on('data', (piece: Buffer) => pieces.push(piece));
+  stream.on('end', () => done(pieces));
+  stream.on('error', () => done(undefined));
+  for (const part of parts) stream.write(part);
+  stream.end();
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { finishPaced } from '../../model/paced-work.js';
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
@@ -36,7 +37,7 @@ const TEXT = modelOf({ text_input: ['string', [1]] });
 const NUMBERS = modelOf({ x: ['float32', [-1]], n: ['int64', [-1]], b: ['bool', [-1]] });
 
 function decode(config: CompleteModelConfig, json: string, maxInputSize = 1_000_000) {
-  return decodeGenerateRequest({ config, modelVersion: '', body: Buffer.from(json), maxInputSize });
+  return finishPaced(decodeGenerateRequest({ config, modelVersion: '', body: Buffer.from(json), maxInputSize }));
 }
 
 function inputOf(config: CompleteModelConfig, json: string) {

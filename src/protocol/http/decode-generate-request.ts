@@ -1,20 +1,22 @@
 // From the body of POST …/generate and …/generate_stream to a ModelInferRequest (the generate extension): members that
 // are called as inputs become tensors whose shape follows from the model's configuration, all others request
-// parameters. Follows Triton's order of steps and its texts (server/src/http_server.cc, GenerateRequestClass).
+// parameters. Follows Triton's order of steps and its texts (server/src/http_server.cc, GenerateRequestClass). Takes time
+// in proportion to the bytes, and pauses meanwhile.
 
 import { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
+import { Pace, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
+import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { DATATYPE_BYTE_SIZE } from '../../tensor/dtype.js';
-import { encodeRaw } from '../../tensor/raw.js';
 import { elementCount } from '../../tensor/shape.js';
-import { countElements } from '../json/count-elements.js';
-import { parseJson } from '../json/json-parser.js';
-import { JsonArray, JsonDouble, JsonObject, type JsonValue } from '../json/json-value.js';
+import { JsonParser } from '../json/json-parser.js';
+import { membersOf } from '../json/json-shape.js';
+import { JsonArray, JsonDouble, JsonObject, JsonText, type JsonValue } from '../json/json-value.js';
 import { checkJsonSize } from './decode-infer-request.js';
-import { expectString, member, parameterNumber } from './json-members.js';
-import { readTensorData } from './read-tensor-data.js';
+import { expectString, member, parameterNumber, ParameterTexts } from './json-members.js';
+import { tensorDataReader, type DataText } from './read-tensor-data.js';
 
 export interface GenerateBody {
   /** Of the model that the request is for. */
@@ -26,18 +28,29 @@ export interface GenerateBody {
   readonly maxInputSize: number;
 }
 
+/** The member whose own members are mapped by the same rule. */
+const NESTED = 'parameters';
+const MEMBERS = { limit: REQUEST_LIMITS.parameters, what: 'members', repeated: 'all' } as const;
+const GENERATE_REQUEST = membersOf(MEMBERS, { [NESTED]: membersOf(MEMBERS) });
+
 /** Throws INVALID_ARG. */
-export function decodeGenerateRequest({ config, modelVersion, body, maxInputSize }: GenerateBody): ModelInferRequest {
+export function* decodeGenerateRequest({
+  config,
+  modelVersion,
+  body,
+  maxInputSize,
+}: GenerateBody): PacedWork<ModelInferRequest> {
   checkJsonSize(body.length, maxInputSize);
-  const json = parseJson(body);
+  const parser = new JsonParser(body, {}, GENERATE_REQUEST);
+  while (!parser.advance(PAUSE_BYTES)) yield;
+  const json = parser.value;
   if (!(json instanceof JsonObject)) throw new TritonError('INVALID_ARG', 'attempt to get members for non-object');
   const id = member(json, 'id');
   const mapping = new GenerateMapping(config, id === undefined ? '' : expectString(id, 'id'), maxInputSize);
-  json.keys.forEach((key, index) => {
-    const value = json.values[index]!;
-    if (key === NESTED) mapping.addNested(value);
-    else mapping.add(key, value);
-  });
+  for (const given of membersIn(body, json)) {
+    if (given.name === NESTED) yield* mapping.addNested(given);
+    else yield* mapping.add(given);
+  }
   return {
     modelName: config.name,
     modelVersion,
@@ -47,11 +60,24 @@ export function decodeGenerateRequest({ config, modelVersion, body, maxInputSize
     outputs: [],
     priority: 0,
     timeoutMicroseconds: 0,
+    memory: mapping.memory,
   };
 }
 
-/** The member whose own members are mapped by the same rule. */
-const NESTED = 'parameters';
+/** A member of the request, with its text. */
+interface GivenMember {
+  readonly name: string;
+  readonly value: JsonValue;
+  readonly text: DataText;
+}
+
+function membersIn(bytes: Buffer, { keys, values, places }: JsonObject): readonly GivenMember[] {
+  return keys.map((name, index) => ({
+    name,
+    value: values[index]!,
+    text: { bytes, start: places[2 * index]!, end: places[2 * index + 1]! },
+  }));
+}
 
 class GenerateMapping {
   readonly id: string;
@@ -61,6 +87,9 @@ class GenerateMapping {
   // Without a prototype: a parameter may be called anything, __proto__ too.
   #parameters: Record<string, Parameters[string]> | undefined;
   #byteSize = 0;
+  readonly #texts = new ParameterTexts();
+  readonly #pace = new Pace();
+  readonly #memory: ArrayBuffer[] = [];
 
   constructor(config: CompleteModelConfig, id: string, maxInputSize: number) {
     this.id = id;
@@ -72,33 +101,40 @@ class GenerateMapping {
     return this.#parameters;
   }
 
-  addNested(value: JsonValue): void {
+  /** Of the inputs, what belongs to them alone. */
+  get memory(): readonly ArrayBuffer[] | undefined {
+    return this.#memory.length === 0 ? undefined : this.#memory;
+  }
+
+  *addNested({ value, text }: GivenMember): PacedWork<void> {
     if (this.#config.inputs.some(({ name }) => name === NESTED)) {
       throw refusal(`Keyword '${NESTED}' for nested schema also given as input tensor name`);
     }
     if (!(value instanceof JsonObject)) {
       throw refusal(`Expected JSON object for keyword: '${NESTED}': attempt to access JSON non-object as object`);
     }
-    value.keys.forEach((key, index) => {
+    for (const given of membersIn(text.bytes, value)) {
       try {
-        this.add(key, value.values[index]!);
+        yield* this.add(given);
       } catch (error) {
         const { code, message } = TritonError.from(error);
         throw new TritonError(code, `Converting keyword: '${NESTED}': ${message}`, { cause: error });
       }
-    });
+    }
   }
 
-  add(key: string, value: JsonValue): void {
-    const input = this.#config.inputs.find(({ name }) => name === key);
-    if (input === undefined) this.#addParameter(key, value);
-    else this.#addInput(input, value);
+  *add(given: GivenMember): PacedWork<void> {
+    const input = this.#config.inputs.find(({ name }) => name === given.name);
+    if (input === undefined) this.#addParameter(given.name, given.value);
+    else yield* this.#addInput(input, given);
   }
 
   #addParameter(key: string, value: JsonValue): void {
     const parameters = (this.#parameters ??= Object.create(null) as Record<string, Parameters[string]>);
     if (key in parameters) return;
-    if (typeof value === 'string' || typeof value === 'boolean') {
+    if (typeof value === 'string' || value instanceof JsonText) {
+      parameters[key] = this.#texts.take(key, value)!;
+    } else if (typeof value === 'boolean') {
       parameters[key] = value;
     } else if (typeof value === 'number' || typeof value === 'bigint' || value instanceof JsonDouble) {
       parameters[key] = parameterNumber(value);
@@ -107,30 +143,29 @@ class GenerateMapping {
     }
   }
 
-  #addInput(input: CompleteTensorSpec, value: JsonValue): void {
+  *#addInput(input: CompleteTensorSpec, { value, text }: GivenMember): PacedWork<void> {
     const { name, datatype } = input;
     if (this.inputs.some((given) => given.name === name)) {
       throw refusal(`[request id: ${this.id || '<id_unknown>'}] input '${name}' already exists in request`);
     }
-    const count = value instanceof JsonArray ? countElements(value) : 1;
+    const count = value instanceof JsonArray ? value.length : 1;
     const shape = this.#shapeFor(input, count);
-    const text = typeof value === 'string' && datatype === 'BYTES' ? encodeRaw('string', [value]) : undefined;
-    const size = text?.length ?? elementCount(shape) * DATATYPE_BYTE_SIZE[datatype];
-    this.#byteSize += size;
-    this.#checkSize(name, size);
-    const bytes =
-      text ??
-      (count === 0
-        ? new Uint8Array(0)
-        : readTensorData(value instanceof JsonArray ? value : arrayOf(value), name, datatype, count));
-    if (datatype === 'BYTES' && text === undefined) {
-      this.#byteSize += bytes.length;
-      this.#checkSize(name, bytes.length);
+    this.#addSize(name, elementCount(shape) * DATATYPE_BYTE_SIZE[datatype]);
+    if (count === 0) {
+      this.inputs.push({ name, datatype, shape, bytes: new Uint8Array(0) });
+      return;
     }
+    const reader = tensorDataReader(text, { datatype, count, name });
+    while (!reader.advance(PAUSE_BYTES)) yield;
+    if (this.#pace.spend(reader.textLength % PAUSE_BYTES)) yield;
+    const bytes = reader.values;
+    if (datatype === 'BYTES') this.#addSize(name, bytes.length);
+    if (reader.memory !== undefined) this.#memory.push(reader.memory);
     this.inputs.push({ name, datatype, shape, bytes });
   }
 
-  #checkSize(name: string, size: number): void {
+  #addSize(name: string, size: number): void {
+    this.#byteSize += size;
     if (this.#byteSize <= this.#maxInputSize) return;
     throw refusal(
       `request size of ${this.#byteSize} bytes with input '${name}' of size ${size} bytes exceeds the maximum allowed input size of ${this.#maxInputSize}. ` +
@@ -149,21 +184,6 @@ class GenerateMapping {
     }
     return target.map((dim, axis) => (dim !== -1 ? dim : axis === open ? rest : 1));
   }
-}
-
-/** A single value as the array that has it as its only element. */
-function arrayOf(value: Exclude<JsonValue, JsonArray>): JsonArray {
-  const text = Buffer.from(`[${scalarText(value)}]`);
-  return new JsonArray(text, 0, text.length);
-}
-
-function scalarText(value: Exclude<JsonValue, JsonArray>): string {
-  if (value instanceof JsonObject) return '{}';
-  if (typeof value === 'string') return JSON.stringify(value);
-  if (!(value instanceof JsonDouble)) return String(value);
-  // `2.0` must not become the integer 2.
-  const text = Object.is(value.value, -0) ? '-0' : String(value.value);
-  return Number.isInteger(value.value) && !text.includes('e') ? `${text}.0` : text;
 }
 
 function refusal(message: string): TritonError {

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { finishPaced, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
+import { REQUEST_LIMITS } from '../../model/request-limits.js';
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
-import type { SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
+import type { SharedInput, SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
 import { isBinaryOutput } from './binary-outputs.js';
 import { decodeInferRequest, type DecodedInferRequest } from './decode-infer-request.js';
 
@@ -39,10 +41,11 @@ class Regions implements SharedMemoryAccess {
   readonly inputs: unknown[] = [];
   readonly outputs: unknown[] = [];
 
-  input(reference: SharedMemoryReference, datatype: string): Uint8Array {
+  // eslint-disable-next-line require-yield
+  *input(reference: SharedMemoryReference, datatype: string): PacedWork<SharedInput> {
     this.#check(reference);
     this.inputs.push([reference, datatype]);
-    return Buffer.from('shared');
+    return { bytes: Buffer.from('shared'), memory: undefined };
   }
 
   output(name: string, reference: SharedMemoryReference): void {
@@ -71,7 +74,9 @@ function decode(
   const text = Buffer.from(json);
   const length = headerLength ?? (binary === undefined ? undefined : String(text.length));
   const body = Buffer.concat([text, binary ?? Buffer.of()]);
-  return decodeInferRequest({ config, modelVersion: '', body, headerLength: length, maxInputSize, sharedMemory });
+  return finishPaced(
+    decodeInferRequest({ config, modelVersion: '', body, headerLength: length, maxInputSize, sharedMemory }),
+  );
 }
 
 const refusal = (message: string, code = 'INVALID_ARG') => expect.objectContaining({ code, message });
@@ -119,12 +124,20 @@ describe('a request', () => {
     }
   });
 
-  it('may name an output twice; the first counts', () => {
-    const { request, binaryOutputs } = decode(
-      withOutputs('[{"name":"y","parameters":{"binary_data":true}},{"name":"y"}]'),
-    );
-    expect(request.outputs).toEqual(['y']);
-    expect(isBinaryOutput(binaryOutputs, 'y')).toBe(true);
+  it('names its outputs as often as they are listed, which the core judges', () => {
+    expect(decode(withOutputs('[{"name":"y"},{"name":"z"},{"name":"y"}]')).request.outputs).toEqual(['y', 'z', 'y']);
+  });
+
+  it('has the first of equal parameters, reserved ones too', () => {
+    const { request } = decode(withParameters('{"a":1,"priority":3,"a":2,"priority":4,"timeout":5,"timeout":"x"}'));
+    expect(request).toMatchObject({ parameters: { a: 1 }, priority: 3, timeoutMicroseconds: 5 });
+  });
+
+  it('may have anything in members that nobody reads', () => {
+    const junk = '{"a":[{"b":[{}]}],"c":"\\u0000"}';
+    const text = `{"x":${junk},"inputs":[{"name":"x","y":${junk},"datatype":"FP32","shape":[1,2],"data":[1,2]}],"id":"7"}`;
+    expect(decode(text).request).toMatchObject({ id: '7', inputs: [{ name: 'x', shape: [1, 2] }] });
+    expect(() => decode(text.replace('[{}]', '[{]'))).toThrow('Missing a name for object member.');
   });
 
   it('keeps integers of parameters exact within int64, and as the nearest double beyond', () => {
@@ -144,12 +157,16 @@ describe('a request', () => {
     ]);
   });
 
-  it('may carry the fields of sequences, which are not used', () => {
-    const { parameters } = decode(
-      withParameters('{"sequence_id":"s","sequence_start":true,"sequence_end":false}'),
-    ).request;
-    expect(parameters).toBeUndefined();
-    expect(decode(withParameters('{"sequence_id":18446744073709551615}')).request.id).toBe('');
+  it('may belong to a sequence', () => {
+    const given = (parameters: string) => decode(withParameters(parameters)).request;
+    const first = given('{"sequence_id":"s","sequence_start":true,"sequence_end":false}');
+    expect(first.parameters).toBeUndefined();
+    expect(first.sequence).toEqual({ id: 's', start: true, end: false });
+    expect(given('{"sequence_id":18446744073709551615}').sequence?.id).toBe(18446744073709551615n);
+    expect(given('{"sequence_end":true}').sequence).toEqual({ id: 0, start: false, end: true });
+    for (const none of ['{}', '{"sequence_id":0}', '{"sequence_id":"","sequence_start":false}']) {
+      expect(given(none).sequence).toBeUndefined();
+    }
   });
 
   it('of zero elements has no data, whatever is given', () => {
@@ -246,12 +263,12 @@ describe('the header length', () => {
 const SOURCES =
   "Input must set only one of the following fields: 'data', 'binary_data_size' in 'parameters', 'shared_memory_region' in 'parameters'.";
 
-it('tells which outputs are to be classified, the first listing of each', () => {
+it('tells which outputs are to be classified', () => {
   const outputs = (list: string) => decode(withOutputs(list)).classes;
   expect(outputs('[{"name":"y"},{"name":"z","parameters":{"classification":0}}]')).toBeUndefined();
   expect(
     outputs(
-      '[{"name":"y","parameters":{"classification":2}},{"name":"y","parameters":{"classification":5}},{"name":"z","parameters":{"classification":18446744073709551615}}]',
+      '[{"name":"y","parameters":{"classification":2}},{"name":"z","parameters":{"classification":18446744073709551615}}]',
     ),
   ).toEqual(
     new Map<string, unknown>([
@@ -478,13 +495,6 @@ describe('tensors in shared memory', () => {
     expect(binaryOutputs.elsewhere).toEqual(new Set(['y']));
   });
 
-  it('go by the first listing of an output', () => {
-    const { binaryOutputs } = decode(
-      withOutputs('[{"name":"y"},{"name":"y","parameters":{"shared_memory_region":"r","shared_memory_byte_size":8}}]'),
-    );
-    expect(binaryOutputs.elsewhere).toBeUndefined();
-  });
-
   it.each<[string, string, string]>([
     [
       'a region that is not there',
@@ -513,5 +523,95 @@ describe('tensors in shared memory', () => {
     ],
   ])('are refused with %s', (_, json, message) => {
     expect(() => decode(json)).toThrow(message);
+  });
+});
+
+describe('limits', () => {
+  const list = (count: number, element: string) => `[${new Array(count).fill(element).join(',')}]`;
+  const members = (count: number, value: string) =>
+    `{${Array.from({ length: count }, (_, i) => `"p${i}":${value}`).join(',')}}`;
+  const shaped = (rank: number) => withInput(`{"name":"x","datatype":"FP32","shape":${list(rank, '1')},"data":[1]}`);
+
+  it.each<[string, (count: number) => string, number, string]>([
+    ['inputs', (count) => `{"inputs":${list(count, X)}}`, REQUEST_LIMITS.inputs, 'inputs'],
+    ['outputs', (count) => withOutputs(list(count, '{"name":"y"}')), REQUEST_LIMITS.outputs, 'requested outputs'],
+    ['dimensions', shaped, REQUEST_LIMITS.rank, 'dimensions of a tensor'],
+    ['parameters', (count) => withParameters(members(count, '1')), REQUEST_LIMITS.parameters, 'parameters'],
+    [
+      'bytes of the id',
+      (count) => `{"id":"${'i'.repeat(count)}","inputs":[${X}]}`,
+      REQUEST_LIMITS.nameBytes,
+      "bytes in 'id'",
+    ],
+    [
+      'bytes of a name',
+      (count) => withInput(X.replace('"x"', `"${'n'.repeat(count)}"`)),
+      REQUEST_LIMITS.nameBytes,
+      "bytes in 'name'",
+    ],
+    [
+      'bytes of parameters',
+      (count) => withParameters(`{"p":"${'t'.repeat(count - 1)}"}`),
+      REQUEST_LIMITS.parameterBytes,
+      'bytes of parameters',
+    ],
+  ])('there are for %s', (_, text, limit, what) => {
+    const maxInputSize = 64 << 20;
+    expect(() => decode(text(limit), { maxInputSize })).not.toThrow();
+    expect(() => decode(text(limit + 1), { maxInputSize })).toThrow(
+      refusal(`expected a request with at most ${limit} ${what}, got more`),
+    );
+  });
+});
+
+describe('a large request', () => {
+  const maxInputSize = 64 << 20;
+  const pausesOf = (text: string, binary = Buffer.of()) => {
+    const body = Buffer.concat([Buffer.from(text), binary]);
+    const headerLength = binary.length === 0 ? undefined : String(text.length);
+    const work = decodeInferRequest({
+      config: MODEL,
+      modelVersion: '',
+      body,
+      headerLength,
+      maxInputSize,
+      sharedMemory: new Regions(),
+    });
+    let pauses = 0;
+    let step = work.next();
+    for (; step.done !== true; step = work.next()) pauses++;
+    return { pauses, request: step.value.request };
+  };
+  const numbers = (count: number) =>
+    withInput(`{"name":"x","datatype":"FP32","shape":[1,${count}],"data":[${new Array(count).fill('0.25').join()}]}`);
+
+  it('is read in proportion to its bytes, with pauses', () => {
+    const one = pausesOf(numbers(400_000));
+    const four = pausesOf(numbers(1_600_000));
+    // Once to check the text, once to read the numbers.
+    expect(one.pauses).toBe(2 * Math.floor(2_000_000 / PAUSE_BYTES));
+    expect(four.pauses / one.pauses).toBeCloseTo(4, 0);
+    expect(new Float32Array(four.request.inputs[0]!.bytes.slice().buffer).every((value) => value === 0.25)).toBe(true);
+    expect(pausesOf(numbers(1000)).pauses).toBe(0);
+  });
+
+  it('pauses also when it is many small inputs, or one long string', () => {
+    const some = Array.from({ length: 4000 }, (_, i) => X.replace('"x"', `"x${i}"`)).join();
+    expect(pausesOf(`{"inputs":[${some}]}`).pauses).toBeGreaterThanOrEqual(3);
+    const escaped = `{"name":"x","datatype":"BYTES","shape":[1,1],"data":["${String.raw`\u00e9é\n`.repeat(100_000)}"]}`;
+    const { pauses, request } = pausesOf(withInput(escaped));
+    expect(pauses).toBeGreaterThanOrEqual(2 * Math.floor(escaped.length / PAUSE_BYTES));
+    expect(Buffer.from(request.inputs[0]!.bytes).subarray(4).toString()).toBe('éé\n'.repeat(100_000));
+  });
+
+  it('says which memory belongs to its inputs alone', () => {
+    expect(pausesOf(numbers(1000)).request.memory).toBeUndefined();
+    const { inputs, memory } = pausesOf(numbers(400_000)).request;
+    expect(memory).toEqual([inputs[0]!.bytes.buffer]);
+    const binary = pausesOf(
+      withInput('{"name":"x","datatype":"UINT8","shape":[1,2000000],"parameters":{"binary_data_size":2000000}}'),
+      Buffer.alloc(2_000_000),
+    ).request;
+    expect(binary.memory).toEqual([binary.inputs[0]!.bytes.buffer]);
   });
 });

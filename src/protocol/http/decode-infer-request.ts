@@ -1,16 +1,23 @@
 // From the bytes of POST …/infer to a ModelInferRequest: JSON, or JSON followed by binary tensors (the binary tensor
 // data extension). Follows Triton's order of steps, so that of several mistakes the same one is reported
 // (server/src/http_server.cc, ParseJsonTritonIO). What Triton calls INTERNAL here is the client's INVALID_ARG.
-// What can only be judged with the model's configuration is left to the core.
+// What can only be judged with the model's configuration is left to the core. Takes time in proportion to the bytes,
+// and pauses meanwhile.
 
 import { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
+import type { RequestSequence } from '../../model/request-sequence.js';
 import type { SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
 import { DATATYPE_BYTE_SIZE, type Datatype } from '../../tensor/dtype.js';
-import { jsonElements, parseJson } from '../json/json-parser.js';
+import { ownMemory } from '../../model/own-memory.js';
+import { Pace, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
+import { REQUEST_LIMITS } from '../../model/request-limits.js';
+import { jsonElements, JsonParser } from '../json/json-parser.js';
+import { listOf, membersOf, objectOf, VALUE } from '../json/json-shape.js';
 import { JsonDouble, JsonObject, type JsonArray, type JsonInteger, type JsonValue } from '../json/json-value.js';
+import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START, SequenceFields } from '../sequence-parameters.js';
 import type { BinaryOutputs } from './binary-outputs.js';
 import { decodeRawRequest } from './decode-raw-request.js';
 import { parseHeaderLength } from './header-length.js';
@@ -22,9 +29,10 @@ import {
   isUnsigned,
   member,
   parameterNumber,
+  ParameterTexts,
   stringMember,
 } from './json-members.js';
-import { readTensorData } from './read-tensor-data.js';
+import { tensorDataReader, type TensorDataReader } from './read-tensor-data.js';
 
 export interface InferBody {
   /** Of the model that the request is for. */
@@ -47,15 +55,35 @@ export interface DecodedInferRequest {
   readonly classes: ReadonlyMap<string, JsonInteger> | undefined;
 }
 
+const SHARED_MEMORY = { shared_memory_region: VALUE, shared_memory_offset: VALUE, shared_memory_byte_size: VALUE };
+const INPUT = objectOf({
+  name: VALUE,
+  datatype: VALUE,
+  shape: listOf(VALUE, REQUEST_LIMITS.rank, 'dimensions of a tensor'),
+  parameters: objectOf({ binary_data_size: VALUE, ...SHARED_MEMORY }),
+  data: VALUE,
+});
+const OUTPUT = objectOf({
+  name: VALUE,
+  parameters: objectOf({ binary_data: VALUE, classification: VALUE, ...SHARED_MEMORY }),
+});
+/** What is read of the JSON: all else is only checked. */
+const INFER_REQUEST = objectOf({
+  id: VALUE,
+  parameters: membersOf({ limit: REQUEST_LIMITS.parameters, what: 'parameters' }),
+  inputs: listOf(INPUT, REQUEST_LIMITS.inputs, 'inputs'),
+  outputs: listOf(OUTPUT, REQUEST_LIMITS.outputs, 'requested outputs'),
+});
+
 /** Throws INVALID_ARG for what is malformed, and what `sharedMemory` throws. Inputs may be views of the body or of shared memory. */
-export function decodeInferRequest({
+export function* decodeInferRequest({
   config,
   modelVersion,
   body,
   headerLength,
   maxInputSize,
   sharedMemory,
-}: InferBody): DecodedInferRequest {
+}: InferBody): PacedWork<DecodedInferRequest> {
   const jsonLength = parseHeaderLength(headerLength, body.length);
   if (jsonLength === 0) {
     return {
@@ -65,13 +93,17 @@ export function decodeInferRequest({
     };
   }
   checkJsonSize(jsonLength, maxInputSize);
-  const json = parseJson(body, 0, jsonLength);
+  const parser = new JsonParser(body, { end: jsonLength }, INFER_REQUEST);
+  while (!parser.advance(PAUSE_BYTES)) yield;
+  const json = parser.value;
   const id = member(json, 'id');
   const idText = id === undefined ? '' : expectString(id, 'id');
-  const { parameters, priority, timeoutMicroseconds, binaryByDefault } = readParameters(member(json, 'parameters'));
+  const { parameters, priority, timeoutMicroseconds, sequence, binaryByDefault } = readParameters(
+    member(json, 'parameters'),
+  );
   const reader = new InputReader(config.name, { body, jsonLength, maxInputSize, sharedMemory });
-  const inputs = reader.readAll(arrayMember(json, 'inputs'));
-  const { listed, classes, elsewhere } = readOutputs(json, sharedMemory);
+  const inputs = yield* reader.readAll(arrayMember(json, 'inputs'));
+  const { outputs, listed, classes, elsewhere } = readOutputs(json, sharedMemory);
   return {
     request: {
       modelName: config.name,
@@ -79,9 +111,11 @@ export function decodeInferRequest({
       id: idText,
       parameters,
       inputs,
-      outputs: listed === undefined ? [] : [...listed.keys()],
+      outputs,
       priority,
       timeoutMicroseconds,
+      sequence,
+      memory: reader.memory,
     },
     binaryOutputs: { byDefault: binaryByDefault, listed, elsewhere },
     classes,
@@ -102,6 +136,7 @@ interface RequestParameters {
   readonly parameters: Parameters | undefined;
   readonly priority: number;
   readonly timeoutMicroseconds: number;
+  readonly sequence: RequestSequence | undefined;
   readonly binaryByDefault: boolean;
 }
 
@@ -109,6 +144,7 @@ const NO_PARAMETERS: RequestParameters = {
   parameters: undefined,
   priority: 0,
   timeoutMicroseconds: 0,
+  sequence: undefined,
   binaryByDefault: false,
 };
 
@@ -121,17 +157,21 @@ function readParameters(value: JsonValue | undefined): RequestParameters {
   let custom: Record<string, string | boolean | number | bigint> | undefined;
   let priority = 0;
   let timeoutMicroseconds = 0;
+  let fields: SequenceFields | undefined;
   let binaryByDefault = false;
+  const texts = new ParameterTexts();
   for (let i = 0; i < value.keys.length; i++) {
     const key = value.keys[i]!;
     const given = value.values[i]!;
     switch (key) {
-      case 'sequence_id':
-        checkSequenceId(given);
+      case SEQUENCE_ID:
+        (fields ??= new SequenceFields()).id = isUnsigned(given) ? given : expectString(given, key);
         break;
-      case 'sequence_start':
-      case 'sequence_end':
-        expectBoolean(given, key);
+      case SEQUENCE_START:
+        (fields ??= new SequenceFields()).start = expectBoolean(given, key);
+        break;
+      case SEQUENCE_END:
+        (fields ??= new SequenceFields()).end = expectBoolean(given, key);
         break;
       case 'priority':
         priority = Number(expectUnsigned(given, key));
@@ -144,28 +184,22 @@ function readParameters(value: JsonValue | undefined): RequestParameters {
         break;
       default:
         custom ??= Object.create(null) as Record<string, string | boolean | number | bigint>;
-        if (!(key in custom)) custom[key] = customParameter(key, given);
+        custom[key] = customParameter(key, given, texts);
     }
   }
-  return { parameters: custom, priority, timeoutMicroseconds, binaryByDefault };
+  return { parameters: custom, priority, timeoutMicroseconds, sequence: fields?.sequence, binaryByDefault };
 }
 
-// Sequences are not served; the fields are checked and, as with Triton's models that do not batch sequences, ignored.
-function checkSequenceId(value: JsonValue): void {
-  if (isUnsigned(value)) return;
-  if (Buffer.byteLength(expectString(value, 'sequence_id')) > 128) {
-    throw new TritonError('UNSUPPORTED', 'string correlation ID cannot be longer than 128 characters');
-  }
-}
-
-function customParameter(key: string, value: JsonValue): string | boolean | number | bigint {
+function customParameter(key: string, value: JsonValue, texts: ParameterTexts): Parameters[string] {
   if (key.startsWith('triton_')) {
     throw new TritonError(
       'INVALID_ARG',
       "parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.",
     );
   }
-  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  const text = texts.take(key, value);
+  if (text !== undefined) return text;
+  if (typeof value === 'boolean') return value;
   if (typeof value === 'number' || typeof value === 'bigint' || value instanceof JsonDouble)
     return parameterNumber(value);
   throw new TritonError(
@@ -173,6 +207,9 @@ function customParameter(key: string, value: JsonValue): string | boolean | numb
     `parameter '${key}' has invalid type. It should be either 'int', 'bool', or 'string'.`,
   );
 }
+
+/** What an input takes beside its data, as so much of it. */
+const BYTES_OF_AN_INPUT = 256;
 
 const CONTENT_SOURCES =
   "Input must set only one of the following fields: 'data', 'binary_data_size' in 'parameters', 'shared_memory_region' in 'parameters'.";
@@ -183,6 +220,8 @@ class InputReader {
   readonly #body: Buffer;
   readonly #maxInputSize: number;
   readonly #sharedMemory: SharedMemoryAccess;
+  readonly #pace = new Pace();
+  #memory: Set<ArrayBuffer> | undefined;
   #binaryOffset: number;
 
   constructor(
@@ -196,15 +235,24 @@ class InputReader {
     this.#sharedMemory = given.sharedMemory;
   }
 
-  readAll(list: JsonArray): InferTensor[] {
-    const inputs = jsonElements(list).map((input) => this.#read(input));
+  /** Of the inputs that were read, what belongs to them alone. */
+  get memory(): readonly ArrayBuffer[] | undefined {
+    return this.#memory && [...this.#memory];
+  }
+
+  *readAll(list: JsonArray): PacedWork<InferTensor[]> {
+    const inputs: InferTensor[] = [];
+    for (const input of jsonElements(list)) {
+      inputs.push(yield* this.#read(input));
+      if (this.#pace.spend(BYTES_OF_AN_INPUT)) yield;
+    }
     if (this.#binaryOffset !== this.#body.length) {
       throw new TritonError('INVALID_ARG', `unexpected additional input data for model '${this.#modelName}'`);
     }
     return inputs;
   }
 
-  #read(input: JsonValue): InferTensor {
+  *#read(input: JsonValue): PacedWork<InferTensor> {
     const parameters = member(input, 'parameters') ?? null;
     const binarySize = member(parameters, 'binary_data_size');
     const region = member(parameters, 'shared_memory_region');
@@ -215,14 +263,25 @@ class InputReader {
     const count = elementCount(name, dims, datatype);
     const shape = dims.every((dim) => typeof dim === 'number') ? dims : dims.map(Number);
     if (region !== undefined) {
-      const bytes = this.#sharedMemory.input(readReference(region, parameters), datatype);
+      const { bytes, memory } = yield* this.#sharedMemory.input(readReference(region, parameters), datatype);
+      this.#own(memory);
       return { name, datatype: knownDatatype(datatype), shape, bytes };
     }
     if (binarySize !== undefined) {
       const bytes = this.#takeBinary(name, expectUnsigned(binarySize, 'binary_data_size'));
       return { name, datatype: knownDatatype(datatype), shape, bytes };
     }
-    return { name, datatype: datatype as Datatype, shape, bytes: this.#readData(input, name, datatype, count) };
+    const reader = this.#dataReader(input, name, datatype, count);
+    if (reader === undefined) return { name, datatype: datatype as Datatype, shape, bytes: new Uint8Array(0) };
+    while (!reader.advance(PAUSE_BYTES)) yield;
+    // What it read without a pause counts with what the next input takes.
+    if (this.#pace.spend(reader.textLength % PAUSE_BYTES)) yield;
+    this.#own(reader.memory);
+    return { name, datatype: datatype as Datatype, shape, bytes: reader.values };
+  }
+
+  #own(memory: ArrayBuffer | undefined): void {
+    if (memory !== undefined) (this.#memory ??= new Set()).add(memory);
   }
 
   #takeBinary(name: string, size: JsonInteger): Buffer {
@@ -235,13 +294,15 @@ class InputReader {
       );
     }
     this.#binaryOffset = start + Number(size);
+    this.#own(ownMemory(this.#body));
     return this.#body.subarray(start, this.#binaryOffset);
   }
 
-  #readData(input: JsonValue, name: string, datatype: string, count: number): Uint8Array {
+  /** Undefined for a tensor without elements, whatever is given as its data. */
+  #dataReader(input: JsonValue, name: string, datatype: string, count: number): TensorDataReader | undefined {
     const data = arrayMember(input, 'data');
     if (!isDatatype(datatype)) throw new TritonError('INVALID_ARG', `invalid datatype for input ${name}`);
-    if (count === 0) return new Uint8Array(0);
+    if (count === 0) return undefined;
     const byteSize = count * DATATYPE_BYTE_SIZE[datatype];
     if (byteSize > this.#maxInputSize) {
       throw new TritonError(
@@ -250,7 +311,7 @@ class InputReader {
           'Use --http-max-input-size to increase the limit.',
       );
     }
-    return readTensorData(data, name, datatype, count);
+    return tensorDataReader(data, { datatype, count, name });
   }
 }
 
@@ -317,18 +378,21 @@ function readReference(region: JsonValue, parameters: JsonValue): SharedMemoryRe
 }
 
 interface RequestedOutputs {
+  /** Their names as they are listed; none asks for all. */
+  readonly outputs: readonly string[];
   /** The listed outputs in order, each with whether it is wanted in binary; undefined when none is listed. */
   readonly listed: ReadonlyMap<string, boolean> | undefined;
   readonly classes: ReadonlyMap<string, JsonInteger> | undefined;
   readonly elsewhere: ReadonlySet<string> | undefined;
 }
 
-const ALL_OUTPUTS: RequestedOutputs = { listed: undefined, classes: undefined, elsewhere: undefined };
+const ALL_OUTPUTS: RequestedOutputs = { outputs: [], listed: undefined, classes: undefined, elsewhere: undefined };
 
 function readOutputs(json: JsonValue, sharedMemory: SharedMemoryAccess): RequestedOutputs {
   if (member(json, 'outputs') === undefined) return ALL_OUTPUTS;
   const list = jsonElements(arrayMember(json, 'outputs'));
   if (list.length === 0) return ALL_OUTPUTS;
+  const outputs: string[] = [];
   const listed = new Map<string, boolean>();
   let classes: Map<string, JsonInteger> | undefined;
   let elsewhere: Set<string> | undefined;
@@ -336,12 +400,13 @@ function readOutputs(json: JsonValue, sharedMemory: SharedMemoryAccess): Request
     const name = stringMember(output, 'name');
     const asked = readOutputParameters(member(output, 'parameters') ?? null);
     if (asked.place !== undefined) sharedMemory.output(name, asked.place);
-    if (listed.has(name)) continue;
+    // One that is listed twice is refused by the core.
+    outputs.push(name);
     listed.set(name, asked.isBinary);
     if (asked.place !== undefined) (elsewhere ??= new Set<string>()).add(name);
     if (asked.classes > 0) (classes ??= new Map<string, JsonInteger>()).set(name, asked.classes);
   }
-  return { listed, classes, elsewhere };
+  return { outputs, listed, classes, elsewhere };
 }
 
 interface AskedOutput {

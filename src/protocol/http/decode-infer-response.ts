@@ -60,7 +60,7 @@ function readOutput(output: JsonValue, takeBinary: (name: string, size: number) 
   }
   const data = arrayMember(output, 'data');
   // Copied, because the reader may use memory that it shares with others.
-  const bytes = new Uint8Array(readTensorData(data, name, datatype, elementCount(shape)));
+  const bytes = new Uint8Array(readTensorData(data, { datatype, count: elementCount(shape), name }));
   return { name, datatype, shape, bytes };
 }
 

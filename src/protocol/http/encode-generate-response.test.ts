@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { finishPaced, type PacedWork } from '../../model/paced-work.js';
 
 import { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
 import { encodeRaw } from '../../tensor/raw.js';
 import { encodeErrorEvent, encodeGenerateEvent, encodeGenerateResponse } from './encode-generate-response.js';
+
+function textOf(work: PacedWork<readonly Buffer[]>): string {
+  return Buffer.concat(finishPaced(work)).toString();
+}
 
 const TEXT: InferTensor = {
   name: 'text_output',
@@ -22,7 +27,7 @@ function floats(name: string, ...values: number[]): InferTensor {
 
 describe('a generate response', () => {
   it('is flat, a tensor of one element bare', () => {
-    expect(encodeGenerateResponse(response([TEXT])).toString()).toBe(
+    expect(textOf(encodeGenerateResponse(response([TEXT])))).toBe(
       '{"model_name":"m","model_version":"3","text_output":"HÉ\\n"}',
     );
   });
@@ -30,29 +35,29 @@ describe('a generate response', () => {
   it('has its members in alphabetical order', () => {
     const outputs = [floats('sub', -1), floats('add', 1, 2.5), floats('none')];
     const parameters = { zeta: true, count: 3, share: 0.5, name: 'x', big: 9007199254740993n };
-    expect(encodeGenerateResponse(response(outputs, { id: '7', parameters })).toString()).toBe(
+    expect(textOf(encodeGenerateResponse(response(outputs, { id: '7', parameters })))).toBe(
       '{"add":[1.0,2.5],"big":9007199254740993,"count":3,"id":"7","model_name":"m","model_version":"3","name":"x","none":[],"share":0.5,"sub":-1.0,"zeta":true}',
     );
   });
 
   it('gives an output precedence over a parameter of its name', () => {
-    expect(encodeGenerateResponse(response([floats('a', 1)], { parameters: { a: 2 } })).toString()).toBe(
+    expect(textOf(encodeGenerateResponse(response([floats('a', 1)], { parameters: { a: 2 } })))).toBe(
       '{"a":1.0,"model_name":"m","model_version":"3"}',
     );
   });
 
   it('refuses what has no JSON form, and the next one is whole again', () => {
     const half: InferTensor = { name: 'h', datatype: 'FP16', shape: [1], bytes: new Uint8Array(2) };
-    expect(() => encodeGenerateEvent(response([half]))).toThrow(
+    expect(() => textOf(encodeGenerateEvent(response([half])))).toThrow(
       'sending FP16 data via JSON is not supported. Please use the binary data format for output',
     );
-    expect(encodeGenerateResponse(response([])).toString()).toBe('{"model_name":"m","model_version":"3"}');
+    expect(textOf(encodeGenerateResponse(response([])))).toBe('{"model_name":"m","model_version":"3"}');
   });
 });
 
 describe('an event', () => {
   it('is the response on one line and an empty one after it', () => {
-    expect(encodeGenerateEvent(response([TEXT])).toString()).toBe(
+    expect(textOf(encodeGenerateEvent(response([TEXT])))).toBe(
       'data: {"model_name":"m","model_version":"3","text_output":"HÉ\\n"}\n\n',
     );
   });

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { finishPaced } from '../../model/paced-work.js';
+import { NO_SHARED_MEMORY } from '../../model/shared-memory.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
 import { completeModelConfig } from '../../model/complete-model.js';
 import { decodeInferRequest } from './decode-infer-request.js';
@@ -64,14 +66,15 @@ describe('encodeInferRequest', () => {
     const { chunks, contentLength, headerLength } = encodeInferRequest(request);
     const body = Buffer.concat(chunks);
     expect(body).toHaveLength(contentLength);
-    const decoded = decodeInferRequest({
+    const decoding = decodeInferRequest({
       config: completeModelConfig({ modelName: 'M', inputs: {}, outputs: {} }, 1),
       modelVersion: '',
       body,
       headerLength: String(headerLength),
       maxInputSize: 1000,
-      sharedMemory: { input: () => new Uint8Array(0), output: () => undefined },
+      sharedMemory: NO_SHARED_MEMORY,
     });
+    const decoded = finishPaced(decoding);
     expect(decoded.request).toMatchObject({
       id: 'r',
       parameters: { temperature: 0.5 },

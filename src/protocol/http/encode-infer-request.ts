@@ -4,6 +4,7 @@
 import { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
+import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START } from '../sequence-parameters.js';
 import { JsonWriter } from '../json/json-writer.js';
 
 /** A body up to this size is joined to one chunk: copying it is cheaper than another write. */
@@ -51,10 +52,13 @@ function encodeHeader(request: ModelInferRequest): Buffer {
   }
 }
 
-function writeParameters({ parameters, outputs, priority, timeoutMicroseconds }: ModelInferRequest): void {
+function writeParameters({ parameters, outputs, priority, timeoutMicroseconds, sequence }: ModelInferRequest): void {
   const members: [string, Parameters[string]][] = Object.entries(parameters ?? {});
   if (priority !== 0) members.push(['priority', priority]);
   if (timeoutMicroseconds !== 0) members.push(['timeout', timeoutMicroseconds]);
+  if (sequence !== undefined) {
+    members.push([SEQUENCE_ID, sequence.id], [SEQUENCE_START, sequence.start], [SEQUENCE_END, sequence.end]);
+  }
   // It does not count for listed outputs: these say it themselves.
   if (outputs.length === 0) members.push(['binary_data_output', true]);
   if (members.length === 0) return;

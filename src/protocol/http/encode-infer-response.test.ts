@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { finishPaced } from '../../model/paced-work.js';
 
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
 import type { Datatype } from '../../tensor/dtype.js';
@@ -32,7 +33,7 @@ function strings(name: string, elements: readonly (string | Uint8Array)[]): Infe
 
 /** The body as text. */
 function body(given: ModelInferResponse, outputs: BinaryOutputs = JSON_OUTPUTS): string {
-  const { parts, contentLength } = encodeInferResponse(given, outputs);
+  const { parts, contentLength } = finishPaced(encodeInferResponse(given, outputs));
   const whole = Buffer.concat(parts);
   expect(whole.length).toBe(contentLength);
   return whole.toString('latin1');
@@ -128,7 +129,7 @@ describe('binary outputs', () => {
       '{"model_name":"m","model_version":"1","outputs":[{"name":"add","datatype":"UINT8","shape":[2],"parameters":{"binary_data_size":2}},' +
       '{"name":"sub","datatype":"FP16","shape":[1],"parameters":{"binary_data_size":2}}]}';
     expect(body(response([add, sub]), BINARY_OUTPUTS)).toBe(`${json}ABCD`);
-    expect(encodeInferResponse(response([add, sub]), BINARY_OUTPUTS).headerLength).toBe(json.length);
+    expect(finishPaced(encodeInferResponse(response([add, sub]), BINARY_OUTPUTS)).headerLength).toBe(json.length);
   });
 
   it('stand beside JSON ones', () => {
@@ -144,13 +145,13 @@ describe('binary outputs', () => {
 
   it('of no bytes make no binary answer', () => {
     const empty = tensor('y', 'FP32', [1, 0], new Float32Array(0));
-    const { headerLength, parts } = encodeInferResponse(response([empty]), BINARY_OUTPUTS);
+    const { headerLength, parts } = finishPaced(encodeInferResponse(response([empty]), BINARY_OUTPUTS));
     expect(headerLength).toBeUndefined();
     expect(parts).toHaveLength(1);
   });
 
   it('are not copied', () => {
-    expect(encodeInferResponse(response([add]), BINARY_OUTPUTS).parts[1]).toBe(add.bytes);
+    expect(finishPaced(encodeInferResponse(response([add]), BINARY_OUTPUTS)).parts[1]).toBe(add.bytes);
   });
 });
 

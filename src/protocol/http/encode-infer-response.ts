@@ -1,8 +1,11 @@
 // From a ModelInferResponse to the body of a 200: JSON with the outputs as flat arrays, or JSON followed by the bytes
-// of the outputs that the client wants in binary. Outputs keep the response's order.
+// of the outputs that the client wants in binary. Outputs keep the response's order. Large tensors in JSON take their
+// time, with pauses.
 
 import type { ModelInferResponse } from '../../model/exchange.js';
-import { JsonWriter } from '../json/json-writer.js';
+import { Pace, type PacedWork } from '../../model/paced-work.js';
+import type { JsonWriter } from '../json/json-writer.js';
+import { borrowWriter, giveBackWriter } from '../json/shared-writer.js';
 import { isBinaryOutput, type BinaryOutputs } from './binary-outputs.js';
 import { writeParameter } from './write-parameter.js';
 import { writeTensorData } from './write-tensor-data.js';
@@ -15,14 +18,46 @@ export interface EncodedInferResponse {
   readonly contentLength: number;
 }
 
-const writer = new JsonWriter();
-
 /** Throws INVALID_ARG when an output has no JSON form. */
-export function encodeInferResponse(response: ModelInferResponse, binaryOutputs: BinaryOutputs): EncodedInferResponse {
-  let contentLength = 0;
-  const parts: Uint8Array[] = [];
-  writer.discard();
-  writeHead(response);
+export function* encodeInferResponse(
+  response: ModelInferResponse,
+  binaryOutputs: BinaryOutputs,
+): PacedWork<EncodedInferResponse> {
+  const writer = borrowWriter();
+  try {
+    const binary: Uint8Array[] = [];
+    yield* writeResponse(writer, response, { binaryOutputs, binary });
+    const json = writer.takeChunks();
+    const jsonLength = byteLengthOf(json);
+    return {
+      headerLength: binary.length === 0 ? undefined : jsonLength,
+      parts: [...json, ...binary],
+      contentLength: jsonLength + byteLengthOf(binary),
+    };
+  } finally {
+    giveBackWriter(writer);
+  }
+}
+
+export function byteLengthOf(parts: readonly Uint8Array[]): number {
+  let length = 0;
+  for (const { byteLength } of parts) length += byteLength;
+  return length;
+}
+
+interface BinaryParts {
+  readonly binaryOutputs: BinaryOutputs;
+  /** Gets the bytes that follow the JSON. */
+  readonly binary: Uint8Array[];
+}
+
+function* writeResponse(
+  writer: JsonWriter,
+  response: ModelInferResponse,
+  { binaryOutputs, binary }: BinaryParts,
+): PacedWork<void> {
+  const pace = new Pace();
+  writeHead(writer, response);
   for (let i = 0; i < response.outputs.length; i++) {
     const output = response.outputs[i]!;
     writer
@@ -39,22 +74,17 @@ export function encodeInferResponse(response: ModelInferResponse, binaryOutputs:
       writer.raw(']}');
     } else if (isBinaryOutput(binaryOutputs, output.name)) {
       writer.raw('],"parameters":{"binary_data_size":').integer(output.bytes.byteLength).raw('}}');
-      if (output.bytes.byteLength === 0) continue;
-      parts.push(output.bytes);
-      contentLength += output.bytes.byteLength;
+      if (output.bytes.byteLength > 0) binary.push(output.bytes);
     } else {
       writer.raw('],"data":[');
-      writeTensorData(writer, output);
+      yield* writeTensorData(writer, output, pace);
       writer.raw(']}');
     }
   }
-  const json = writer.raw(']}').take();
-  const headerLength = parts.length === 0 ? undefined : json.length;
-  parts.unshift(json);
-  return { headerLength, parts, contentLength: contentLength + json.length };
+  writer.raw(']}');
 }
 
-function writeHead(response: ModelInferResponse): void {
+function writeHead(writer: JsonWriter, response: ModelInferResponse): void {
   if (response.id === '') writer.raw('{');
   else writer.raw('{"id":').string(response.id).raw(',');
   writer.raw('"model_name":').string(response.modelName).raw(',"model_version":').string(response.modelVersion);

@@ -2,17 +2,27 @@
 // Triton's JSON library, which does not say which member it is about.
 
 import { TritonError } from '../../errors.js';
+import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { jsonElements, parseJson } from '../json/json-parser.js';
-import { JsonArray, JsonObject, type JsonInteger, type JsonValue } from '../json/json-value.js';
+import { listOf, membersOf as anyMembers, VALUE } from '../json/json-shape.js';
+import { JsonArray, JsonObject, JsonText, type JsonInteger, type JsonValue } from '../json/json-value.js';
 import { isUnsigned } from './json-members.js';
+
+const MEMBERS = { limit: REQUEST_LIMITS.controlFields, what: 'members' };
+/** No such body has more levels. */
+const CONTROL_BODY = anyMembers(MEMBERS, {
+  parameters: anyMembers(MEMBERS),
+  trace_level: listOf(VALUE, REQUEST_LIMITS.controlFields, 'trace levels'),
+});
 
 /** Throws INVALID_ARG with rapidjson's text; an empty body is malformed too. */
 export function parseBody(body: Buffer): JsonValue {
-  return parseJson(body, 0, body.length);
+  return parseJson(body, 0, body.length, CONTROL_BODY);
 }
 
 export function asString(value: JsonValue): string {
   if (typeof value === 'string') return value;
+  if (value instanceof JsonText) return value.toString();
   throw wrongType('non-string as string');
 }
 

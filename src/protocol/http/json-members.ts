@@ -1,7 +1,8 @@
 // Reads members of a request's JSON as the types that the protocol wants, with the texts of Triton's JSON library.
 
 import { TritonError } from '../../errors.js';
-import { JsonArray, JsonDouble, JsonObject, type JsonInteger, type JsonValue } from '../json/json-value.js';
+import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
+import { JsonArray, JsonDouble, JsonObject, JsonText, type JsonInteger, type JsonValue } from '../json/json-value.js';
 
 /** The member, or undefined; values that are not objects have no members. */
 export function member(value: JsonValue, key: string): JsonValue | undefined {
@@ -20,8 +21,14 @@ export function arrayMember(value: JsonValue, key: string): JsonArray {
   throw unparsable(key, 'attempt to access JSON non-array as array');
 }
 
+/** Also throws INVALID_ARG for a string that is too long for a name. */
 export function expectString(value: JsonValue, key: string): string {
   if (typeof value === 'string') return value;
+  if (value instanceof JsonText) {
+    const { nameBytes } = REQUEST_LIMITS;
+    if (value.byteLength > nameBytes) throw beyondLimit(`bytes in '${key}'`, nameBytes);
+    return value.toString();
+  }
   throw unparsable(key, 'attempt to access JSON non-string as string');
 }
 
@@ -37,6 +44,23 @@ export function expectUnsigned(value: JsonValue, key: string): JsonInteger {
 
 export function isUnsigned(value: JsonValue): value is JsonInteger {
   return (typeof value === 'number' || typeof value === 'bigint') && value >= 0;
+}
+
+/** Collects the parameters of a request, whose text is limited. */
+export class ParameterTexts {
+  #bytes = 0;
+
+  /** Counts a parameter; its value if that is a string. Throws INVALID_ARG. */
+  take(name: string, value: JsonValue): string | undefined {
+    const { parameterBytes } = REQUEST_LIMITS;
+    this.#bytes += name.length + (value instanceof JsonText ? value.byteLength : lengthOf(value));
+    if (this.#bytes > parameterBytes) throw beyondLimit('bytes of parameters', parameterBytes);
+    return typeof value === 'string' ? value : value instanceof JsonText ? value.toString() : undefined;
+  }
+}
+
+function lengthOf(value: JsonValue): number {
+  return typeof value === 'string' ? value.length : 0;
 }
 
 /** An integer that fits int64, as a number where that is exact; any other number as the nearest double. */

@@ -1,12 +1,37 @@
 import { describe, expect, it } from 'vitest';
 
+import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import type { Datatype } from '../../tensor/dtype.js';
 import { parseJson } from '../json/json-parser.js';
 import type { JsonArray } from '../json/json-value.js';
-import { readTensorData } from './read-tensor-data.js';
+import { readTensorData, tensorDataReader } from './read-tensor-data.js';
 
-const read = (datatype: Datatype, text: string, count: number): Uint8Array =>
-  readTensorData(parseJson(Buffer.from(text)) as JsonArray, 'x', datatype, count);
+const NONE = Buffer.alloc(0);
+
+/** The elements, or what is thrown; alike in one go and in steps of any size. */
+function read(datatype: Datatype, text: string, count: number): Uint8Array {
+  const data = parseJson(Buffer.from(text)) as JsonArray;
+  const wanted = { datatype, count, name: 'x' };
+  const outcome = (run: () => Uint8Array): { readonly values?: Buffer; readonly error?: unknown } => {
+    try {
+      return { values: Buffer.from(run()) };
+    } catch (error) {
+      return { error };
+    }
+  };
+  const whole = outcome(() => readTensorData(data, wanted));
+  for (const step of text.length < 1000 ? [1, 2, 3, 7] : [1000]) {
+    const inSteps = outcome(() => {
+      const reader = tensorDataReader(data, wanted);
+      while (!reader.advance(step));
+      return reader.values;
+    });
+    expect(inSteps.error).toEqual(whole.error);
+    expect(Buffer.compare(inSteps.values ?? NONE, whole.values ?? NONE)).toBe(0);
+  }
+  if (whole.values === undefined) throw whole.error;
+  return whole.values;
+}
 
 const bytesOf = (array: ArrayBufferView) => Buffer.from(array.buffer, array.byteOffset, array.byteLength);
 const refusal = (reason: string) => expect.objectContaining({ code: 'INVALID_ARG', message: reason });
@@ -79,6 +104,47 @@ describe('values', () => {
     const numbers = texts.map(Number);
     expect(bytesOf(Float64Array.from(numbers)).equals(read('FP64', text, texts.length))).toBe(true);
     expect(bytesOf(Float32Array.from(numbers)).equals(read('FP32', text, texts.length))).toBe(true);
+  });
+});
+
+describe('a reader', () => {
+  it.each<[Datatype, string]>([
+    ['FP32', '12.5,'],
+    ['INT64', '-7,'],
+    ['UINT8', '200,'],
+    ['BOOL', 'true,'],
+    ['BYTES', '"ab",'],
+    ['BYTES', String.raw`"\u00e9\n",`],
+  ])('of %s takes as many steps as there are bytes for them: %s', (datatype, element) => {
+    const count = 10_000;
+    const text = `[${element.repeat(count).slice(0, -1)}]`;
+    const reader = tensorDataReader(parseJson(Buffer.from(text)) as JsonArray, { datatype, count, name: 'x' });
+    let steps = 1;
+    while (!reader.advance(1000)) steps++;
+    expect(steps).toBeGreaterThan(text.length / 1000 / 1.02);
+    expect(steps).toBeLessThanOrEqual(text.length / 1000 + 1);
+  });
+
+  it('goes over a long string in steps', () => {
+    const text = `["${'x'.repeat(50_000)}${String.raw`\t`.repeat(25_000)}"]`;
+    const reader = tensorDataReader(parseJson(Buffer.from(text)) as JsonArray, {
+      datatype: 'BYTES',
+      count: 1,
+      name: '',
+    });
+    let steps = 1;
+    while (!reader.advance(1000)) steps++;
+    expect(steps).toBe(101);
+    expect(Buffer.from(reader.values).subarray(4).toString()).toBe('x'.repeat(50_000) + '\t'.repeat(25_000));
+  });
+
+  it('takes no more strings than a request may have', () => {
+    const { bytesElements } = REQUEST_LIMITS;
+    const text = (count: number) => `[${new Array(count).fill('""').join()}]`;
+    expect(read('BYTES', text(bytesElements), bytesElements).length).toBe(4 * bytesElements);
+    expect(() => read('BYTES', text(bytesElements + 1), 1)).toThrow(
+      refusal('expected a request with at most 1048576 elements of datatype BYTES, got more'),
+    );
   });
 });
 

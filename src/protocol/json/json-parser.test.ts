@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { jsonElements, parseJson } from './json-parser.js';
+import { jsonElements, JsonParser, parseJson } from './json-parser.js';
 import { MAX_JSON_DEPTH } from './json-scanner.js';
-import { JsonArray, JsonDouble, JsonObject, type JsonValue } from './json-value.js';
+import { ANY, listOf, membersOf, objectOf, VALUE, type JsonShape } from './json-shape.js';
+import { JsonArray, JsonDouble, JsonObject, JsonSkipped, JsonText, type JsonValue } from './json-value.js';
 
 /** The value in plain terms: doubles as `{ double }`, objects as lists of pairs. */
 function plain(value: JsonValue): unknown {
@@ -182,15 +183,16 @@ describe('errors', () => {
 describe('nesting', () => {
   const nested = (depth: number, open: string, inner: string, close: string) =>
     open.repeat(depth) + inner + close.repeat(depth);
+  const deepest = MAX_JSON_DEPTH;
 
   it.each([
-    ['[', '1', ']'],
-    ['[', '', ']'],
-    ['{"a":', '1', '}'],
-    ['[{"a":', '1', '}]'],
-    ['[1,', '2', ']'],
-  ])('of 1000 levels of %s is read', (open, inner, close) => {
-    expect(parseJson(Buffer.from(nested(1000, open, inner, close)))).toBeDefined();
+    ['[', '1', ']', deepest],
+    ['[', '', ']', deepest],
+    ['{"a":', '1', '}', deepest],
+    ['[{"a":', '1', '}]', deepest / 2],
+    ['[1,', '2', ']', deepest],
+  ])('as deep as is allowed is read: %s', (open, inner, close, depth) => {
+    expect(parseJson(Buffer.from(nested(depth, open, inner, close)))).toBeDefined();
   });
 
   it.each([
@@ -198,13 +200,189 @@ describe('nesting', () => {
     ['[', '', ']'],
     ['{"a":', '1', '}'],
     ['[{"a":', '1', '}]'],
-  ])('beyond the limit of %s is refused', (open, inner, close) => {
-    const text = Buffer.from(nested(MAX_JSON_DEPTH + 1, open, inner, close));
-    expect(() => parseJson(text)).toThrow(`JSON nesting depth exceeds maximum allowed limit (${MAX_JSON_DEPTH})`);
+    ['[1,{"a":', '1', '}]'],
+  ])('beyond the limit is refused: %s', (open, inner, close) => {
+    const text = Buffer.from(nested(deepest + 1, open, inner, close));
+    expect(() => parseJson(text)).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARG',
+        message: 'JSON nesting depth exceeds maximum allowed limit (100)',
+      }),
+    );
+  });
+
+  it('counts from the array on where only its place is kept', () => {
+    const shape = objectOf({ a: objectOf({ data: VALUE }) });
+    const text = (depth: number) => Buffer.from(`{"a":{"data":${nested(depth, '[', '1', ']')},"b":[[[1]]]}}`);
+    expect(parseJson(text(deepest), 0, undefined, shape)).toBeInstanceOf(JsonObject);
+    expect(() => parseJson(text(deepest + 1), 0, undefined, shape)).toThrow('JSON nesting depth');
   });
 
   it('is not followed into memory when there is no end to it', () => {
     expect(() => parseJson(Buffer.from('['.repeat(5_000_000)))).toThrow('JSON nesting depth');
     expect(() => parseJson(Buffer.from('{"a":'.repeat(1_000_000)))).toThrow('JSON nesting depth');
+  });
+});
+
+describe('the number of elements', () => {
+  it.each([
+    ['[]', 0],
+    ['[ ]', 0],
+    ['[1]', 1],
+    ['[1,2 , 3.5]', 3],
+    ['["a,b",[1,2,3],{"a":[1,2],"b":3},null]', 4],
+    ['[[1,2],[3,4]]', 2],
+    ['[[],[[]],"\\"",1,2]', 5],
+    [`[${'7,'.repeat(999)}7]`, 1000],
+  ])('of %s is known without reading them', (text, length) => {
+    expect((parseJson(Buffer.from(text)) as JsonArray).length).toBe(length);
+  });
+});
+
+describe('a shape', () => {
+  const shaped = (text: string, shape: JsonShape) => parseJson(Buffer.from(text), 0, undefined, shape);
+
+  it('keeps the members that it names, the first of each, and checks the others', () => {
+    const shape = objectOf({ a: VALUE, b: objectOf({ c: VALUE }) });
+    const value = shaped('{"x":{"a":1},"a":1,"b":{"c":2,"d":{"c":[{}]}},"a":2,"b":3,"y":[{"a":[{"b":1}]}]}', shape);
+    expect(plain(value)).toEqual({
+      members: [
+        ['a', 1],
+        ['b', { members: [['c', 2]] }],
+      ],
+    });
+    expect(() => shaped('{"x":{"a":[{"b":nope}]}}', shape)).toThrow('Invalid value. at 17');
+    expect(() => shaped('{"x":"\\ud800"}', shape)).toThrow('The surrogate pair in string is invalid.');
+  });
+
+  it('finds names whatever their spelling', () => {
+    const shape = objectOf({ ab: VALUE });
+    expect(plain(shaped('{"\\u0061b":1,"ab":2}', shape))).toEqual({ members: [['ab', 1]] });
+    expect(plain(shaped(`{"${'ab'.repeat(10_000)}":1}`, shape))).toEqual({ members: [] });
+  });
+
+  it('keeps of a value what a single value needs', () => {
+    const shape = objectOf({ s: VALUE, t: VALUE, o: VALUE, l: VALUE });
+    const value = shaped(`{"s":"short","t":"${'é'.repeat(5000)}","o":{"a":1},"l":[{"a":1},2]}`, shape) as JsonObject;
+    const [short, text, object, list] = value.values;
+    expect(short).toBe('short');
+    expect(text).toBeInstanceOf(JsonText);
+    expect((text as JsonText).toString()).toBe('é'.repeat(5000));
+    expect((text as JsonText).byteLength).toBe(10_000);
+    expect(object).toBeInstanceOf(JsonSkipped);
+    expect([(list as JsonArray).length, (list as JsonArray).elements]).toEqual([2, undefined]);
+  });
+
+  it('has what is there where it is something else', () => {
+    expect(shaped('[1,2]', objectOf({}))).toBeInstanceOf(JsonArray);
+    expect(shaped('{"a":1}', listOf(VALUE, 1, 'things'))).toBeInstanceOf(JsonSkipped);
+    expect(shaped('7', objectOf({}))).toBe(7);
+    expect(plain(shaped('[1,[2],{"a":3},"x"]', listOf(objectOf({ a: VALUE }), 9, 'things')))).toEqual([
+      1,
+      [2],
+      { members: [['a', 3]] },
+      'x',
+    ]);
+  });
+
+  it('limits lists', () => {
+    const shape = listOf(VALUE, 3, 'things');
+    expect(plain(shaped('[1,2,3]', shape))).toEqual([1, 2, 3]);
+    expect(plain(shaped(' [ ] ', shape))).toEqual([]);
+    const refusal = { code: 'INVALID_ARG', message: 'expected a request with at most 3 things, got more' };
+    expect(() => shaped('[1,2,3,4]', shape)).toThrow(expect.objectContaining(refusal));
+  });
+
+  it('limits members of any names, and tells where each lies', () => {
+    const shape = membersOf({ limit: 2, what: 'members' }, { n: membersOf({ limit: 1, what: 'inner members' }) });
+    const text = '{"a": -1.5 ,"n":{"x":1,"x":2},"a":3}';
+    const value = shaped(text, shape) as JsonObject;
+    expect(plain(value)).toEqual({
+      members: [
+        ['a', { double: -1.5 }],
+        ['n', { members: [['x', 1]] }],
+      ],
+    });
+    expect(value.places.map((place) => text.slice(place)[0])).toEqual(['-', ' ', '{', ',']);
+    expect(() => shaped('{"a":1,"b":2,"c":3}', shape)).toThrow('at most 2 members');
+    expect(() => shaped('{"n":{"x":1,"y":2}}', shape)).toThrow('at most 1 inner members');
+    const all = membersOf({ limit: 2, what: 'members', repeated: 'all' });
+    expect((shaped('{"a":1,"a":2}', all) as JsonObject).keys).toEqual(['a', 'a']);
+    expect(() => shaped('{"a":1,"a":2,"a":3}', all)).toThrow('at most 2 members');
+    expect(() => shaped(`{"${'k'.repeat(70_000)}":1}`, all)).toThrow('at most 65536 bytes in a name of its members');
+  });
+});
+
+describe('white space and numbers', () => {
+  it('of any length that makes sense are read', () => {
+    expect(parse(`${' '.repeat(100_000)}[1,${'\n'.repeat(100_000)}2]`)).toEqual([1, 2]);
+    expect(parse(`0.${'0'.repeat(900)}1`)).toEqual({ double: 0 });
+  });
+
+  it('without end are refused', () => {
+    expect(() => parse(`[1,${' '.repeat(2_000_000)}2]`)).toThrow('More than 1048576 bytes of white space. at 3');
+    expect(() => parse(`[0.${'1'.repeat(5000)}]`)).toThrow('Number too big to be stored in double. at 1');
+    expect(() => parse(`[1,${'1'.repeat(5000)},2]`)).toThrow('Number too big to be stored in double. at 3');
+  });
+});
+
+describe('a parser that pauses', () => {
+  const SHAPES: readonly (readonly [string, JsonShape])[] = [
+    ['everything', ANY],
+    ['some', objectOf({ a: VALUE, inputs: listOf(objectOf({ name: VALUE, data: VALUE }), 100, 'inputs') })],
+    ['a value', VALUE],
+  ];
+  const TEXTS = [
+    '{"a":1,"inputs":[{"name":"x","data":[1,2.5,-3e4,[1,[2]],true,null,"é\\n😀\\ud83d\\ude00"]},{"name":"y"}],"b":{"c":[{"d":"e"}]}}',
+    ' [ 1 , "two" , { "three" : [ ] } , [ { } ] , NaN , -Infinity , 18446744073709551615 ] ',
+    '"a long string with \\u00e9scapes and é"',
+    '[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,-21.25,22]',
+    '{"a":[1,2}',
+    '{"a":"\\ud83d"}',
+    '[1,"x\\q"]',
+    '["é',
+    '{"a":1,"b":[{"c":nul}]}',
+    '[[[[1]]]',
+  ];
+  const outcome = (run: () => unknown) => {
+    try {
+      return run();
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+  it.each(SHAPES.flatMap(([name, shape]) => TEXTS.map((text) => [name, text, shape] as const)))(
+    'gives the same wherever it pauses (%s of %s)',
+    (_name, text, shape) => {
+      const bytes = Buffer.from(text);
+      const expected = outcome(() => plain(parseJson(bytes, 0, undefined, shape)));
+      for (const step of [1, 2, 3, 7]) {
+        const paused = outcome(() => {
+          const parser = new JsonParser(bytes, {}, shape);
+          while (!parser.advance(step));
+          return plain(parser.value);
+        });
+        expect(paused).toEqual(expected);
+      }
+    },
+  );
+
+  it.each([
+    ['numbers', `[${'12.5,'.repeat(20_000)}1]`],
+    ['strings', `[${'"ab",'.repeat(20_000)}1]`],
+    ['one string', `"${'x'.repeat(100_000)}"`],
+    ['one string of escapes', `"${'\\n'.repeat(50_000)}"`],
+    ['objects', `[${'{"a":[{}]},'.repeat(10_000)}1]`],
+    ['members', `{${'"abc":1,'.repeat(12_000)}"d":1}`],
+    ['nothing but brackets', `[${'[],'.repeat(30_000)}1]`],
+  ])('does no more in a step than it is told to, and so much work as there are bytes: %s', (_, text) => {
+    for (const [, shape] of SHAPES) {
+      const parser = new JsonParser(Buffer.from(text), {}, shape);
+      let steps = 1;
+      while (!parser.advance(1000)) steps++;
+      expect(steps).toBeGreaterThan(text.length / 1000 / 1.2);
+      expect(steps).toBeLessThanOrEqual(text.length / 1000 + 1);
+    }
   });
 });

@@ -1,150 +1,239 @@
 // JSON as Triton reads it (rapidjson with kParseNanAndInfFlag): NaN, Infinity and Inf are numbers, integers keep 64
 // bits, the first of equal keys wins, a byte order mark is skipped, a NUL after the value ends the text, and errors
 // carry rapidjson's texts with the offset. Stricter than Triton where that would pass on garbage: strings must be valid
-// UTF-8 without lone surrogates, and numbers must fit a double. Nesting needs no recursion.
+// UTF-8 without lone surrogates, and numbers must fit a double. What is kept is what a shape asks for; all else is only
+// checked. The parser can pause anywhere, and needs no recursion.
 
-import { HAS_UTF8, JsonScanner, PLAIN } from './json-scanner.js';
-import { asciiAt, unescapedAt } from './json-string.js';
-import { doubleAt, skipSpace, smallIntegerAt } from './json-text.js';
-import { JsonArray, JsonDouble, JsonObject, type JsonValue } from './json-value.js';
+import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
+import { JsonScanner, MAX_JSON_DEPTH, tooDeep } from './json-scanner.js';
+import { ANY, type JsonShape, type MembersShape, type ObjectShape } from './json-shape.js';
+import { doubleAt, smallIntegerAt } from './json-text.js';
+import { JsonArray, JsonDouble, JsonObject, JsonSkipped, JsonText, stringAt, type JsonValue } from './json-value.js';
 
 /** Parses one JSON value from `start` to `end`. Throws INVALID_ARG with rapidjson's text and the offset from `start`. */
-export function parseJson(bytes: Buffer, start = 0, end: number = bytes.length): JsonValue {
-  return new JsonParser(bytes, start, end).document();
+export function parseJson(bytes: Buffer, start = 0, end: number = bytes.length, shape: JsonShape = ANY): JsonValue {
+  const parser = new JsonParser(bytes, { start, end }, shape);
+  parser.advance(Infinity);
+  return parser.value;
 }
 
 /** The elements of an array. */
 export function jsonElements(array: JsonArray): readonly JsonValue[] {
-  return array.objects ?? new JsonParser(array.bytes, array.start, array.end).elements();
+  if (array.elements !== undefined) return array.elements;
+  const { bytes, start, end } = array;
+  const list = { kind: 'list', element: ANY, limit: Infinity, what: '' } as const;
+  return (parseJson(bytes, start, end, list) as JsonArray).elements!;
 }
 
-class JsonParser extends JsonScanner {
-  document(): JsonValue {
-    const bytes = this.bytes;
+// What comes next.
+const AT_VALUE = 0;
+const IN_STRING = 1;
+const IN_KEY = 2;
+const IN_WALK = 3;
+const AT_END = 4;
+
+/** A container that is open and of which something is kept. */
+interface Frame {
+  readonly object: JsonObject | undefined;
+  readonly list: JsonValue[] | undefined;
+  readonly shape: JsonShape;
+  readonly start: number;
+  /** The name of the member whose value comes; undefined when it is not kept. */
+  key: string | undefined;
+  /** Names so far, where the first of equal ones is kept. */
+  names: Set<string> | undefined;
+}
+
+const SKIPPED = new JsonSkipped();
+
+export class JsonParser extends JsonScanner {
+  readonly #open: Frame[] = [];
+  #frame: Frame | undefined;
+  /** Of the value that comes; undefined when it is not kept. */
+  #shape: JsonShape | undefined;
+  #state = AT_VALUE;
+  #begun = false;
+  /** Where the value that is being read begins. */
+  #valueStart = 0;
+  #value: JsonValue = null;
+
+  constructor(
+    bytes: Buffer,
+    { start = 0, end = bytes.length }: { readonly start?: number; readonly end?: number },
+    shape: JsonShape,
+  ) {
+    super(bytes, start, end);
+    this.#shape = shape;
+  }
+
+  /** The value, once {@link advance} has returned true. */
+  get value(): JsonValue {
+    return this.#value;
+  }
+
+  /** Reads on for about so many bytes. True at the end. Throws INVALID_ARG. */
+  advance(bytes: number): boolean {
+    this.pauseAt = this.pos + bytes;
+    if (!this.#begun) this.#begin();
+    while (this.#state !== AT_END) if (!this.#step()) return false;
+    return true;
+  }
+
+  #begin(): void {
+    this.#begun = true;
+    const { bytes } = this;
     if (bytes[this.pos] === 0xef && bytes[this.pos + 1] === 0xbb && bytes[this.pos + 2] === 0xbf) this.pos += 3;
-    this.skipSpace();
+    this.pos = this.space(this.pos);
     if (this.pos >= this.end || bytes[this.pos] === 0) throw this.error('The document is empty.', this.pos);
-    const value = this.#value();
-    this.skipSpace();
-    // A NUL ends the text, whatever follows: binary data whose length header is missing gets an error of its own.
-    if (this.pos < this.end && bytes[this.pos] !== 0) {
-      throw this.error('The document root must not be followed by other values.', this.pos);
-    }
-    return value;
   }
 
-  elements(): JsonValue[] {
-    const elements: JsonValue[] = [];
-    this.pos++;
-    this.skipSpace();
-    if (this.bytes[this.pos] === 0x5d) return elements;
-    for (;;) {
-      elements.push(this.#value());
-      this.skipSpace();
-      if (this.bytes[this.pos++] !== 0x2c) return elements;
-      this.skipSpace();
+  /** False: paused. */
+  #step(): boolean {
+    if (this.#state === AT_VALUE) {
+      if (this.pos >= this.pauseAt) return false;
+      this.#beginValue();
+      return true;
     }
+    if (this.#state === IN_WALK) {
+      if (!this.walk()) return false;
+      this.#complete(this.#skipped(this.walkedOver));
+      return true;
+    }
+    if (!this.scanString()) return false;
+    if (this.#state === IN_KEY) this.#takeKey();
+    else this.#complete(this.#shape === undefined ? SKIPPED : this.#takeString(this.#valueStart + 1, this.#shape));
+    return true;
   }
 
-  // Objects and arrays of objects are built here, on a stack of those that are still open; other arrays are only checked.
-  #value(): JsonValue {
-    const bytes = this.bytes;
-    const open: (JsonObject | JsonValue[])[] = [];
-    const starts: number[] = [];
-    let container: JsonObject | JsonValue[] | undefined;
-    let containerStart = 0;
-    for (;;) {
-      let value: JsonValue;
-      const start = this.pos;
-      const byte = this.at(start);
-      if (byte === 0x22) {
-        value = this.#string();
-      } else if (byte === 0x7b) {
-        this.pos++;
-        this.skipSpace();
-        if (this.at(this.pos) === 0x7d) {
-          this.pos++;
-          value = new JsonObject();
-        } else {
-          if (container !== undefined) this.#push(open, container, starts, containerStart);
-          containerStart = start;
-          container = new JsonObject();
-          container.keys.push(this.#key());
-          continue;
-        }
-      } else if (byte === 0x5b) {
-        const first = skipSpace(bytes, start + 1, this.end);
-        if (this.at(first) === 0x7b) {
-          if (container !== undefined) this.#push(open, container, starts, containerStart);
-          containerStart = start;
-          container = [];
-          this.pos = first;
-          continue;
-        }
-        this.checkArray(open.length + 1);
-        value = new JsonArray(bytes, start, this.pos);
-      } else {
-        value = this.#scalar(byte);
-      }
-      // A value is complete: put it where it belongs, and close what ends with it.
-      for (;;) {
-        if (container === undefined) return value;
-        this.skipSpace();
-        const next = this.at(this.pos);
-        if (Array.isArray(container)) {
-          container.push(value);
-          if (next === 0x2c) {
-            this.pos++;
-            this.skipSpace();
-            break;
-          }
-          if (next !== 0x5d) throw this.error("Missing a comma or ']' after an array element.", this.pos);
-          this.pos++;
-          value = new JsonArray(bytes, containerStart, this.pos, container);
-        } else {
-          container.values.push(value);
-          if (next === 0x2c) {
-            this.pos++;
-            this.skipSpace();
-            container.keys.push(this.#key());
-            break;
-          }
-          if (next !== 0x7d) throw this.error("Missing a comma or '}' after an object member.", this.pos);
-          this.pos++;
-          value = container;
-        }
-        container = open.pop();
-        containerStart = starts.pop() ?? 0;
-      }
+  #beginValue(): void {
+    const start = this.pos;
+    const byte = this.at(start);
+    this.#valueStart = start;
+    if (byte === 0x22) {
+      this.beginString();
+      this.#state = IN_STRING;
+    } else if (byte === 0x7b) {
+      const shape = this.#shape;
+      if (shape !== undefined && shape.kind !== 'value' && shape.kind !== 'list') this.#openObject(shape);
+      else this.#beginSkipping();
+    } else if (byte === 0x5b) {
+      if (!this.#openList()) this.#beginSkipping();
+    } else {
+      this.#complete(this.#scalar(byte));
     }
   }
 
-  #push(
-    open: (JsonObject | JsonValue[])[],
-    container: JsonObject | JsonValue[],
-    starts: number[],
-    start: number,
-  ): void {
-    this.checkDepth(open.length + 2);
-    open.push(container);
-    starts.push(start);
+  #openObject(shape: JsonShape): void {
+    const object = new JsonObject();
+    this.pos = this.space(this.pos + 1);
+    if (this.at(this.pos) === 0x7d) {
+      this.pos++;
+      this.#complete(object);
+      return;
+    }
+    this.#push({ object, list: undefined, shape, start: this.#valueStart, key: undefined, names: undefined });
+    this.#beginKey();
   }
 
-  /** A member's name, its colon and the space after it. */
-  #key(): string {
-    if (this.at(this.pos) !== 0x22) throw this.error('Missing a name for object member.', this.pos);
-    const key = this.#string();
-    this.colon();
-    return key;
+  /** False for an array of which only its place is kept, if that. */
+  #openList(): boolean {
+    const shape = this.#shape;
+    if (shape === undefined || (shape.kind !== 'list' && shape.kind !== 'any')) return false;
+    const first = this.space(this.pos + 1);
+    const isEmpty = this.at(first) === 0x5d;
+    // Of other arrays the reader makes what it expects.
+    if (shape.kind === 'any' && (isEmpty || this.at(first) !== 0x7b)) return false;
+    if (isEmpty) {
+      this.pos = first + 1;
+      this.#complete(this.#array([]));
+      return true;
+    }
+    this.#push({ object: undefined, list: [], shape, start: this.#valueStart, key: undefined, names: undefined });
+    this.pos = first;
+    this.#state = AT_VALUE;
+    this.#shape = shape.kind === 'list' ? shape.element : shape;
+    return true;
   }
 
-  #string(): string {
-    const start = this.pos + 1;
-    this.checkString();
+  #beginSkipping(): void {
+    if (this.beginWalk()) this.#complete(this.#skipped(0));
+    else this.#state = IN_WALK;
+  }
+
+  /** What is kept of a container that was walked over. */
+  #skipped(length: number): JsonValue {
+    if (this.#shape === undefined || this.bytes[this.#valueStart] !== 0x5b) return SKIPPED;
+    return new JsonArray(this.bytes, { start: this.#valueStart, end: this.pos, length });
+  }
+
+  #array(elements: readonly JsonValue[], start: number = this.#valueStart): JsonArray {
+    return new JsonArray(this.bytes, { start, end: this.pos, length: elements.length }, elements);
+  }
+
+  #push(frame: Frame): void {
+    if (this.#frame !== undefined) {
+      this.#open.push(this.#frame);
+      if (this.#open.length >= MAX_JSON_DEPTH) throw tooDeep();
+    }
+    this.#frame = frame;
+  }
+
+  #beginKey(): void {
+    this.#valueStart = this.pos;
+    this.beginKey();
+    this.#state = IN_KEY;
+  }
+
+  #takeKey(): void {
+    const frame = this.#frame!;
+    const start = this.#valueStart + 1;
     const end = this.pos - 1;
-    if (this.stringKind === PLAIN) return asciiAt(this.bytes, start, end);
-    if (this.stringKind === HAS_UTF8) return this.bytes.toString('utf8', start, end);
-    return unescapedAt(this.bytes, start, end);
+    const { shape } = frame;
+    if (shape.kind === 'object') this.#choose(frame, shape, start, end);
+    else if (shape.kind === 'members') this.#take(frame, shape, start, end);
+    else {
+      frame.key = stringAt(this.bytes, start, end, this.stringKind);
+      this.#shape = shape;
+    }
+    this.colon();
+    this.#state = AT_VALUE;
+  }
+
+  /** Finds out whether a member is asked for. */
+  #choose(frame: Frame, { members }: ObjectShape, start: number, end: number): void {
+    frame.key = undefined;
+    this.#shape = undefined;
+    // Whatever is spelt with escapes is at most six times as long.
+    if (end - start > 6 * LONGEST_MEMBER) return;
+    const key = stringAt(this.bytes, start, end, this.stringKind);
+    const shape = members.get(key);
+    if (shape === undefined || frame.object!.has(key)) return;
+    frame.key = key;
+    this.#shape = shape;
+  }
+
+  /** Takes a member whatever its name. */
+  #take(frame: Frame, { known, repeated, limit, what }: MembersShape, start: number, end: number): void {
+    if (end - start > REQUEST_LIMITS.nameBytes)
+      throw beyondLimit(`bytes in a name of its ${what}`, REQUEST_LIMITS.nameBytes);
+    const key = stringAt(this.bytes, start, end, this.stringKind);
+    const names = (frame.names ??= new Set());
+    const isFirst = !names.has(key);
+    if (isFirst) names.add(key);
+    if (!isFirst && repeated === 'first') {
+      frame.key = undefined;
+      this.#shape = undefined;
+      return;
+    }
+    if (frame.object!.keys.length >= limit) throw beyondLimit(what, limit);
+    frame.key = key;
+    this.#shape = known.get(key) ?? MEMBER;
+  }
+
+  #takeString(start: number, { kind }: JsonShape): JsonValue {
+    const end = this.pos - 1;
+    if (kind !== 'any' && end - start > LONGEST_STRING) return new JsonText(this.bytes, start, end, this.stringKind);
+    return stringAt(this.bytes, start, end, this.stringKind);
   }
 
   #scalar(byte: number): JsonValue {
@@ -153,6 +242,7 @@ class JsonParser extends JsonScanner {
     if (byte === 0x6e) return (this.checkLiteral('null'), null);
     const start = this.pos;
     const integer = this.checkNumber();
+    if (this.#shape === undefined) return null;
     if (!integer) return new JsonDouble(doubleAt(this.bytes, start, this.pos));
     if (this.pos - start <= 15) return smallIntegerAt(this.bytes, start, this.pos);
     const exact = BigInt(this.bytes.toString('latin1', start, this.pos));
@@ -160,4 +250,60 @@ class JsonParser extends JsonScanner {
     const number = Number(exact);
     return Number.isSafeInteger(number) ? number : exact;
   }
+
+  // A value is complete: puts it where it belongs, and closes what ends with it.
+  #complete(value: JsonValue): void {
+    for (;;) {
+      const frame = this.#frame;
+      const valueEnd = this.pos;
+      this.pos = this.space(this.pos);
+      if (frame === undefined) return this.#finish(value);
+      const next = this.at(this.pos);
+      const { object, list, shape } = frame;
+      if (list !== undefined) {
+        if (shape.kind === 'list' && list.length >= shape.limit) throw beyondLimit(shape.what, shape.limit);
+        list.push(value);
+        if (next === 0x2c) {
+          this.pos = this.space(this.pos + 1);
+          this.#shape = shape.kind === 'list' ? shape.element : shape;
+          this.#state = AT_VALUE;
+          return;
+        }
+        if (next !== 0x5d) throw this.error("Missing a comma or ']' after an array element.", this.pos);
+        this.pos++;
+        value = this.#array(list, frame.start);
+      } else {
+        if (frame.key !== undefined) {
+          object!.keys.push(frame.key);
+          object!.values.push(value);
+          if (shape.kind === 'members') object!.places.push(this.#valueStart, valueEnd);
+        }
+        if (next === 0x2c) {
+          this.pos = this.space(this.pos + 1);
+          this.#beginKey();
+          return;
+        }
+        if (next !== 0x7d) throw this.error("Missing a comma or '}' after an object member.", this.pos);
+        this.pos++;
+        value = object!;
+      }
+      this.#valueStart = frame.start;
+      this.#frame = this.#open.pop();
+    }
+  }
+
+  #finish(value: JsonValue): void {
+    // A NUL ends the text, whatever follows: binary data whose length header is missing gets an error of its own.
+    if (this.pos < this.end && this.bytes[this.pos] !== 0) {
+      throw this.error('The document root must not be followed by other values.', this.pos);
+    }
+    this.#value = value;
+    this.#state = AT_END;
+  }
 }
+
+/** Longer than the name of any member that is asked for by name. */
+const LONGEST_MEMBER = 64;
+/** Longer strings become text when somebody wants them. */
+const LONGEST_STRING = 1024;
+const MEMBER: JsonShape = { kind: 'value' };

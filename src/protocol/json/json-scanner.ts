@@ -1,27 +1,44 @@
 // Walks over JSON text and finds what is ill-formed, with rapidjson's words and offsets, keeping nothing: the parser
-// adds values to it, and arrays of numbers or strings are only walked over until their reader comes.
+// adds values to it. Long strings and containers are walked over in parts, so that the walk can pause anywhere in them;
+// what cannot be cut, numbers and white space, is limited.
 
 import { isUtf8 } from 'node:buffer';
 
 import { TritonError } from '../../errors.js';
 import { hexAt } from './json-string.js';
-import { ESCAPED, isDigit, skipSpace, STRING_CLASS } from './json-text.js';
+import { ESCAPED, isDigit, STRING_CLASS } from './json-text.js';
+import { HAS_ESCAPES, HAS_UTF8, PLAIN, type StringKind } from './json-value.js';
 
-/** Deeper nesting is refused. */
-export const MAX_JSON_DEPTH = 10_000;
+/** Deeper nesting is refused, as by Triton. */
+export const MAX_JSON_DEPTH = 100;
 
-/** What a string had in it that was walked over last. */
-export const PLAIN = 0;
-export const HAS_ESCAPES = 1;
-export const HAS_UTF8 = 2;
+/** Longer texts of one number are refused: no double needs so many digits. */
+export const MAX_NUMBER_LENGTH = 1024;
+const MAX_SPACE = 1024 * 1024;
+const UTF8_BLOCK = 256 * 1024;
+
+// Where a walk goes on.
+const AT_VALUE = 0;
+const IN_STRING = 1;
+const IN_KEY = 2;
 
 export class JsonScanner {
   protected readonly bytes: Buffer;
   protected readonly end: number;
   protected pos: number;
-  protected stringKind: number = PLAIN;
+  /** The offset at or after which the walk pauses. */
+  protected pauseAt = Infinity;
+  /** Of the string that was scanned last. */
+  protected stringKind: StringKind = PLAIN;
   readonly #start: number;
-  #utf8Checked = false;
+  /** Up to here strings are known to be UTF-8. */
+  #utf8Until = 0;
+  /** The closing bytes of the containers around the innermost one of a walk, the outermost first. */
+  readonly #closers: number[] = [];
+  #closer = 0;
+  #walkState = AT_VALUE;
+  /** Commas in the outermost container of a walk. */
+  #commas = 0;
 
   constructor(bytes: Buffer, start: number, end: number) {
     this.bytes = bytes;
@@ -30,102 +47,133 @@ export class JsonScanner {
     this.pos = start;
   }
 
-  /** Goes to the end of an array without keeping anything of it. `depth` is the array's own level. */
-  protected checkArray(depth: number): void {
-    const bytes = this.bytes;
-    const end = this.end;
-    // The closing bytes of the containers that are open inside, the outermost first.
-    const closers: number[] = [];
-    let closer = 0x5d;
-    this.checkDepth(depth);
-    this.pos = skipSpace(bytes, this.pos + 1, end);
-    if (this.at(this.pos) === 0x5d) {
+  /** At the opening bracket of a container that nothing is kept of. True: it is empty, and that was all of it. */
+  protected beginWalk(): boolean {
+    this.#commas = 0;
+    return this.#enter();
+  }
+
+  /** How many elements or members the container had that {@link walk} has left. */
+  protected get walkedOver(): number {
+    return this.#commas + 1;
+  }
+
+  #enter(): boolean {
+    const closer = this.at(this.pos) + 2;
+    this.pos = this.space(this.pos + 1);
+    if (this.at(this.pos) === closer) {
       this.pos++;
-      return;
+      return true;
     }
+    this.#closer = closer;
+    this.#walkState = AT_VALUE;
+    if (closer === 0x7d) this.#beginKey();
+    return false;
+  }
+
+  /** Goes on in the container that {@link beginWalk} has entered. False: paused, to be called again. */
+  protected walk(): boolean {
+    const closers = this.#closers;
     for (;;) {
-      if (closer === 0x5d) this.#skipShortNumbers();
-      const byte = this.at(this.pos);
-      if (byte === 0x22) {
-        this.checkString();
-      } else if (byte === 0x5b || byte === 0x7b) {
-        this.pos = skipSpace(bytes, this.pos + 1, end);
-        const inner = byte + 2;
-        if (this.at(this.pos) === inner) {
-          this.checkDepth(depth + closers.length + 1);
-          this.pos++;
+      if (this.#walkState === AT_VALUE) {
+        if (this.#closer === 0x5d) this.#skipShortNumbers();
+        if (this.pos >= this.pauseAt) return false;
+        const byte = this.at(this.pos);
+        if (byte === 0x22) {
+          this.beginString();
+          this.#walkState = IN_STRING;
+        } else if (byte === 0x5b || byte === 0x7b) {
+          const outer = this.#closer;
+          if (closers.length + 2 > MAX_JSON_DEPTH) throw tooDeep();
+          if (!this.#enter()) {
+            closers.push(outer);
+            continue;
+          }
+        } else if (byte === 0x74) {
+          this.checkLiteral('true');
+        } else if (byte === 0x66) {
+          this.checkLiteral('false');
+        } else if (byte === 0x6e) {
+          this.checkLiteral('null');
         } else {
-          closers.push(closer);
-          this.checkDepth(depth + closers.length);
-          closer = inner;
-          if (inner === 0x7d) this.#checkKey();
+          this.checkNumber();
+        }
+      }
+      if (this.#walkState !== AT_VALUE) {
+        if (!this.scanString()) return false;
+        const wasKey = this.#walkState === IN_KEY;
+        this.#walkState = AT_VALUE;
+        if (wasKey) {
+          this.colon();
           continue;
         }
-      } else if (byte === 0x74) {
-        this.checkLiteral('true');
-      } else if (byte === 0x66) {
-        this.checkLiteral('false');
-      } else if (byte === 0x6e) {
-        this.checkLiteral('null');
-      } else {
-        this.checkNumber();
       }
+      // A value is complete; so may be the containers that it is in.
       for (;;) {
-        this.pos = skipSpace(bytes, this.pos, end);
+        this.pos = this.space(this.pos);
         const next = this.at(this.pos);
         if (next === 0x2c) {
-          this.pos = skipSpace(bytes, this.pos + 1, end);
-          if (closer === 0x7d) this.#checkKey();
+          if (closers.length === 0) this.#commas++;
+          this.pos = this.space(this.pos + 1);
+          if (this.#closer === 0x7d) this.#beginKey();
           break;
         }
-        if (next !== closer) {
-          const [what, where] = closer === 0x7d ? ["'}'", 'an object member'] : ["']'", 'an array element'];
+        if (next !== this.#closer) {
+          const [what, where] = this.#closer === 0x7d ? ["'}'", 'an object member'] : ["']'", 'an array element'];
           throw this.error(`Missing a comma or ${what} after ${where}.`, this.pos);
         }
         this.pos++;
         const outer = closers.pop();
-        if (outer === undefined) return;
-        closer = outer;
+        if (outer === undefined) return true;
+        this.#closer = outer;
       }
     }
+  }
+
+  #beginKey(): void {
+    this.beginKey();
+    this.#walkState = IN_KEY;
   }
 
   // The bulk of most requests: numbers of plain digits with commas right behind them. Whatever looks different, the last
   // number among them, is left where it is.
   #skipShortNumbers(): void {
     const { bytes, end } = this;
-    for (;;) {
+    const stop = Math.min(end, this.pauseAt);
+    const counts = this.#closers.length === 0 ? 1 : 0;
+    while (this.pos < stop) {
       let pos = this.pos;
       let byte = bytes[pos]!;
       if (byte === 0x2d) byte = bytes[++pos]!;
       if (byte < 0x30 || byte > 0x39) return;
       const first = byte;
       const digits = pos;
+      const most = pos + 300;
       do byte = bytes[++pos]!;
-      while (byte >= 0x30 && byte <= 0x39);
+      while (byte >= 0x30 && byte <= 0x39 && pos < most);
       if (first === 0x30 && pos > digits + 1) return;
       if (byte === 0x2e) {
         const fraction = pos + 1;
         do byte = bytes[++pos]!;
-        while (byte >= 0x30 && byte <= 0x39);
+        while (byte >= 0x30 && byte <= 0x39 && pos < most);
         if (pos === fraction) return;
       }
-      if (byte !== 0x2c || pos >= end || pos - digits > 300) return;
-      this.pos = skipSpace(bytes, pos + 1, end);
+      if (byte !== 0x2c || pos >= end) return;
+      this.#commas += counts;
+      this.pos = this.space(pos + 1);
     }
   }
 
-  #checkKey(): void {
+  /** At a member's name, whose string it begins. */
+  protected beginKey(): void {
     if (this.at(this.pos) !== 0x22) throw this.error('Missing a name for object member.', this.pos);
-    this.checkString();
-    this.colon();
+    this.beginString();
   }
 
   protected colon(): void {
-    this.skipSpace();
+    this.pos = this.space(this.pos);
     if (this.at(this.pos) !== 0x3a) throw this.error('Missing a colon after a name of object member.', this.pos);
-    this.pos++;
-    this.skipSpace();
+    this.pos = this.space(this.pos + 1);
   }
 
   protected checkLiteral(literal: string): void {
@@ -135,22 +183,31 @@ export class JsonScanner {
     this.pos += literal.length;
   }
 
-  /** Goes from the opening quote to the byte after the closing one. */
-  protected checkString(): void {
-    const bytes = this.bytes;
-    const end = this.end;
-    let kind = PLAIN;
-    let pos = this.pos + 1;
-    for (; ; pos++) {
-      if (pos >= end) throw this.error('Missing a closing quotation mark in string.', end);
+  /** At an opening quote. */
+  protected beginString(): void {
+    this.pos++;
+    this.stringKind = PLAIN;
+  }
+
+  /** Goes on to the byte after the closing quote. False: paused, to be called again. */
+  protected scanString(): boolean {
+    const { bytes, end } = this;
+    const stop = Math.min(end, this.pauseAt);
+    let kind = this.stringKind;
+    let pos = this.pos;
+    for (; pos < stop; pos++) {
       const kindOfByte = STRING_CLASS[bytes[pos]!]!;
       if (kindOfByte === 0) continue;
-      if (kindOfByte === 1) break;
+      if (kindOfByte === 1) {
+        this.pos = pos + 1;
+        this.stringKind = kind;
+        return true;
+      }
       if (kindOfByte === 2) {
         kind = HAS_ESCAPES;
         pos = this.#checkEscape(pos);
       } else if (kindOfByte === 4) {
-        if (!this.#utf8Checked) this.#checkUtf8();
+        if (pos >= this.#utf8Until) this.#checkUtf8(pos);
         if (kind === PLAIN) kind = HAS_UTF8;
       } else if (bytes[pos] === 0) {
         throw this.error('Missing a closing quotation mark in string.', pos);
@@ -158,8 +215,11 @@ export class JsonScanner {
         throw this.error('Invalid escape character in string.', pos);
       }
     }
-    this.pos = pos + 1;
+    // An escape may reach beyond the pause, and never beyond the end.
+    if (pos >= end) throw this.error('Missing a closing quotation mark in string.', end);
+    this.pos = pos;
     this.stringKind = kind;
+    return false;
   }
 
   /** Returns the offset of the last byte of the escape that begins at `pos`. */
@@ -184,19 +244,28 @@ export class JsonScanner {
     return value;
   }
 
-  // All at once: beyond ASCII, one native check of the whole text is cheaper than one per string.
-  #checkUtf8(): void {
-    this.#utf8Checked = true;
-    const text = this.bytes.subarray(this.#start, this.end);
-    if (isUtf8(text)) return;
-    throw this.error('Invalid encoding in string.', this.#start + firstIllFormed(text));
+  // Blocks at a time: beyond ASCII, one native check of many bytes is cheaper than one per string. What is ill-formed
+  // outside of strings is found as something else.
+  #checkUtf8(pos: number): void {
+    const { bytes } = this;
+    let until = Math.min(this.end, pos + UTF8_BLOCK);
+    // The block ends between two characters.
+    if (until < this.end) while (until > pos && (bytes[until]! & 0xc0) === 0x80) until--;
+    const block = bytes.subarray(pos, until);
+    if (until > pos && isUtf8(block)) {
+      this.#utf8Until = until;
+      return;
+    }
+    const wellFormed = until > pos ? firstIllFormed(block) : 0;
+    if (wellFormed === 0) throw this.error('Invalid encoding in string.', pos);
+    this.#utf8Until = pos + wellFormed;
   }
 
   /** Goes to the byte after a number; true for an integer of any size. */
   protected checkNumber(): boolean {
     const bytes = this.bytes;
-    const end = this.end;
     const start = this.pos;
+    const end = Math.min(this.end, start + MAX_NUMBER_LENGTH);
     let pos = start;
     let byte = this.at(pos);
     if (byte === 0x2d) byte = this.at(++pos);
@@ -204,34 +273,35 @@ export class JsonScanner {
       byte = bytes[++pos]!;
     } else if (byte >= 0x31 && byte <= 0x39) {
       do byte = bytes[++pos]!;
-      while (byte >= 0x30 && byte <= 0x39);
+      while (byte >= 0x30 && byte <= 0x39 && pos < end);
       if (pos > end) pos = end;
     } else {
       this.#checkNamedNumber(pos, byte);
       return false;
     }
-    if (pos >= end || (byte !== 0x2e && byte !== 0x65 && byte !== 0x45)) {
-      if (pos - start > 308) this.#checkRange(start, pos);
-      this.pos = pos;
-      return true;
-    }
-    if (byte === 0x2e) {
+    let integer = true;
+    if (pos < end && byte === 0x2e) {
+      integer = false;
       if (++pos >= end || !isDigit(bytes[pos])) throw this.error('Miss fraction part in number.', pos);
       do byte = bytes[++pos]!;
-      while (byte >= 0x30 && byte <= 0x39);
+      while (byte >= 0x30 && byte <= 0x39 && pos < end);
       if (pos > end) pos = end;
     }
+    let exponent = false;
     if (pos < end && (byte === 0x65 || byte === 0x45)) {
+      integer = false;
+      exponent = true;
       byte = this.at(++pos);
       if (byte === 0x2b || byte === 0x2d) pos++;
       if (pos >= end || !isDigit(bytes[pos])) throw this.error('Miss exponent in number.', pos);
       while (pos < end && isDigit(bytes[pos])) pos++;
-      this.#checkRange(start, pos);
-    } else if (pos - start > 308) {
-      this.#checkRange(start, pos);
     }
+    if (pos === end && end < this.end && isDigit(bytes[pos])) {
+      throw this.error('Number too big to be stored in double.', start);
+    }
+    if (exponent || pos - start > 308) this.#checkRange(start, pos);
     this.pos = pos;
-    return false;
+    return integer;
   }
 
   /** NaN, Inf or Infinity at `pos`. */
@@ -250,18 +320,23 @@ export class JsonScanner {
     }
   }
 
-  protected checkDepth(depth: number): void {
-    if (depth > MAX_JSON_DEPTH)
-      throw this.error(`JSON nesting depth exceeds maximum allowed limit (${MAX_JSON_DEPTH})`, this.pos);
-  }
-
   /** The byte there, or 0 at the end. */
   protected at(pos: number): number {
     return pos < this.end ? this.bytes[pos]! : 0;
   }
 
-  protected skipSpace(): void {
-    this.pos = skipSpace(this.bytes, this.pos, this.end);
+  /** The offset of the first byte at or after `pos` that is not white space. */
+  protected space(pos: number): number {
+    const { bytes, end } = this;
+    const stop = Math.min(end, pos + MAX_SPACE);
+    let next = pos;
+    while (next < stop) {
+      const byte = bytes[next]!;
+      if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return next;
+      next++;
+    }
+    if (next < end) throw this.error(`More than ${MAX_SPACE} bytes of white space.`, pos);
+    return next;
   }
 
   protected error(text: string, offset: number): TritonError {
@@ -270,6 +345,10 @@ export class JsonScanner {
       `failed to parse the request JSON buffer: ${text} at ${offset - this.#start}`,
     );
   }
+}
+
+export function tooDeep(): TritonError {
+  return new TritonError('INVALID_ARG', `JSON nesting depth exceeds maximum allowed limit (${MAX_JSON_DEPTH})`);
 }
 
 /** Offset of the first ill-formed UTF-8 sequence. Whole blocks first: the text may be long. */

@@ -58,6 +58,13 @@ export function unescapeInto(target: Buffer, offset: number, bytes: Buffer, star
   return offset;
 }
 
+/** How many bytes the escape takes that begins at `pos`. */
+export function escapeLength(bytes: Buffer, pos: number): number {
+  if (bytes[pos + 1] !== 0x75) return 2;
+  const unit = hexAt(bytes, pos + 2);
+  return unit >= 0xd800 && unit < 0xe000 ? 12 : 6;
+}
+
 function writeChar(target: Buffer, offset: number, char: number): number {
   if (char < 0x80) {
     target[offset++] = char;

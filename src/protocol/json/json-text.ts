@@ -16,16 +16,6 @@ for (const [letter, char] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't
   ESCAPED[letter!.charCodeAt(0)] = char!.charCodeAt(0);
 }
 
-/** The offset of the first byte at or after `pos` that is not white space. */
-export function skipSpace(bytes: Buffer, pos: number, end: number): number {
-  while (pos < end) {
-    const byte = bytes[pos]!;
-    if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) break;
-    pos++;
-  }
-  return pos;
-}
-
 /** True for '0' … '9'. */
 export function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39;

@@ -1,34 +1,45 @@
 // Writes JSON as Triton's answers have it (rapidjson's Writer with kWriteNanAndInfFlag): no spaces, whole doubles
 // with `.0`, exponents without `+`, NaN and infinities bare, and of the control characters \b \f \n \r \t by letter and
-// the others in upper-case hexadecimal. One writer serves all answers of a thread, one after the other.
+// the others in upper-case hexadecimal. A writer serves one text after the other. A long text is in chunks, so that it
+// never moves.
 
 import { STRING_CLASS } from './json-text.js';
 
 const INITIAL_SIZE = 16 * 1024;
-/** A buffer that grew beyond this is not kept for the next text. */
-const LARGEST_KEPT = 1024 * 1024;
+const CHUNK_SIZE = 1024 * 1024;
 
 export class JsonWriter {
   #buffer = Buffer.allocUnsafeSlow(INITIAL_SIZE);
   #length = 0;
+  /** Full ones, before the buffer. */
+  #chunks: Buffer[] = [];
 
   /** What was written since the last call, in memory of its own. */
   take(): Buffer {
+    const chunks = this.takeChunks();
+    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+  }
+
+  /** {@link take} for a text that may be long: in chunks, of which there is one at least. */
+  takeChunks(): Buffer[] {
+    const chunks = this.#chunks;
     const length = this.#length;
     this.#length = 0;
-    if (this.#buffer.length > LARGEST_KEPT) {
-      const text = this.#buffer.subarray(0, length);
-      this.#buffer = Buffer.allocUnsafeSlow(INITIAL_SIZE);
-      return text;
+    if (chunks.length === 0 && this.#buffer.length < CHUNK_SIZE) {
+      const text = Buffer.allocUnsafe(length);
+      this.#buffer.copy(text, 0, 0, length);
+      return [text];
     }
-    const text = Buffer.allocUnsafe(length);
-    this.#buffer.copy(text, 0, 0, length);
-    return text;
+    chunks.push(this.#buffer.subarray(0, length));
+    this.#chunks = [];
+    this.#buffer = Buffer.allocUnsafeSlow(INITIAL_SIZE);
+    return chunks;
   }
 
   /** Forgets what was written since the last `take`. */
   discard(): void {
     this.#length = 0;
+    this.#chunks = [];
   }
 
   /** Text that is JSON already, ASCII only. */
@@ -58,6 +69,22 @@ export class JsonWriter {
       buffer[offset++] = code;
     }
     buffer[offset++] = 0x22;
+    this.#length = offset;
+    return this;
+  }
+
+  /** Bytes of a string's UTF-8, without quotes: any part of it, cut anywhere. */
+  utf8(bytes: Uint8Array): this {
+    const { length } = bytes;
+    this.#reserve(length * LONGEST_ESCAPE);
+    const buffer = this.#buffer;
+    let offset = this.#length;
+    for (let i = 0; i < length; i++) {
+      const byte = bytes[i]!;
+      const kind = STRING_CLASS[byte]!;
+      if (kind === 0 || kind === 4) buffer[offset++] = byte;
+      else offset += buffer.write(escapeOf(byte), offset, 'latin1');
+    }
     this.#length = offset;
     return this;
   }
@@ -125,11 +152,30 @@ export class JsonWriter {
   #reserve(bytes: number): void {
     const needed = this.#length + bytes;
     if (needed <= this.#buffer.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
+    if (this.#length >= CHUNK_SIZE / 2) {
+      this.#chunks.push(this.#buffer.subarray(0, this.#length));
+      this.#length = 0;
+      this.#buffer = Buffer.allocUnsafeSlow(Math.max(bytes, CHUNK_SIZE));
+      return;
+    }
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, Math.min(CHUNK_SIZE, this.#buffer.length * 2)));
     this.#buffer.copy(grown, 0, 0, this.#length);
     this.#buffer = grown;
   }
 }
+
+/** Of a control character, as `\\u001F`. */
+const LONGEST_ESCAPE = 6;
+
+/** What stands for a quote, a backslash or a control character. */
+function escapeOf(byte: number): string {
+  if (byte === 0x22) return '\\"';
+  if (byte === 0x5c) return '\\\\';
+  const letter = LETTERS[byte];
+  return letter === undefined ? `\\u${byte.toString(16).toUpperCase().padStart(4, '0')}` : `\\${letter}`;
+}
+
+const LETTERS: Readonly<Record<number, string>> = { 8: 'b', 9: 't', 10: 'n', 12: 'f', 13: 'r' };
 
 /** Writes at most 30 bytes. */
 function writeDouble(buffer: Buffer, offset: number, value: number): number {

@@ -49,6 +49,14 @@ def sixteen_megabytes_survive():
         expect_same(client.infer("IdentityFP32", [tensor]).as_numpy("y"), array)
 
 
+def half_a_gigabyte_survives_whose_bandwidth_the_client_measures_by_pings():
+    with grpc_client() as client:
+        array = np.arange(128 * 2**20, dtype=np.float32).reshape(1, -1)
+        tensor = grpc.InferInput("x", list(array.shape), "FP32")
+        tensor.set_data_from_numpy(array)
+        expect_same(client.infer("IdentityFP32", [tensor]).as_numpy("y"), array)
+
+
 def requested_outputs_the_id_and_the_version_come_back():
     with grpc_client() as client:
         result = client.infer("AddSub", add_sub_inputs(grpc), outputs=[grpc.InferRequestedOutput("sub")], request_id="ž")

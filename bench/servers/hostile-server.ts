@@ -1,0 +1,48 @@
+// The hostile suite's server. It runs in the main thread, where its event loop can be watched, and the callables in
+// threads of their own, as they are with a server's thread. A load order has it tell how long its loop was held at most
+// and how much memory the process had at most since the last order.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+
+import { instanceGroup, Triton } from 'tstriton';
+import type { Dtype } from 'tstriton';
+
+import { serveControl } from '../control-channel.js';
+import { EventLoopStall } from '../event-loop-stall.js';
+import { HOSTILE_MODELS } from '../hostile-requests.js';
+
+export interface HostileReport {
+  /** Milliseconds. */
+  readonly stall: number;
+  /** Bytes. */
+  readonly peak: number;
+}
+
+const triton = new Triton({ httpPort: 0, grpcPort: 0, metricsPort: 0, serverThread: false, logInfo: false });
+for (const [modelName, { dtype, shape, batching }] of Object.entries(HOSTILE_MODELS)) {
+  triton.bind({
+    modelName,
+    inputs: { x: { dtype: dtype as Dtype, shape } },
+    outputs: { y: { dtype: dtype as Dtype, shape } },
+    config: batching ? { maxBatchSize: 8 } : { batching: false },
+    inferFunc: instanceGroup(new URL('./hostile-instance.js', import.meta.url), { count: 1 }),
+  });
+}
+await triton.run();
+const stall = new EventLoopStall();
+
+function report(): HostileReport {
+  const peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 0) * 1024;
+  // From now on.
+  writeFileSync('/proc/self/clear_refs', '5');
+  return { stall: stall.take(), peak };
+}
+
+serveControl({
+  ports: { http: triton.httpPort!, grpc: triton.grpcPort! },
+  load: () => Promise.resolve(report()),
+  async stop() {
+    stall.stop();
+    await triton.stop();
+  },
+});

@@ -1,0 +1,96 @@
+// What one request can do to everybody else at the default limits: for each of the hostile requests how long it held the
+// server's event loop at most, how late health checks were answered meanwhile, and how much memory it took.
+
+import { BenchProcess } from '../bench-process.js';
+import { hostileRequests, lengthOf } from '../hostile-requests.js';
+import { sendHostile } from '../load/hostile-client.js';
+import { loadAverage } from '../machine.js';
+import type { HostileReport } from '../servers/hostile-server.js';
+import type { SuiteOptions, SuiteResult } from '../suite.js';
+import { formatTable } from '../table.js';
+
+/** What the design allows. */
+const GOAL_MS = 50;
+const PROBE_INTERVAL_MS = 5;
+/** Shorter rounds than this ask for a quick run, with a sixteenth of what is large. */
+const FULL_ROUND_SECONDS = 1;
+
+interface HostileFigures extends HostileReport {
+  readonly name: string;
+  readonly bytes: number;
+  readonly outcome: string;
+  readonly milliseconds: number;
+  /** The slowest answer to a health check, in milliseconds. */
+  readonly health: number;
+}
+
+export async function runHostile(options: SuiteOptions): Promise<SuiteResult> {
+  const isQuick = options.timing.seconds < FULL_ROUND_SECONDS;
+  const requests = hostileRequests(isQuick ? 1 / 16 : 1).filter(({ name }) => options.only?.includes(name) ?? true);
+  const server = await BenchProcess.start(new URL('../servers/hostile-server.js', import.meta.url), {
+    cpus: options.pinning.server,
+  });
+  const figures: HostileFigures[] = [];
+  try {
+    const look = () => server.load({}, () => undefined) as Promise<HostileReport>;
+    for (const request of requests) {
+      await look();
+      const probe = new HealthProbe(server.port('http'));
+      const begin = performance.now();
+      const outcome = await sendHostile(request, server.port(request.protocol));
+      const milliseconds = performance.now() - begin;
+      const health = await probe.stop();
+      const { stall, peak } = await look();
+      figures.push({ name: request.name, bytes: lengthOf(request.body), outcome, milliseconds, health, stall, peak });
+    }
+  } finally {
+    await server.stop();
+  }
+  const about = new Map(requests.map((request) => [request.name, request.about]));
+  const rows = figures.map(({ name, bytes, outcome, milliseconds, health, stall, peak }) => [
+    name,
+    (bytes / 1e6).toFixed(1),
+    outcome,
+    milliseconds.toFixed(0),
+    stall.toFixed(1),
+    health.toFixed(1),
+    (peak / 1e6).toFixed(0),
+    about.get(name)!,
+  ]);
+  const head = ['request', 'MB', 'answer', 'took ms', 'loop held ms', 'health ms', 'peak RSS MB', ''];
+  options.print(formatTable(head, rows));
+  const worst = Math.max(...figures.map(({ stall }) => stall));
+  options.print(
+    `Goal\n  ${worst <= GOAL_MS ? 'met   ' : 'MISSED'}  the loop is held for at most ${GOAL_MS} ms: ${worst.toFixed(1)}`,
+  );
+  return { comparisons: [], errors: 0, figures: { loadAverage: loadAverage(), requests: figures } };
+}
+
+/** Asks for health all the time, one question after the other. */
+class HealthProbe {
+  readonly #url: string;
+  readonly #ended: Promise<void>;
+  #worst = 0;
+  #stopped = false;
+
+  constructor(port: number) {
+    this.#url = `http://127.0.0.1:${port}/v2/health/live`;
+    this.#ended = this.#run();
+  }
+
+  /** The slowest answer. */
+  async stop(): Promise<number> {
+    this.#stopped = true;
+    await this.#ended;
+    return this.#worst;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      const begin = performance.now();
+      await (await fetch(this.#url)).arrayBuffer();
+      this.#worst = Math.max(this.#worst, performance.now() - begin);
+      await new Promise((resolve) => setTimeout(resolve, PROBE_INTERVAL_MS));
+    }
+  }
+}
