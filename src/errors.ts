@@ -40,30 +40,80 @@ export class TritonError extends Error {
 
   /** True for a TritonError of this or another copy of the package. */
   static is(value: unknown): value is TritonError {
-    return typeof value === 'object' && value !== null && BRAND in value;
+    return hasBrand(value, BRAND);
   }
 
   /**
-   * Turns anything that was caught into a TritonError: the only place where that happens.
-   * The original is kept as `cause` for the log; its stack never reaches a client.
+   * Turns anything that was caught into a TritonError: the only place where that happens. Never throws, and what it
+   * gives can be read. The original is kept as `cause` for the log; its stack never reaches a client.
    */
   static from(value: unknown, code: ErrorCode = 'INTERNAL'): TritonError {
-    if (TritonError.is(value)) return value;
-    return new TritonError(code, describeThrown(value), { cause: value });
+    if (TritonError.is(value) && isReadable(value)) return value;
+    const message = describeThrown(value);
+    if (TritonUnrecoverableError.is(value)) return new TritonUnrecoverableError(message, { cause: value });
+    return new TritonError(code, message, { cause: value });
   }
 }
 
+// Whatever is asked of a proxy may throw.
+function hasBrand(value: unknown, brand: symbol): boolean {
+  try {
+    return typeof value === 'object' && value !== null && brand in value;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether what answers and logs need of an error is there: it may be made by hand, with getters that throw. */
+function isReadable(error: TritonError): boolean {
+  try {
+    const parts: readonly unknown[] = [error.code, error.message, error.cause];
+    return parts.slice(0, 2).every((part) => typeof part === 'string');
+  } catch {
+    return false;
+  }
+}
+
+const UNREADABLE = 'what was thrown cannot be read';
+
 function describeThrown(value: unknown): string {
-  if (value instanceof Error) return value.message || value.name;
-  if (typeof value === 'string') return value;
-  if (typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string')
-    return value.message;
+  try {
+    const text = value instanceof Error ? value.message || value.name : messageIn(value);
+    if (typeof text === 'string') return text;
+  } catch {
+    return UNREADABLE;
+  }
   if (value === undefined) return 'undefined was thrown';
-  const kind = typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+  const kind = typeof value === 'object' || value instanceof Error ? 'an object' : `a ${typeof value}`;
   try {
     return JSON.stringify(value) ?? `${kind} was thrown`;
   } catch {
     return `${kind} was thrown`;
+  }
+}
+
+function messageIn(value: unknown): unknown {
+  if (typeof value === 'string') return value;
+  return typeof value === 'object' && value !== null ? (value as { readonly message?: unknown }).message : undefined;
+}
+
+/** What the log says of an error: the stack of what was thrown, under the message where that says more. */
+export function logTextOf(error: TritonError): string {
+  const { cause, message } = error;
+  const stack = stackOf(cause);
+  if (stack === undefined) return stackOf(error) ?? message;
+  if (describeThrown(cause) === message) return stack;
+  const frames = stack.indexOf('\n    at ');
+  return frames < 0 ? message : message + stack.slice(frames);
+}
+
+/** The stack of what may be an error. Never throws. */
+export function stackOf(thrown: unknown): string | undefined {
+  try {
+    const { stack } = thrown as { readonly stack?: unknown };
+    return typeof stack === 'string' && stack !== '' ? stack : undefined;
+  } catch {
+    return undefined;
   }
 }
 
@@ -85,7 +135,7 @@ export class TritonUnrecoverableError extends TritonError {
 
   /** True for a TritonUnrecoverableError of this or another copy of the package. */
   static override is(value: unknown): value is TritonUnrecoverableError {
-    return typeof value === 'object' && value !== null && UNRECOVERABLE in value;
+    return hasBrand(value, UNRECOVERABLE);
   }
 }
 

@@ -29,23 +29,28 @@ export type { SetupContext } from './model/setup-context.js';
 export { TritonError, TritonUnrecoverableError, type ErrorCode, type TritonErrorOptions } from './errors.js';
 export {
   defineModel,
-  type BoundModel,
   type Callable,
   type CallableOf,
+  type ContextWith,
+  type DecoratedMethod,
   type InferenceContext,
   type InferenceRequest,
   type InferFunc,
+  type MethodOf,
   type ModelObject,
   type ModelSpec,
   type OutputsLike,
+  type RequestWith,
   type Result,
   type Results,
   type TensorFunc,
   type TensorResult,
 } from './model/callable.js';
+export type { BoundModel } from './model/bound-model.js';
 export { stream } from './callables/stream.js';
-export { withRequests } from './model/derived-context.js';
+export { withRequests, withRows } from './model/derived-context.js';
 export { withInputs } from './model/inference-request.js';
+export { withTensors } from './model/input-list.js';
 export { mapOutputs } from './model/map-outputs.js';
 export type { Awaitable } from './model/awaitable.js';
 export type { Steps } from './model/steps.js';
@@ -82,9 +87,12 @@ export {
   type QueuePolicy,
 } from './model/model-config.js';
 export type {
+  AnyInputs,
   InputName,
+  InputTuple,
   InputValues,
   Inputs,
+  NamedInputs,
   OutputList,
   OutputRecord,
   Outputs,
@@ -104,6 +112,7 @@ export type {
   SpanTraceState,
 } from './model/span.js';
 export type { DataLike, DataOf, Datatype, Dtype, DtypeLike, ToDtype } from './tensor/dtype.js';
+export type { ForeignDtype, ForeignTensor } from './tensor/foreign-tensor.js';
 export type { Nested } from './tensor/nested.js';
 export { Tensor } from './tensor/tensor.js';
 export type { TritonConfig } from './config/triton-config.js';

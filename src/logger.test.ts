@@ -44,6 +44,21 @@ describe('ServerLogger', () => {
     expect(lines[0]).toContain('name\\u000aE1120 forged\\u000d\\u0009\\u001b[31m\\u0085\\u2028\\u2029\\u007f end');
   });
 
+  it('writes the frames of a stack as lines, and nothing else', () => {
+    const { lines, log } = recorded();
+    const stack = new RangeError('no such row\nE1120 forged').stack!;
+    log.error(`model failed: ${stack}`);
+    const [head, ...frames] = lines[0]!.trimEnd().split('\n');
+    expect(head).toMatch(/\] model failed: RangeError: no such row\\u000aE1120 forged$/);
+    expect(frames.length).toBeGreaterThan(1);
+    for (const frame of frames) expect(frame).toMatch(/^ {4}at \S/);
+    lines.length = 0;
+    log.error('name\n    at x\nE1120 forged\n\tat y\n   at z\n    at \u001b[31m');
+    expect(lines[0]).toContain(
+      'name\n    at x\\u000aE1120 forged\\u000a\\u0009at y\\u000a   at z\n    at \\u001b[31m\n',
+    );
+  });
+
   it('leaves other characters as they are', () => {
     const { lines, log } = recorded();
     log.info('größer – 大 \\n');

@@ -1,5 +1,6 @@
 // The server's log in Triton's line format, `I1120 18:05:56.123000 4711] message` or with a time of ISO 8601, buffered
-// by the stream it writes to. Messages that come from outside are kept on one line. What is written may change while
+// by the stream it writes to. Messages that come from outside are kept on one line; the frames of a stack have lines of
+// their own, which begin with spaces as no entry does. What is written may change while
 // the server runs (the logging extension).
 
 export type LogLevel = 'error' | 'warning' | 'info' | 'verbose';
@@ -73,7 +74,7 @@ export class ServerLogger {
 
   #write(level: LogLevel, message: string): void {
     const head = this.#settings.format === 'default' ? shortHead : isoHead;
-    this.#sink.write(`${head(LETTER[level], new Date())} ${process.pid}] ${oneLine(message)}\n`);
+    this.#sink.write(`${head(LETTER[level], new Date())} ${process.pid}] ${withFrames(message)}\n`);
   }
 }
 
@@ -89,6 +90,15 @@ function timestamp(date: Date): string {
   const two = (value: number) => String(value).padStart(2, '0');
   const millis = String(date.getMilliseconds()).padStart(3, '0');
   return `${two(date.getMonth() + 1)}${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${millis}000`;
+}
+
+/** One line, but for the frames of a stack. */
+function withFrames(message: string): string {
+  if (!message.includes('\n    at ')) return oneLine(message);
+  return message
+    .split(/\n(?= {4}at )/)
+    .map(oneLine)
+    .join('\n');
 }
 
 // A client must not be able to forge log lines.

@@ -6,7 +6,7 @@ import type { TritonConfig } from './config/triton-config.js';
 import { TritonError } from './errors.js';
 import { loadOpenTelemetry } from './link/opentelemetry.js';
 import { RequestTracing } from './link/request-tracing.js';
-import type { BoundModel } from './model/callable.js';
+import type { BoundModel } from './model/bound-model.js';
 import type { TensorSpecs } from './model/tensor-spec.js';
 import { ModelBinding } from './server/model-binding.js';
 import { ModelBindings } from './server/model-bindings.js';
@@ -79,9 +79,13 @@ export class Triton {
    * background, see {@link ready}. Throws INVALID_ARG for anything that cannot work, ALREADY_EXISTS when the
    * name and version are taken.
    */
-  bind<const I extends TensorSpecs, const O extends TensorSpecs, const Decoupled extends boolean = false>(
-    model: BoundModel<I, O, Decoupled>,
-  ): this {
+  bind<
+    const I extends TensorSpecs,
+    const O extends TensorSpecs,
+    const Decoupled extends boolean = false,
+    const Method extends string = string,
+    Loose = never,
+  >(model: BoundModel<I, O, Decoupled, Method, Loose>): this {
     this.#bindings.add(this.#binding(model as never));
     return this;
   }
@@ -92,9 +96,13 @@ export class Triton {
    * `unbind` of the model waits for that. When the new model does not load, the old one stays. Rejects with NOT_FOUND
    * when the name and version are not bound.
    */
-  async rebind<const I extends TensorSpecs, const O extends TensorSpecs, const Decoupled extends boolean = false>(
-    model: BoundModel<I, O, Decoupled>,
-  ): Promise<void> {
+  async rebind<
+    const I extends TensorSpecs,
+    const O extends TensorSpecs,
+    const Decoupled extends boolean = false,
+    const Method extends string = string,
+    Loose = never,
+  >(model: BoundModel<I, O, Decoupled, Method, Loose>): Promise<void> {
     await this.#bindings.replace(this.#binding(model as never));
   }
 
@@ -285,7 +293,8 @@ export class Triton {
     this.#ended?.reject(error);
     this.#ended?.promise.catch(() => undefined);
     this.#stopping = this.#stop(UNRECOVERABLE_GRACE_SECS);
-    this.onUnrecoverable?.(error);
+    const { onUnrecoverable } = this;
+    onUnrecoverable?.(error);
   }
 }
 

@@ -41,6 +41,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   ],
   client: ['protocol', ...PLAIN_DATA],
   onnx: ['link', ...PLAIN_DATA],
+  // Both ends of a request, without what lies between.
+  testing: ['client', 'core', 'link', 'protocol', ...PLAIN_DATA],
   // It knows what the frontends take, and starts none.
   config: ['frontend', 'frontend/grpc', 'frontend/sagemaker', 'core', 'protocol', ...PLAIN_DATA],
   triton: ['config', 'server', 'link', 'model', 'errors', 'logger'],

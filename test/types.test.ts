@@ -1,44 +1,150 @@
-// The tests in test/types are compiled, never run: each `@ts-expect-error` there is a test that bad code is refused.
+// The tests in test/types are compiled, never run: each `@ts-expect-error` there is a test that bad code is refused. The
+// newest compiler and the last one that is written in JavaScript, which most people have, must agree.
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-const TYPES = fileURLToPath(new URL('./types', import.meta.url));
-const COMPILER = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const TYPES = join(ROOT, 'test', 'types');
+const COMPILERS = ['typescript', 'typescript-5.9'] as const;
+type Compiler = (typeof COMPILERS)[number];
 
-/** What the compiler has to say about the project in `folder`: nothing when it compiles. */
-function compile(folder: string): Promise<string> {
+const require = createRequire(import.meta.url);
+
+/** What a compiler has to say about the project in `folder`: nothing when it compiles. */
+function compile(compiler: Compiler, folder: string): Promise<string> {
+  const tsc = join(dirname(require.resolve(`${compiler}/package.json`)), 'bin', 'tsc');
   return new Promise((resolve) => {
-    execFile(process.execPath, [COMPILER, '--noEmit', '-p', folder], (error, stdout, stderr) => {
+    execFile(process.execPath, [tsc, '--noEmit', '-p', folder], { cwd: ROOT }, (error, stdout, stderr) => {
       resolve(error === null ? '' : stdout + stderr || error.message);
     });
   });
 }
 
-describe('the types that users see', () => {
-  it('accept good code and refuse bad code', async () => {
-    expect(await compile(TYPES)).toBe('');
+/** Compiling takes seconds, and on a busy machine many. */
+const ENOUGH_MS = 180_000;
+
+/** A project inside the package, so that its files find it by its name, with the options that people start with. */
+let project: string;
+beforeAll(() => {
+  mkdirSync(join(ROOT, 'build'), { recursive: true });
+  project = mkdtempSync(join(ROOT, 'build', 'types-'));
+  const compilerOptions = { strict: true, module: 'NodeNext', target: 'ES2022', types: ['node'] };
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+  const files = {
+    unused: '// @ts-expect-error Nothing is wrong here.\nexport const fine: number = 1;\n',
+    apart: APART,
+    ...Object.fromEntries(Object.entries(MISSPELT).map(([name, inferFunc]) => [name, bound(inferFunc)])),
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(project, `${name}.ts`), text);
+});
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+describe.each(COMPILERS)('the types that users see, with %s', (compiler) => {
+  it('accept good code and refuse bad code', { timeout: ENOUGH_MS }, async () => {
+    expect(await compile(compiler, TYPES)).toBe('');
   });
 
-  it('take Float16Array where the compiler has one', async () => {
-    expect(await compile(join(TYPES, 'float16'))).toBe('');
+  it('take Float16Array where the compiler has one', { timeout: ENOUGH_MS }, async () => {
+    expect(await compile(compiler, join(TYPES, 'float16'))).toBe('');
   });
 
-  it('would be reported when bad code compiled', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'tstriton-types-'));
-    try {
-      await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { strict: true, types: [] } }));
-      await writeFile(
-        join(folder, 'probe.ts'),
-        '// @ts-expect-error Nothing is wrong here.\nexport const fine: number = 1;\n',
-      );
-      expect(await compile(folder)).toContain("error TS2578: Unused '@ts-expect-error' directive");
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+  describe('and the options that people start with', () => {
+    let messages: readonly Message[];
+    beforeAll(async () => {
+      messages = messagesOf(await compile(compiler, project));
+    }, ENOUGH_MS);
+    const linesOf = (name: string) => messages.filter(({ file }) => file === `${name}.ts`).map(({ lines }) => lines);
+
+    it('would be reported when bad code compiled', () => {
+      expect(linesOf('unused')).toEqual([["error TS2578: Unused '@ts-expect-error' directive."]]);
+    });
+
+    it('need no annotation for callables that are written apart', () => {
+      expect(linesOf('apart')).toEqual([]);
+    });
+
+    it.each(Object.keys(MISSPELT))('name a misspelt output and the known ones in three lines: %s', (name) => {
+      const [lines, ...more] = linesOf(name);
+      expect(more).toEqual([]);
+      const beginning = lines!.slice(0, 3).join('\n');
+      for (const output of ['sbu', 'add', 'sub']) expect(beginning).toMatch(new RegExp(`\\b${output}\\b`));
+    });
+
+    it('say of most callables what is missing', () => {
+      const wanted = `{ readonly add: TensorLike<"float32"> | undefined; readonly sub: TensorLike<"float32"> | undefined; }`;
+      expect(linesOf('batch')).toEqual([
+        [
+          `error TS2322: Type '{ add: Tensor<"float32">; sbu: Tensor<"float32">; }' is not assignable to type 'Awaitable<OutputsNamed<${NAMES[compiler]}, ${wanted}, readonly (TensorLike<keyof DataOf> | undefined)[]>>'.`,
+          `  Property 'sub' is missing in type '{ add: Tensor<"float32">; sbu: Tensor<"float32">; }' but required in type '${wanted}'.`,
+        ],
+      ]);
+    });
   });
 });
+
+const APART = `
+import { batch, defineModel, Triton, type InferenceRequest, type InferFunc } from 'tstriton';
+const FLOATS = { dtype: 'float32', shape: [-1] } as const;
+const addSub = defineModel({
+  modelName: 'AddSub',
+  inputs: { a: FLOATS, b: { ...FLOATS, optional: true } },
+  outputs: { add: FLOATS, sub: FLOATS },
+});
+const names = batch(({ a, b }) => ({ add: a.map((v, i) => v + b.data[i]), sub: a.map((v, i) => v - b.data[i]) }));
+const positions = batch(([a, b]) => [a.map((v, i) => v + b.data[i]), a.map((v, i) => v - b.data[i])]);
+const requests = (requests: InferenceRequest[]) => requests.map(({ inputs: { a, b } }) => ({ add: a, sub: b }));
+const typed: InferFunc = (requests) => requests.map(({ inputs }) => ({ add: inputs.a, sub: inputs.b }));
+const triton = new Triton();
+triton.bind({ ...addSub, inferFunc: [names, requests, typed] });
+triton.bind({ modelName: 'List', inputs: [FLOATS, FLOATS], outputs: [FLOATS, FLOATS], inferFunc: positions });
+`;
+
+/** Callables of every form, each of which calls its output \`sub\` \`sbu\`. */
+const MISSPELT = {
+  batch: 'batch(({ a, b }) => ({ add: a, sbu: b }))',
+  block: 'batch(({ a, b }) => { const outputs = { add: a, sbu: b }; return outputs; })',
+  asynchronous: 'batch(async ({ a, b }) => ({ add: a, sbu: b }))',
+  decorated: "groupByKeys(batch(groupByValues(['a'], padBatch(({ a, b }) => ({ add: a, sbu: b })))))",
+  sample: 'sample(({ a, b }) => ({ add: a, sbu: b }))',
+  raw: '(requests) => requests.map(({ inputs: { a, b } }) => ({ add: a, sbu: b }))',
+  'raw-asynchronous': 'async (requests) => requests.map(({ inputs: { a, b } }) => ({ add: a, sbu: b }))',
+  list: '[batch(({ a, b }) => ({ add: a, sbu: b }))]',
+  generator: 'batch(function* ({ a, b }) { yield { add: a, sbu: b }; })',
+  stream: 'stream(async function* ({ a, b }) { yield { add: a, sbu: b }; })',
+};
+
+/** The order in which a compiler has come across the names. */
+const NAMES: Readonly<Record<Compiler, string>> = {
+  typescript: '"add" | "sub"',
+  'typescript-5.9': '"sub" | "add"',
+};
+
+function bound(inferFunc: string): string {
+  const config = inferFunc.includes('function*') ? 'config: { decoupled: true },' : '';
+  return `import { batch, defineModel, groupByKeys, groupByValues, padBatch, sample, stream, Triton } from 'tstriton';
+const FLOATS = { dtype: 'float32', shape: [-1] } as const;
+const addSub = defineModel({ modelName: 'AddSub', inputs: { a: FLOATS, b: FLOATS }, outputs: { add: FLOATS, sub: FLOATS }, ${config} });
+export const used = [batch, groupByKeys, groupByValues, padBatch, sample, stream];
+new Triton().bind({ ...addSub, inferFunc: ${inferFunc} });
+`;
+}
+
+interface Message {
+  readonly file: string;
+  readonly lines: string[];
+}
+
+/** The messages of a compiler, line by line, without their places. */
+function messagesOf(output: string): readonly Message[] {
+  const messages: Message[] = [];
+  for (const line of output.split('\n')) {
+    const [, path, text] = /^(\S+)\(\d+,\d+\): (.*)$/.exec(line) ?? [];
+    if (path !== undefined) messages.push({ file: path.split('/').at(-1)!, lines: [text!] });
+    else if (line !== '') messages.at(-1)?.lines.push(line);
+  }
+  return messages;
+}

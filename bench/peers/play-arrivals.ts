@@ -50,7 +50,7 @@ export async function play(ports: ServerPorts, workload: BatchingWorkload): Prom
     try {
       const answer = await client.inferBatch({ x }, { parameters: { priority }, ...cancelled });
       known.add(question);
-      return end('answered', answer.execution.data[0]!);
+      return end('answered', answer.execution!.data[0]!);
     } catch (error) {
       const { code, message } = TritonError.from(error);
       const execution = /refused by execution (\d+)/.exec(message)?.[1];

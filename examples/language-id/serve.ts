@@ -15,6 +15,7 @@ export const languageId = defineModel({
     scores: { dtype: 'float32', shape: [LANGUAGES.length] },
   },
   config: { maxBatchSize: 32, batcher: { maxQueueDelayMicroseconds: 2000 } },
+  strict: true,
 });
 
 export function bindLanguageId(triton: Triton): void {

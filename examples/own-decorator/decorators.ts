@@ -6,6 +6,7 @@ import {
   Tensor,
   TritonError,
   withRequests,
+  withTensors,
   type Awaitable,
   type InferFunc,
   type InputName,
@@ -41,7 +42,7 @@ export function standardized<I extends TensorSpecs, O extends TensorSpecs, Decou
     if (given.dtype !== 'float32')
       throw new TritonError('INTERNAL', `standardized takes float32, '${name}' is ${given.dtype}`);
     const values = (given.data as Float32Array).map((value) => (value - mean) / deviation);
-    return fn({ ...inputs, [name]: new Tensor('float32', values, given.shape) }, context);
+    return fn(withTensors(inputs, { [name]: new Tensor('float32', values, given.shape) }), context);
   };
 }
 

@@ -242,10 +242,9 @@ describe('batch', () => {
       expect(cleaned).toBe(2);
     });
 
-    it('refuses what is no generator', () => {
-      expect(() => run(() => ({}), requests, decoupled)).toThrow(
-        "model 'm' is decoupled and must return an iterable, as a generator does, got an object",
-      );
+    it('takes what is returned for the only step', async () => {
+      expect(stepsOf(run(({ a }) => ({ y: a }), requests, decoupled))).toEqual([steps[0]]);
+      expect(stepsOf(await run(async ({ a }) => ({ y: a }), requests, decoupled))).toEqual([steps[0]]);
     });
   });
 });

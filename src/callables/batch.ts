@@ -2,16 +2,21 @@
 
 import { TritonError } from '../errors.js';
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
+import type { AnyInferFunc } from '../model/callable-function.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
+import { inFormOf } from '../model/input-list.js';
 import { rowsOf } from '../model/inference-request.js';
+import type { LooseTensorFunc } from '../model/loose-callable.js';
 import { finishResult } from '../model/map-outputs.js';
+import { requestedByAny } from '../model/requested-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
-import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { InputsOrAny, TakenInputs, TensorSpecs } from '../model/tensor-spec.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import type { Tensor } from '../tensor/tensor.js';
-
-type Tensors = Readonly<Record<string, Tensor>>;
+import { expectContext } from './expect-context.js';
+import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
 
 /**
  * Puts the rows of all requests of a batch together: `fn` gets each input as one tensor of shape
@@ -21,18 +26,29 @@ type Tensors = Readonly<Record<string, Tensor>>;
  * @example
  * batch(({ a, b }) => ({ sum: a.map((value, i) => value + b.data[i]!) }))
  */
-export function batch<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
-  fn: TensorFunc<I, O, Decoupled>,
-): InferFunc<I, O, Decoupled> {
-  const batched = (requests: readonly InferenceRequest<I>[], context: InferenceContext<I>): unknown => {
-    const { modelConfig } = context;
-    const rowCounts = requests.map((request) => rowsOf(request as InferenceRequest));
-    const split = (result: unknown) => splitOutputs(result, rowCounts, modelConfig);
-    const inputs = joinInputs(requests as readonly InferenceRequest[]);
-    const result = (fn as (inputs: Tensors, context: InferenceContext<I>) => unknown)(inputs, context);
+export function batch<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  T = InputsOrAny<I>,
+  Loose = never,
+>(
+  fn: TensorFunc<I, O, Decoupled, T> | LooseTensorFunc<Loose, T, Decoupled>,
+  decorated?: undefined,
+): InferFunc<I, O, Decoupled, TakenInputs<T>>;
+/** As a decorator of a method: `@batch infer(inputs, context) {…}`. */
+export function batch<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
+export function batch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyInferFunc {
+  const infer = fn as AnyTensorFunc;
+  function batched(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
+    const { modelConfig } = expectContext(context, 'batch');
+    const rowCounts = requests.map(rowsOf);
+    const requested = requestedByAny(requests, modelConfig);
+    const split = (result: unknown) => splitOutputs(result, rowCounts, { modelConfig, requested });
+    const result = infer.call(this, joinInputs(requests), context);
     return finishResult(result, modelConfig, split);
-  };
-  return markDecorated(batched as unknown as InferFunc<I, O, Decoupled>, 'batch', fn);
+  }
+  return markDecorated(batched, 'batch', fn, { decorated });
 }
 
 function joinInputs(requests: readonly InferenceRequest[]): Tensors {
@@ -54,12 +70,17 @@ function joinInputs(requests: readonly InferenceRequest[]): Tensors {
       }),
     );
   }
-  return joined;
+  return inFormOf(first, joined);
 }
 
-function splitOutputs(result: unknown, rowCounts: readonly number[], modelConfig: CompleteModelConfig): Tensors[] {
+interface Splitting {
+  readonly modelConfig: CompleteModelConfig;
+  readonly requested: readonly string[];
+}
+
+function splitOutputs(result: unknown, rowCounts: readonly number[], { modelConfig, requested }: Splitting): Tensors[] {
   const total = rowCounts.reduce((sum, rows) => sum + rows, 0);
-  const outputs = resolveOutputs(result, modelConfig, total);
+  const outputs = resolveOutputs(result, modelConfig, total, requested);
   const records: Record<string, Tensor>[] = rowCounts.map(() => ({}));
   outputs.forEach((tensor, index) => {
     if (tensor === undefined) return;

@@ -1,6 +1,7 @@
 // The decorator that gives optional inputs a default, so that the function under it always has them.
 
 import { TritonError } from '../errors.js';
+import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc } from '../model/callable.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
@@ -10,21 +11,23 @@ import { tensorFromValue } from '../model/tensor-from-value.js';
 import type {
   DtypeIn,
   InputName,
+  NameAt,
   NamedSpecs,
   PlainElement,
   TensorLike,
   TensorSpec,
   TensorSpecs,
 } from '../model/tensor-spec.js';
+import type { Settled, Unchecked } from '../model/inference-hints.js';
 import type { DtypeLike } from '../tensor/dtype.js';
 import type { Nested } from '../tensor/nested.js';
 import { formatShape, matchesShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
+import { expectContext } from './expect-context.js';
 import { expectInput } from './expect-input.js';
 import { repeatLastRow } from './rows.js';
+import type { Tensors } from './untyped.js';
 
-type AnyInferFunc = (requests: readonly InferenceRequest[], context: InferenceContext) => unknown;
-type Tensors = Readonly<Record<string, Tensor>>;
 type Specs<I extends TensorSpecs> = NamedSpecs<I, 'INPUT'>;
 
 /** The names of a model's optional inputs; any string where they are known only at run time. */
@@ -36,17 +39,35 @@ export type OptionalInputName<I extends TensorSpecs> =
 /** A default for an input: a value of the declared shape, without a batch axis; one element may stand alone. */
 export type DefaultValue<Spec> = TensorLike<DtypeIn<Spec>> | PlainElement<DtypeIn<Spec>>;
 
-type Present<Spec> = Spec extends {
+// What the compiler says of a name that the model does not have, or that is no optional one.
+type DefaultOf<I extends TensorSpecs, Name extends string> =
+  Name extends OptionalInputName<I>
+    ? DefaultValue<Specs<I>[Name & keyof Specs<I>]>
+    : `${Name} is no optional input of the model`;
+
+type Present<Spec, Name> = Spec extends {
   readonly dtype: infer D extends DtypeLike;
   readonly shape: infer Shape extends readonly number[];
 }
-  ? { readonly dtype: D; readonly shape: Shape }
+  ? Name extends string
+    ? { readonly name: Name; readonly dtype: D; readonly shape: Shape }
+    : { readonly dtype: D; readonly shape: Shape }
   : never;
 
-/** A model's inputs, by name, with the named ones no longer optional. */
-export type FilledSpecs<I extends TensorSpecs, Names extends string> = {
+/** A model's inputs with the named ones no longer optional, in the form that they were declared in. */
+export type FilledSpecs<I extends TensorSpecs, Names extends string> = TensorSpecs extends I
+  ? TensorSpecs
+  : I extends readonly TensorSpec[]
+    ? FilledList<I, Names>
+    : FilledRecord<I, Names>;
+
+type FilledList<I extends readonly TensorSpec[], Names extends string> = {
+  readonly [K in keyof I]: NameAt<I[K], K, 'INPUT'> extends Names ? Present<I[K], NameAt<I[K], K, 'INPUT'>> : I[K];
+};
+
+type FilledRecord<I extends TensorSpecs, Names extends string> = {
   readonly [K in keyof Specs<I> & string]: K extends Names
-    ? Present<Specs<I>[K]>
+    ? Present<Specs<I>[K], undefined>
     : Specs<I>[K] extends infer Spec extends Omit<TensorSpec, 'name'>
       ? Spec
       : never;
@@ -60,30 +81,30 @@ export type FilledSpecs<I extends TensorSpecs, Names extends string> = {
  * fillOptionals({ temperature: 0.7 }, batch(({ prompt, temperature }) => generate(prompt, temperature.data)))
  */
 export function fillOptionals<
-  I extends TensorSpecs,
-  O extends TensorSpecs,
-  Decoupled extends boolean,
-  Names extends OptionalInputName<I>,
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  Names extends string = OptionalInputName<I>,
 >(
-  defaults: { readonly [K in Names]: DefaultValue<Specs<I>[K & keyof Specs<I>]> },
-  fn: InferFunc<FilledSpecs<I, Names>, O, Decoupled>,
+  defaults: { readonly [Name in Names]: DefaultOf<I, Name> },
+  fn: InferFunc<FilledSpecs<Settled<I>, Settled<Names>>, O, Decoupled>,
 ): InferFunc<I, O, Decoupled> {
   const infer = fn as unknown as AnyInferFunc;
   // A decorated function serves one model, as a rule; its defaults are made once.
   let made: { readonly config: CompleteModelConfig; readonly tensors: Tensors } | undefined;
-  const filling: AnyInferFunc = (requests, context) => {
-    const { modelConfig } = context;
+  function filling(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
+    const { modelConfig } = expectContext(context, 'fillOptionals');
     if (made?.config !== modelConfig) made = { config: modelConfig, tensors: makeDefaults(defaults, modelConfig) };
     const { tensors } = made;
     const names = Object.keys(tensors);
     if (requests.every(({ inputs }) => names.every((name) => Object.hasOwn(inputs, name)))) {
-      return infer(requests, context);
+      return infer.call(this, requests, context);
     }
     const filled = requests.map((request) => fill(request, tensors, modelConfig));
-    return infer(filled, withRequests(context, filled));
-  };
-  return markDecorated(filling as unknown as InferFunc<I, O, Decoupled>, 'fillOptionals', fn, (config) => {
-    makeDefaults(defaults, config);
+    return infer.call(this, filled, withRequests(context, filled));
+  }
+  return markDecorated(filling as unknown as InferFunc<I, O, Decoupled>, 'fillOptionals', fn, {
+    check: (config) => void makeDefaults(defaults, config),
   });
 }
 

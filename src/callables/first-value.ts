@@ -4,14 +4,27 @@ import { TritonError } from '../errors.js';
 import type { InferenceContext, TensorFunc, TensorResult } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
-import type { DtypeIn, InputName, Inputs, NamedSpecs, TensorSpecs } from '../model/tensor-spec.js';
+import { inFormOf } from '../model/input-list.js';
+import type {
+  AnyInputs,
+  DtypeIn,
+  InputName,
+  ListAndNames,
+  NameAt,
+  NamedInputs,
+  NamedSpecs,
+  OrAbsent,
+  TensorSpec,
+  TensorSpecs,
+} from '../model/tensor-spec.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import type { Dtype } from '../tensor/dtype.js';
 import { elementCount } from '../tensor/shape.js';
 import type { Tensor } from '../tensor/tensor.js';
+import { expectContext } from './expect-context.js';
 import { expectInput } from './expect-input.js';
 import { hasEqualRows } from './row-values.js';
-
-type Tensors = Readonly<Record<string, Tensor>>;
+import type { Tensors } from './untyped.js';
 
 export interface FirstValueOptions<Squeeze extends boolean = boolean> {
   /** Gives inputs whose declared shape is one element, `[1]` say, as plain values. Default true. */
@@ -42,20 +55,38 @@ type FirstOf<Spec, Squeeze extends boolean> = Spec extends { readonly shape: inf
   : never;
 
 /** A model's inputs, the named ones as one row or one value instead of all rows. */
-export type FirstValues<I extends TensorSpecs, Names extends string, Squeeze extends boolean = true> = {
-  readonly [K in keyof Inputs<I>]: K extends Names
+export type FirstValues<
+  I extends TensorSpecs,
+  Names extends string,
+  Squeeze extends boolean = true,
+> = TensorSpecs extends I
+  ? AnyInputs & { readonly [Name in Names]: Unchecked }
+  : I extends readonly TensorSpec[]
+    ? ListAndNames<I, FirstTuple<I, Names, Squeeze>, FirstByName<I, Names, Squeeze>>
+    : FirstByName<I, Names, Squeeze>;
+
+type FirstByName<I extends TensorSpecs, Names extends string, Squeeze extends boolean> = {
+  readonly [K in keyof NamedInputs<I>]: K extends Names
     ? FirstOf<NamedSpecs<I, 'INPUT'>[K & keyof NamedSpecs<I, 'INPUT'>], Squeeze>
-    : Inputs<I>[K];
+    : NamedInputs<I>[K];
+};
+
+type FirstTuple<I extends readonly TensorSpec[], Names extends string, Squeeze extends boolean> = {
+  -readonly [K in keyof I]: NameAt<I[K], K, 'INPUT'> extends Names
+    ? FirstOf<I[K], Squeeze> | OrAbsent<I[K]>
+    : Tensor<DtypeIn<I[K]>> | OrAbsent<I[K]>;
 };
 
 /** The function under `firstValue`. */
-export type ValueFunc<
+export interface ValueFunc<
   I extends TensorSpecs,
   O extends TensorSpecs,
-  Decoupled extends boolean,
+  out Decoupled extends boolean,
   Names extends string,
   Squeeze extends boolean = true,
-> = (inputs: FirstValues<I, Names, Squeeze>, context: InferenceContext<I>) => TensorResult<O, Decoupled>;
+> {
+  (inputs: FirstValues<I, Names, Squeeze>, context: InferenceContext<I>): TensorResult<O, Decoupled>;
+}
 
 /**
  * Gives `fn` the first row of the named inputs in place of all rows: inputs whose declared shape is one element as
@@ -66,10 +97,10 @@ export type ValueFunc<
  * batch(firstValue(['temperature'], ({ prompt, temperature }) => generate(prompt, temperature)))
  */
 export function firstValue<
-  I extends TensorSpecs,
-  O extends TensorSpecs,
-  Decoupled extends boolean,
-  const Names extends InputName<I>,
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  const Names extends InputName<I> = InputName<I>,
   const Squeeze extends boolean = true,
 >(
   names: readonly Names[],
@@ -77,9 +108,10 @@ export function firstValue<
   options: FirstValueOptions<Squeeze> = {},
 ): TensorFunc<I, O, Decoupled> {
   const { squeezeSingleValues = true, strict = true } = options;
-  const call = fn as unknown as (inputs: Readonly<Record<string, unknown>>, context: InferenceContext<I>) => unknown;
-  const first = (inputs: Tensors, context: InferenceContext<I>): unknown => {
-    const values: Record<string, unknown> = { ...inputs };
+  const infer = fn as unknown as (inputs: Readonly<Record<string, unknown>>, context: InferenceContext) => unknown;
+  function first(this: unknown, inputs: Tensors, context: InferenceContext): unknown {
+    expectContext(context, 'firstValue');
+    const values: Record<string, unknown> = inFormOf(inputs, { ...inputs });
     for (const name of names) {
       const tensor = inputs[name];
       if (tensor === undefined) continue;
@@ -87,10 +119,12 @@ export function firstValue<
       const row = tensor.row(0);
       values[name] = squeezeSingleValues && isSingle(name, context.modelConfig) ? row.reshape([]).toNested() : row;
     }
-    return call(values, context);
-  };
-  return markDecorated(first as unknown as TensorFunc<I, O, Decoupled>, 'firstValue', fn, (config) => {
-    for (const name of names) expectInput(name, config, 'firstValue');
+    return infer.call(this, values, context);
+  }
+  return markDecorated(first as unknown as TensorFunc<I, O, Decoupled>, 'firstValue', fn, {
+    check: (config) => {
+      for (const name of names) expectInput(name, config, 'firstValue');
+    },
   });
 }
 

@@ -134,7 +134,7 @@ describe('groupByKeys', () => {
     const failed = expect.objectContaining({ code: 'INTERNAL', message: 'no b today' });
     const sync = run(thrower, requests);
     expect(sync.result).toEqual([requests[0], failed, requests[2], failed]);
-    expect(sync.errors).toEqual([expect.stringContaining("model 'm' failed: Error: no b today")]);
+    expect(sync.errors).toEqual([expect.stringContaining('the callable failed: Error: no b today')]);
     const { result } = run(async (group, context) => Promise.resolve(thrower(group, context)), requests);
     expect(await result).toEqual([requests[0], failed, requests[2], failed]);
   });

@@ -1,15 +1,17 @@
 // The decorator for models with optional inputs: never two sets of inputs in one call.
 
-import { TritonError } from '../errors.js';
+import { logTextOf, TritonError } from '../errors.js';
+import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
 import { RequestGroups } from '../model/request-groups.js';
-import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { Inputs, TensorSpecs } from '../model/tensor-spec.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import { callInTurn } from './call-in-turn.js';
-
-type AnyInferFunc = (requests: readonly InferenceRequest[], context: InferenceContext) => unknown;
+import { expectContext } from './expect-context.js';
+import type { AnyMethod } from './untyped.js';
 
 /**
  * Calls `fn` once for each set of inputs that requests of a batch have, so that `batch` can join them. Groups are
@@ -19,26 +21,33 @@ type AnyInferFunc = (requests: readonly InferenceRequest[], context: InferenceCo
  * @example
  * groupByKeys(batch(({ x, scale }) => ({ y: scale === undefined ? x : x.map((value) => value * scale.data[0]!) })))
  */
-export function groupByKeys<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
-  fn: InferFunc<I, O, Decoupled>,
-): InferFunc<I, O, Decoupled> {
-  const infer = fn as unknown as AnyInferFunc;
-  const grouped: AnyInferFunc = (requests, context) => {
+export function groupByKeys<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  T = Inputs<I>,
+>(fn: InferFunc<I, O, Decoupled, T>, decorated?: undefined): InferFunc<I, O, Decoupled, T>;
+/** As a decorator of a method: `@groupByKeys @batch infer(inputs, context) {…}`. */
+export function groupByKeys<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
+export function groupByKeys(method: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyInferFunc {
+  const fn = method as AnyInferFunc;
+  function grouped(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
+    const { modelConfig } = expectContext(context, 'groupByKeys');
     const groups = groupsOf(requests);
-    if (groups.length <= 1) return requests.length === 0 ? [] : infer(requests, context);
+    if (groups.length <= 1) return requests.length === 0 ? [] : fn.call(this, requests, context);
     const callGroup = (members: readonly number[]) => {
       const part = members.map((index) => requests[index]!);
-      return infer(part, withRequests(context, part));
+      return fn.call(this, part, withRequests(context, part));
     };
-    if (context.modelConfig.decoupled) {
+    if (modelConfig.decoupled) {
       return new RequestGroups(groups.map((members) => ({ members, start: () => callGroup(members) })));
     }
     const results = callInTurn(groups, (members) => settleGroup(() => callGroup(members), members.length, context));
     return isPromiseLike(results)
       ? results.then((settled) => scatter(settled, groups, requests.length))
       : scatter(results, groups, requests.length);
-  };
-  return markDecorated(grouped as unknown as InferFunc<I, O, Decoupled>, 'groupByKeys', fn);
+  }
+  return markDecorated(grouped, 'groupByKeys', fn, { decorated });
 }
 
 /** The places of the requests that have the same inputs. */
@@ -57,8 +66,7 @@ function groupsOf(requests: readonly InferenceRequest[]): number[][] {
 function settleGroup(call: () => unknown, count: number, context: InferenceContext): unknown {
   const failed = (thrown: unknown) => {
     const error = TritonError.from(thrown);
-    const stack = thrown instanceof Error ? thrown.stack : undefined;
-    context.logger.error(`model '${context.modelName}' failed: ${stack ?? error.message}`);
+    context.logger.error(`the callable failed: ${logTextOf(error)}`);
     return error;
   };
   const failAll = (thrown: unknown) => {

@@ -4,19 +4,22 @@ import { TritonError } from '../errors.js';
 import type { InferenceContext, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
+import { withRows } from '../model/derived-context.js';
+import { inFormOf } from '../model/input-list.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
-import { expectSteps, zipSteps, mapSteps } from '../model/steps.js';
-import type { InputName, TensorSpecs } from '../model/tensor-spec.js';
+import { asSteps, mapSteps, zipSteps } from '../model/steps.js';
+import type { InputName, InputsOrAny, TensorSpecs } from '../model/tensor-spec.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import { formatShape, sameShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 import { callInTurn } from './call-in-turn.js';
 import type { GroupOutputs, PadFunc } from './constant-padder.js';
+import { expectContext } from './expect-context.js';
 import { expectInput } from './expect-input.js';
 import { rowKeys } from './row-values.js';
 import { scatterRows, takeRows } from './rows.js';
-
-type Tensors = Readonly<Record<string, Tensor>>;
+import type { AnyTensorFunc, Tensors } from './untyped.js';
 
 export interface GroupByValuesOptions {
   /** Makes the outputs of the groups equal in shape: `constantPadder(0)`, or a function of your own. */
@@ -31,31 +34,37 @@ export interface GroupByValuesOptions {
  * @example
  * batch(groupByValues(['language'], firstValue(['language'], ({ text, language }) => translate(text, language))))
  */
-export function groupByValues<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
+export function groupByValues<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  T = InputsOrAny<I>,
+>(
   names: readonly InputName<I>[],
-  fn: TensorFunc<I, O, Decoupled>,
+  fn: TensorFunc<I, O, Decoupled, T>,
   options: GroupByValuesOptions = {},
-): TensorFunc<I, O, Decoupled> {
+): TensorFunc<I, O, Decoupled, T> {
   const { padFn } = options;
-  const call = fn as (inputs: Tensors, context: InferenceContext<I>) => unknown;
-  const grouped = (inputs: Tensors, context: InferenceContext<I>): unknown => {
+  const infer = fn as AnyTensorFunc;
+  function grouped(this: unknown, inputs: Tensors, context: InferenceContext): unknown {
+    const { modelConfig } = expectContext(context, 'groupByValues');
     const groups = groupsOf(names.flatMap((name) => inputs[name] ?? []));
-    if (groups.length <= 1) return call(inputs, context);
-    const { modelConfig } = context;
-    const results = callInTurn(groups, (rows) => call(rowsOfInputs(inputs, rows), context));
-    const join = (outputs: readonly unknown[]) => joinGroups(outputs, groups, { padFn, modelConfig });
+    if (groups.length <= 1) return infer.call(this, inputs, context);
+    const results = callInTurn(groups, (rows) => infer.call(this, rowsOfInputs(inputs, rows), withRows(context, rows)));
+    const join = (outputs: readonly unknown[]) => joinGroups(outputs, groups, { padFn, context });
     const finish = (settled: readonly unknown[]) => {
       if (!modelConfig.decoupled) return join(settled);
-      const series = settled.map((result) => expectSteps(result, modelConfig));
       return mapSteps(
-        zipSteps(series, () => unevenSteps(modelConfig)),
+        zipSteps(settled.map(asSteps), () => unevenSteps(modelConfig)),
         join,
       );
     };
     return isPromiseLike(results) ? results.then(finish) : finish(results);
-  };
-  return markDecorated(grouped as unknown as TensorFunc<I, O, Decoupled>, 'groupByValues', fn, (config) => {
-    for (const name of names) expectInput(name, config, 'groupByValues');
+  }
+  return markDecorated(grouped as unknown as TensorFunc<I, O, Decoupled, T>, 'groupByValues', fn, {
+    check: (config) => {
+      for (const name of names) expectInput(name, config, 'groupByValues');
+    },
   });
 }
 
@@ -71,7 +80,8 @@ function groupsOf(keyed: readonly Tensor[]): number[][] {
 }
 
 function rowsOfInputs(inputs: Tensors, rows: readonly number[]): Tensors {
-  return Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, takeRows(tensor, rows)]));
+  const taken = Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, takeRows(tensor, rows)]));
+  return inFormOf(inputs, taken);
 }
 
 function unevenSteps({ name }: CompleteModelConfig): TritonError {
@@ -83,20 +93,22 @@ function unevenSteps({ name }: CompleteModelConfig): TritonError {
 
 interface Joining {
   readonly padFn: PadFunc | undefined;
-  readonly modelConfig: CompleteModelConfig;
+  readonly context: InferenceContext;
 }
 
 function joinGroups(
   results: readonly unknown[],
   groups: readonly (readonly number[])[],
-  { padFn, modelConfig }: Joining,
+  { padFn, context }: Joining,
 ): Tensors {
-  const given = results.map((result, group) => outputsOf(result, groups[group]!.length, modelConfig));
-  const padded = padFn === undefined ? given : checkPadded(padFn(given), groups, modelConfig);
+  const { modelConfig, requestedOutputs } = context;
+  const given = results.map((result, group) => outputsOf(result, groups[group]!.length, context));
+  const padded = padFn === undefined ? given : checkPadded(padFn(given), groups, context);
   const joined: Record<string, Tensor> = {};
   for (const { name } of modelConfig.outputs) {
     const parts = padded.flatMap((outputs) => outputs[name] ?? []);
     if (parts.length === 0) continue;
+    if (parts.length < groups.length && requestedOutputs?.includes(name) === false) continue;
     const what = `output '${name}' of model '${modelConfig.name}'`;
     if (parts.length < groups.length) {
       throw new TritonError(
@@ -117,9 +129,9 @@ function joinGroups(
   return joined;
 }
 
-function outputsOf(result: unknown, rows: number, modelConfig: CompleteModelConfig): GroupOutputs {
+function outputsOf(result: unknown, rows: number, { modelConfig, requestedOutputs }: InferenceContext): GroupOutputs {
   const outputs: Record<string, Tensor> = {};
-  resolveOutputs(result, modelConfig, rows).forEach((tensor, index) => {
+  resolveOutputs(result, modelConfig, rows, requestedOutputs).forEach((tensor, index) => {
     if (tensor !== undefined) outputs[modelConfig.outputs[index]!.name] = tensor;
   });
   return outputs;
@@ -129,10 +141,10 @@ function outputsOf(result: unknown, rows: number, modelConfig: CompleteModelConf
 function checkPadded(
   padded: unknown,
   groups: readonly (readonly number[])[],
-  modelConfig: CompleteModelConfig,
+  context: InferenceContext,
 ): readonly GroupOutputs[] {
   if (Array.isArray(padded) && padded.length === groups.length) {
-    return padded.map((outputs, group) => outputsOf(outputs, groups[group]!.length, modelConfig));
+    return padded.map((outputs, group) => outputsOf(outputs, groups[group]!.length, context));
   }
   const got = Array.isArray(padded) ? `${padded.length} records` : typeof padded;
   throw new TritonError(

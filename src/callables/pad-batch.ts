@@ -1,15 +1,18 @@
 // The decorator for models that are fast at certain batch sizes, as compiled ones are.
 
-import type { InferenceContext, TensorFunc, TensorResult } from '../model/callable.js';
+import type { InferenceContext, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
+import { withRows } from '../model/derived-context.js';
+import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
-import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { InputsOrAny, TensorSpecs } from '../model/tensor-spec.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import type { Tensor } from '../tensor/tensor.js';
+import { expectContext } from './expect-context.js';
 import { repeatLastRow } from './rows.js';
-
-type Tensors = Readonly<Record<string, Tensor>>;
+import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
 
 /**
  * Repeats the last row until there are as many rows as the next preferred batch size, or the maximum where none is
@@ -19,21 +22,29 @@ type Tensors = Readonly<Record<string, Tensor>>;
  * @example
  * batch(padBatch(({ image }) => compiled.run(image)))
  */
-export function padBatch<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
-  fn: TensorFunc<I, O, Decoupled>,
-): TensorFunc<I, O, Decoupled> {
-  const call = fn as (inputs: Tensors, context: InferenceContext<I>) => TensorResult<O, Decoupled>;
-  const padding = (inputs: Tensors, context: InferenceContext<I>): unknown => {
-    const { modelConfig } = context;
+export function padBatch<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  T = InputsOrAny<I>,
+>(fn: TensorFunc<I, O, Decoupled, T>, decorated?: undefined): TensorFunc<I, O, Decoupled, T>;
+/** As a decorator of a method: `@batch @padBatch infer(inputs, context) {…}`. */
+export function padBatch<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
+export function padBatch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyMethod {
+  const infer = fn as AnyTensorFunc;
+  function padding(this: unknown, inputs: Tensors, context: InferenceContext): unknown {
+    const { modelConfig } = expectContext(context, 'padBatch');
     const rows = Object.values(inputs)[0]?.rowCount ?? 0;
     const size = paddedSize(rows, modelConfig);
-    if (rows === 0 || size === rows) return call(inputs, context);
+    if (rows === 0 || size === rows) return infer.call(this, inputs, context);
     const padded = Object.fromEntries(
       Object.entries(inputs).map(([name, tensor]) => [name, repeatLastRow(tensor, size)]),
     );
-    return finishResult(call(padded, context), modelConfig, (outputs) => trim(outputs, { rows, size, modelConfig }));
-  };
-  return markDecorated(padding as unknown as TensorFunc<I, O, Decoupled>, 'padBatch', fn);
+    const places = Array.from({ length: size }, (_, row) => Math.min(row, rows - 1));
+    const result = infer.call(this, inFormOf(inputs, padded), withRows(context, places));
+    return finishResult(result, modelConfig, (outputs) => trim(outputs, { rows, size, context }));
+  }
+  return markDecorated(padding, 'padBatch', fn, { decorated });
 }
 
 /** The smallest size that is preferred, or the largest allowed, and holds all rows. */
@@ -45,12 +56,13 @@ function paddedSize(rows: number, { dynamicBatching, maxBatchSize }: CompleteMod
 interface Padding {
   readonly rows: number;
   readonly size: number;
-  readonly modelConfig: CompleteModelConfig;
+  readonly context: InferenceContext;
 }
 
-function trim(result: unknown, { rows, size, modelConfig }: Padding): Tensors {
+function trim(result: unknown, { rows, size, context }: Padding): Tensors {
+  const { modelConfig, requestedOutputs } = context;
   const outputs: Record<string, Tensor> = {};
-  resolveOutputs(result, modelConfig, size).forEach((tensor, index) => {
+  resolveOutputs(result, modelConfig, size, requestedOutputs).forEach((tensor, index) => {
     if (tensor !== undefined) outputs[modelConfig.outputs[index]!.name] = tensor.slice(0, rows);
   });
   return outputs;

@@ -139,11 +139,11 @@ describe('sample', () => {
       expect(stepsOf(run(twice, [request([1, 2])], spec))).toEqual([[{ y }], [[y, [7]]]]);
     });
 
-    it('refuses what is no generator', () => {
+    it('takes what is returned for the only step', () => {
       const spec: Partial<ModelSpec> = { config: { maxBatchSize: 1, decoupled: true } };
-      expect(() => run(() => undefined, [request([[1]])], spec)).toThrow(
-        "model 'm' is decoupled and must return an iterable, as a generator does, got undefined",
-      );
+      const y = Tensor.from('float32', [[1, 2]]);
+      expect(stepsOf(run(({ a }) => ({ y: a }), [request([[1, 2]])], spec))).toEqual([[{ y }]]);
+      expect(() => stepsOf(run(() => undefined, [request([[1]])], spec))).toThrow("model 'm' returned undefined");
     });
   });
 });

@@ -2,14 +2,17 @@
 
 import { TritonError } from '../errors.js';
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
-import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { AnyInferFunc } from '../model/callable-function.js';
 import { markDecorated } from '../model/decorated.js';
+import { inFormOf } from '../model/input-list.js';
+import type { LooseTensorFunc } from '../model/loose-callable.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
-import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { InputsOrAny, TakenInputs, TensorSpecs } from '../model/tensor-spec.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import type { Tensor } from '../tensor/tensor.js';
-
-type Tensors = Readonly<Record<string, Tensor>>;
+import { expectContext } from './expect-context.js';
+import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
 
 /**
  * `fn` gets the tensors of one sample and returns its outputs, all of the declared shapes without a batch axis.
@@ -18,39 +21,48 @@ type Tensors = Readonly<Record<string, Tensor>>;
  * @example
  * sample(({ image }) => ({ label: [classify(image)] }))
  */
-export function sample<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
-  fn: TensorFunc<I, O, Decoupled>,
-): InferFunc<I, O, Decoupled> {
-  const sampled = (requests: readonly InferenceRequest<I>[], context: InferenceContext<I>): unknown => {
+export function sample<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = Unchecked,
+  T = InputsOrAny<I>,
+  Loose = never,
+>(
+  fn: TensorFunc<I, O, Decoupled, T> | LooseTensorFunc<Loose, T, Decoupled>,
+  decorated?: undefined,
+): InferFunc<I, O, Decoupled, TakenInputs<T>>;
+/** As a decorator of a method: `@sample infer(inputs, context) {…}`. */
+export function sample<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
+export function sample(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyInferFunc {
+  const infer = fn as AnyTensorFunc;
+  function sampled(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
+    const { modelConfig } = expectContext(context, 'sample');
     const [request] = requests;
     if (request === undefined || requests.length > 1) {
       throw new TritonError('INTERNAL', `sample takes one request at a time, got ${requests.length}`);
     }
-    const batching = context.modelConfig.maxBatchSize > 0;
+    const batching = modelConfig.maxBatchSize > 0;
     const inputs = request.inputs as Tensors;
-    const result = (fn as (inputs: Tensors, context: InferenceContext<I>) => unknown)(
-      batching ? withoutBatchAxis(inputs) : inputs,
-      context,
-    );
-    const { modelConfig } = context;
-    return finishResult(result, modelConfig, (outputs) => [batching ? withBatchAxis(outputs, modelConfig) : outputs]);
-  };
-  return markDecorated(sampled as unknown as InferFunc<I, O, Decoupled>, 'sample', fn);
+    const result = infer.call(this, batching ? withoutBatchAxis(inputs) : inputs, context);
+    return finishResult(result, modelConfig, (outputs) => [batching ? withBatchAxis(outputs, context) : outputs]);
+  }
+  return markDecorated(sampled, 'sample', fn, { decorated });
 }
 
 function withoutBatchAxis(inputs: Tensors): Tensors {
-  return Object.fromEntries(
+  const rows = Object.fromEntries(
     Object.entries(inputs).map(([name, tensor]) => {
       if (tensor.rowCount !== 1)
         throw new TritonError('INTERNAL', `sample takes one row, got ${tensor.rowCount} rows of input '${name}'`);
       return [name, tensor.row(0)];
     }),
   );
+  return inFormOf(inputs, rows);
 }
 
-function withBatchAxis(result: unknown, modelConfig: CompleteModelConfig): Tensors {
+function withBatchAxis(result: unknown, { modelConfig, requestedOutputs }: InferenceContext): Tensors {
   // Resolved as if the model did not batch: the callable knows nothing of a batch axis.
-  const outputs = resolveOutputs(result, { ...modelConfig, maxBatchSize: 0 }, 1);
+  const outputs = resolveOutputs(result, { ...modelConfig, maxBatchSize: 0 }, 1, requestedOutputs);
   const record: Record<string, Tensor> = {};
   outputs.forEach((tensor, index) => {
     if (tensor !== undefined) record[modelConfig.outputs[index]!.name] = tensor.reshape([1, ...tensor.shape]);

@@ -1,10 +1,12 @@
 // The decorator for decoupled models: one generator per request, each with its own end.
 
-import type { InferFunc, TensorFunc } from '../model/callable.js';
+import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
 import { RequestStreams } from '../model/request-streams.js';
-import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { InputsOrAny, TakenInputs, TensorSpecs } from '../model/tensor-spec.js';
+import { expectContext } from './expect-context.js';
+import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
 
 /**
  * Runs `fn` once per request, with that request's own tensors as they came, the batch axis included; what it
@@ -16,10 +18,20 @@ import type { TensorSpecs } from '../model/tensor-spec.js';
  *   for (const token of generate(prompt.strings()[0]!, signal)) yield { token: [[token]] };
  * })
  */
-export function stream<I extends TensorSpecs, O extends TensorSpecs>(
-  fn: TensorFunc<I, O, true>,
-): InferFunc<I, O, true> {
-  const streaming: InferFunc<I, O, true> = (requests, context) =>
-    new RequestStreams(requests.map((request) => () => fn(request.inputs, withRequests(context, [request]))));
-  return markDecorated(streaming, 'stream', fn);
+export function stream<I extends TensorSpecs = TensorSpecs, O extends TensorSpecs = TensorSpecs, T = InputsOrAny<I>>(
+  fn: TensorFunc<I, O, boolean, T>,
+  decorated?: undefined,
+): InferFunc<I, O, true, TakenInputs<T>>;
+/** As a decorator of a method: `@stream async *infer(inputs, context) {…}`. */
+export function stream<Method extends AnyMethod>(method: Method, decorated: ClassMethodDecoratorContext): Method;
+export function stream(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyMethod {
+  const infer = fn as AnyTensorFunc;
+  function streaming(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
+    expectContext(context, 'stream');
+    const streams = requests.map((request) => () => {
+      return infer.call(this, request.inputs as Tensors, withRequests(context, [request]));
+    });
+    return new RequestStreams(streams);
+  }
+  return markDecorated(streaming, 'stream', fn, { decorated });
 }

@@ -197,7 +197,7 @@ function checkParameters(parameters: unknown): Parameters | undefined {
   return parameters as Parameters;
 }
 
-function checkSequence(options: SequenceOptions, parameters: Parameters | undefined): RequestSequence {
+export function checkSequence(options: SequenceOptions, parameters: Parameters | undefined): RequestSequence {
   checkMembers(options, SEQUENCE_MEMBERS, 'options.sequence of an inference');
   const twice = SEQUENCE_PARAMETERS.find((name) => parameters !== undefined && Object.hasOwn(parameters, name));
   if (twice !== undefined)

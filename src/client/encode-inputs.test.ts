@@ -1,4 +1,6 @@
+import { Tensor as OrtTensor } from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
+
 import type { CompleteTensorSpec } from '../model/complete-model-config.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import { DTYPES, type Dtype } from '../tensor/dtype.js';
@@ -32,9 +34,20 @@ describe('encodeInputs', () => {
     ['a typed array for one open dimension', 'float32', [2, -1], new Float32Array(6), [1, 2, 3]],
     ['a typed array for a fixed shape', 'float32', [2, 3], new Float32Array(6), [1, 2, 3]],
     ['a Buffer for uint8', 'uint8', [-1], Buffer.from('abc'), [1, 3]],
-    ['a flat list for a fixed shape', 'int64', [2, 2], [1, 2n, 3, 4], [1, 2, 2]],
+    [
+      'lists nested as deep as the shape',
+      'int64',
+      [2, 2],
+      [
+        [1, 2n],
+        [3, 4],
+      ],
+      [1, 2, 2],
+    ],
     ['nested lists', 'float64', [-1, -1], [[1, 2, 3]], [1, 1, 3]],
     ['a Tensor', 'float16', [-1, -1], Tensor.fromFloat32('float16', [1, 2], [2, 1]), [1, 2, 1]],
+    ["onnxruntime's tensor", 'int64', [-1, 1], new OrtTensor('int64', BigInt64Array.of(1n, 2n), [2, 1]), [1, 2, 1]],
+    ['an object like a tensor', 'int8', [-1], { data: Int8Array.of(1), shape: [1], dtype: 'int8' }, [1, 1]],
     ['a string', 'string', [1], 'x', [1, 1]],
     ['a Uint8Array as one element of bytes', 'bytes', [-1], Uint8Array.of(1, 2), [1, 1]],
     ['a list of Uint8Arrays', 'bytes', [-1], [Uint8Array.of(1), 'x'], [1, 2]],
@@ -44,6 +57,24 @@ describe('encodeInputs', () => {
     ['an empty list', 'float32', [-1], [], [1, 0]],
   ])('takes %s', (_, dtype, shape, value, expected) => {
     expect(shapes({ x: value }, modelOf([spec('x', dtype, shape)]))).toEqual([['x', expected]]);
+  });
+
+  // A list says itself how many rows it has; the memory of a typed array does not.
+  it.each<[readonly number[], unknown, unknown]>([
+    [[2], [1, 2], [[1, 2]]],
+    [[1], [1], [[1], [2]]],
+    [[], 1, [1, 2]],
+    [[2, 1], [[1], [2]], [[[1], [2]]]],
+  ])('takes rows of shape %j in one form each: %j for a sample, %j for a batch', (shape, sample, rows) => {
+    const model = modelOf([spec('x', 'float32', shape)]);
+    const count = (rows as unknown[]).length;
+    expect(shapes({ x: sample }, model)).toEqual([['x', [1, ...shape]]]);
+    expect(shapes({ x: rows }, model, 'batch')).toEqual([['x', [count, ...shape]]]);
+    expect(() => shapes({ x: rows }, model)).toThrow('inferSample takes tensors without the batch axis');
+    expect(() => shapes({ x: sample }, model, 'batch')).toThrow('inferBatch takes tensors with the batch axis first');
+    const size = shape.reduce((product, dim) => product * dim, 1);
+    expect(shapes({ x: new Float32Array(size) }, model)).toEqual([['x', [1, ...shape]]]);
+    expect(shapes({ x: new Float32Array(3 * size) }, model, 'batch')).toEqual([['x', [3, ...shape]]]);
   });
 
   it('views the memory of typed arrays, at their offset', () => {
@@ -101,6 +132,11 @@ describe('encodeInputs', () => {
       { a: null, b: B },
       "input 'a' of model 'M' is null, expected a Tensor, a typed array, a value or nested arrays of values",
     ],
+    [
+      'a tensor without its sizes',
+      { a: { data: Float32Array.of(1), type: 'float32' }, b: B },
+      "input 'a' of model 'M': an object with data and type is no tensor: it lacks dims (or shape)",
+    ],
     ['an object', { a: new Date(0), b: B }, "input 'a' of model 'M' is a Date, expected a Tensor"],
     ['a function', { a: () => 1, b: B }, "input 'a' of model 'M' is function, expected a Tensor"],
     [
@@ -125,9 +161,14 @@ describe('encodeInputs', () => {
     ],
     ['ragged lists', { a: [1], b: [[1, 2], [3]] }, "input 'b' of model 'M': nested arrays must be rectangular"],
     [
-      'a flat list of another length',
-      { a: [1], b: [1, 2, 3] },
-      "input 'b' of model 'M' is a flat list of 3 values, expected 4 for shape [2,2]",
+      'a flat list for two dimensions',
+      { a: [1], b: [1, 2, 3, 4] },
+      "unexpected shape for input 'b' for model 'M'. Expected [2,2], got [4]. inferSample takes tensors without the batch axis.",
+    ],
+    [
+      'a row in a list',
+      { a: [[1, 2]], b: B },
+      "unexpected shape for input 'a' for model 'M'. Expected [-1], got [1,2]. inferSample takes tensors without the batch axis.",
     ],
     [
       'a typed array of another length',
@@ -164,6 +205,38 @@ describe('encodeInputs', () => {
       'different numbers of rows',
       { a: [[1], [2]], b: B },
       "input 'b' batch size does not match other inputs for 'M': it has 1 rows, input 'a' has 2",
+    ],
+    [
+      'a row without its list',
+      {
+        a: [1, 2],
+        b: [
+          [1, 2],
+          [3, 4],
+        ],
+      },
+      "unexpected shape for input 'a' for model 'M'. Expected [-1,-1], got [2]. inferBatch takes tensors with the batch axis first.",
+    ],
+    [
+      'a row without its list, where it would fill one',
+      {
+        a: [[1]],
+        b: [
+          [1, 2],
+          [3, 4],
+        ],
+      },
+      "unexpected shape for input 'b' for model 'M'. Expected [-1,2,2], got [2,2]. inferBatch takes tensors with the batch axis first.",
+    ],
+    [
+      'a flat list that would fill rows',
+      { a: [[1]], b: [1, 2, 3, 4] },
+      "unexpected shape for input 'b' for model 'M'. Expected [-1,2,2], got [4]. inferBatch takes tensors with the batch axis first.",
+    ],
+    [
+      'a single value',
+      { a: [[1]], b: B, c: 'x' },
+      "input 'c' of model 'M' is a single value, expected rows of shape [1]: inferBatch takes tensors with the batch axis first",
     ],
     ['half a row', { a: [[1]], b: new Int32Array(6) }, 'expected a multiple of 4 for shape [-1,2,2]'],
   ])('refuses %s for a batch', (_, inputs, message) => {

@@ -10,7 +10,7 @@ import { formatShape, matchesShape } from '../tensor/shape.js';
 import { encodeRaw } from '../tensor/raw.js';
 import { DTYPES, isBytesDtype } from '../tensor/dtype.js';
 import { Tensor } from '../tensor/tensor.js';
-import { toTensor } from './to-tensor.js';
+import { isSingleValue, toTensor } from './to-tensor.js';
 
 /** `sample`: without the batch axis, which is added. `batch`: with it. */
 export type InferKind = 'sample' | 'batch';
@@ -92,6 +92,12 @@ function quote(names: readonly string[], separator = ', '): string {
 function encodeInput(value: unknown, spec: CompleteTensorSpec, model: ModelSignature, kind: InferKind): InferTensor {
   const expected = kind === 'batch' ? [-1, ...spec.shape] : spec.shape;
   const what = `input '${spec.name}' of model '${model.name}'`;
+  if (kind === 'batch' && isSingleValue(value, spec.dtype)) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `${what} is a single value, expected rows of shape ${formatShape(spec.shape)}: inferBatch takes tensors with the batch axis first`,
+    );
+  }
   const tensor = toTensor(value, spec.dtype, expected, what);
   if (DTYPES[tensor.dtype].datatype !== spec.datatype) {
     throw new TritonError('INVALID_ARG', `${what} is a ${tensor.dtype} tensor, expected ${spec.dtype}`);

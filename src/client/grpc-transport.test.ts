@@ -67,8 +67,8 @@ describe('ModelClient over gRPC', () => {
         timeoutMs: 30_000,
       },
     );
-    expect(y.data).toEqual(X);
-    expect(y.shape).toEqual([2]);
+    expect(y!.data).toEqual(X);
+    expect(y!.shape).toEqual([2]);
     const [request] = seen;
     expect(request!.method).toBe('ModelInfer');
     expect(request!.headers).toMatchObject({
@@ -97,8 +97,8 @@ describe('ModelClient over gRPC', () => {
       client.inferSample({ x }),
       ...Array.from({ length: 200 }, (_, i) => client.inferSample({ x: Float32Array.of(i) })),
     ]);
-    expect(Buffer.compare(bytesOf(large.y.data), bytesOf(x))).toBe(0);
-    expect(small.map(({ y }) => y.data[0])).toEqual(Array.from({ length: 200 }, (_, i) => i));
+    expect(Buffer.compare(bytesOf(large.y!.data), bytesOf(x))).toBe(0);
+    expect(small.map(({ y }) => y!.data[0])).toEqual(Array.from({ length: 200 }, (_, i) => i));
     expect(server.connections).toHaveLength(1);
   });
 
@@ -109,14 +109,14 @@ describe('ModelClient over gRPC', () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => client.inferSample({ x: Float32Array.of(i) })),
     );
-    expect(answers.map(({ y }) => y.data[0])).toEqual(Array.from({ length: 20 }, (_, i) => i));
+    expect(answers.map(({ y }) => y!.data[0])).toEqual(Array.from({ length: 20 }, (_, i) => i));
   });
 
   it('gives out tensors in memory of their own', async () => {
     await using server = await startGrpc(echo);
     await using client = connect(server);
     const { y } = await client.inferSample({ x: X });
-    expect(y.data.buffer.byteLength).toBeLessThan(200);
+    expect(y!.data.buffer.byteLength).toBeLessThan(200);
   });
 
   it.each([

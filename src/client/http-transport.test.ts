@@ -48,8 +48,8 @@ describe('ModelClient over HTTP', () => {
         headers: { 'x-a': 'call' },
       },
     );
-    expect(y.data).toEqual(X);
-    expect(y.shape).toEqual([2]);
+    expect(y!.data).toEqual(X);
+    expect(y!.shape).toEqual([2]);
     const [request] = seen;
     expect(request).toMatchObject({ method: 'POST', path: '/v2/models/Double/infer' });
     expect(request!.headers).toMatchObject({
@@ -88,7 +88,7 @@ describe('ModelClient over HTTP', () => {
     const x = new Float32Array(5_000_000).map((_, i) => i);
     for (let call = 0; call < 2; call++) {
       const { y } = await client.inferSample({ x });
-      expect(Buffer.compare(bytesOf(y.data), bytesOf(x))).toBe(0);
+      expect(Buffer.compare(bytesOf(y!.data), bytesOf(x))).toBe(0);
     }
     expect(server.connections).toHaveLength(1);
   });
@@ -200,7 +200,7 @@ describe('ModelClient over HTTP', () => {
     await using client = new ModelClient(server.authority, double);
     await client.inferSample({ x: X });
     const { y } = await client.inferSample({ x: X });
-    expect(y.data).toEqual(X);
+    expect(y!.data).toEqual(X);
     expect(requests).toBe(3);
     expect(server.connections).toHaveLength(2);
   });

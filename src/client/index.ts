@@ -6,6 +6,7 @@ export type { Parameters } from '../model/parameters.js';
 export type { DynamicBatcher, ModelConfig, QueuePolicy } from '../model/model-config.js';
 export type { InputValues, Outputs, PlainArray, TensorLike, TensorSpec, TensorSpecs } from '../model/tensor-spec.js';
 export type { DataLike, DataOf, Datatype, Dtype, DtypeLike } from '../tensor/dtype.js';
+export type { ForeignDtype, ForeignTensor } from '../tensor/foreign-tensor.js';
 export type { Nested } from '../tensor/nested.js';
 export { Tensor, type ElementOf } from '../tensor/tensor.js';
 export type { ClientTlsOptions, InferOptions, ModelClientOptions, SequenceOptions } from './client-options.js';

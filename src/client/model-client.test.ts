@@ -14,6 +14,7 @@ import {
 import { defineModel } from '../model/callable.js';
 import { DataType } from '../protocol/grpc/generated/model_config_pb.js';
 import type { Tensor } from '../tensor/tensor.js';
+import type { InferOptions } from './client-options.js';
 import { ModelClient } from './model-client.js';
 
 const double = defineModel({
@@ -263,7 +264,7 @@ describe('ModelClient', () => {
     expect(make).toThrow(expect.objectContaining({ code: 'INVALID_ARG' }));
   });
 
-  it.each<[string, object, string]>([
+  it.each<[string, unknown, string]>([
     ['an unknown option', { retries: 3 }, "options of an inference has an unknown option 'retries'"],
     [
       'a header of the protocol',
@@ -300,14 +301,32 @@ describe('ModelClient', () => {
       'sequence.start must be true or false',
     ],
     ['a sequence given twice', { sequence: { id: 1 }, parameters: { sequence_id: 1 } }, "'sequence_id' and the option"],
+    ['a value in place of the options', 5, 'options of an inference must be an object, got number'],
     ['a signal that is none', { signal: {} }, 'signal must be an AbortSignal, got object'],
     ['no outputs', { outputs: [] }, 'outputs must name one output at least; leave it out to ask for all'],
     ['outputs that are no list', { outputs: 'y' }, 'outputs must be a list of names, got string'],
   ])('rejects a call with %s', async (_, options, message) => {
     await using client = new ModelClient('localhost:1', double);
-    const call = client.inferSample({ x: X }, options);
+    const call = client.inferSample({ x: X }, options as InferOptions<never>);
     await expect(call).rejects.toThrow(message);
     await expect(call).rejects.toMatchObject({ code: 'INVALID_ARG' });
+  });
+});
+
+describe('a decoupled model', () => {
+  const tokens = defineModel({ ...double, modelName: 'Tokens', config: { decoupled: true } });
+
+  it('is not asked for one answer: the call says what to do instead', async () => {
+    await using client = new ModelClient('localhost:1', tokens);
+    for (const [method, call] of [
+      ['inferSample', client.inferSample({ x: X } as never)],
+      ['inferBatch', client.inferBatch({ x: X } as never)],
+    ] as const) {
+      await expect(call).rejects.toMatchObject({
+        code: 'INVALID_ARG',
+        message: `model 'Tokens' is decoupled: it answers a request any number of times, and ${method} takes one answer; use a gRPC stream or /v2/models/Tokens/generate_stream`,
+      });
+    }
   });
 });
 
@@ -325,8 +344,8 @@ describe('the types of ModelClient', () => {
     // Compiled, never called.
     async function use(client: ModelClient<typeof typed.inputs, typeof typed.outputs>) {
       const all = await client.inferSample({ a: Float32Array.of(1) });
-      expectTypeOf(all.OUTPUT_1).toEqualTypeOf<Tensor<'int64'>>();
-      expectTypeOf(all.label).toEqualTypeOf<Tensor<'string'>>();
+      expectTypeOf(all.OUTPUT_1).toEqualTypeOf<Tensor<'int64'> | undefined>();
+      expectTypeOf(all.label).toEqualTypeOf<Tensor<'string'> | undefined>();
       const some = await client.inferBatch({ a: [[1]], b: [['x']] }, { outputs: ['label'] });
       expectTypeOf(some).toEqualTypeOf<Pick<typeof all, 'label'>>();
       await client.inferSample([Float32Array.of(1), ['x']]);

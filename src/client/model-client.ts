@@ -17,7 +17,8 @@ import {
 } from './client-options.js';
 import { decodeOutputs } from './decode-outputs.js';
 import { encodeInputs, type InferKind } from './encode-inputs.js';
-import type { ClientInputs, ClientOutputs, OutputName } from './input-values.js';
+import type { AnswersOnce, ClientInputs, ClientOutputs, InputArguments, OutputName } from './input-values.js';
+import { inferArguments } from './infer-arguments.js';
 import { openTransport } from './open-transport.js';
 import { parseUrl } from './parse-url.js';
 import type { ModelReference, Transport } from './transport.js';
@@ -33,11 +34,18 @@ import type { ModelReference, Transport } from './transport.js';
  * await using client = new ModelClient('grpc://localhost', addSub);
  * const { add } = await client.inferSample({ a: Float32Array.of(1), b: Float32Array.of(2) });
  */
-export class ModelClient<const I extends TensorSpecs = TensorSpecs, const O extends TensorSpecs = TensorSpecs> {
+export class ModelClient<
+  const I extends TensorSpecs = TensorSpecs,
+  const O extends TensorSpecs = TensorSpecs,
+  const Decoupled extends boolean = boolean,
+  const Strict extends boolean = boolean,
+> {
   readonly #address: string;
   readonly #model: ModelReference;
   readonly #options: CompleteClientOptions;
   readonly #transport: Transport;
+  /** As far as is known: of a model that is known by its name only, the server tells. */
+  readonly #decoupled: boolean = false;
   readonly #calls = new Set<Call>();
   #signature: ModelSignature | undefined;
   #fetching: Promise<ModelSignature> | undefined;
@@ -47,14 +55,16 @@ export class ModelClient<const I extends TensorSpecs = TensorSpecs, const O exte
    * `url` is `[scheme://]host[:port][/path]` with one of the schemes http (the default, port 8000), grpc (port 8001),
    * https and grpcs. Nothing is sent yet. Throws INVALID_ARG.
    */
-  constructor(url: string, model: ModelSpec<I, O> | string, options: ModelClientOptions = {}) {
+  constructor(url: string, model: ModelSpec<I, O, Decoupled, Strict> | string, options: ModelClientOptions = {}) {
     const server = parseUrl(url);
     this.#options = completeClientOptions(options);
     if (typeof model === 'string') {
       if (model === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
       this.#model = { modelName: model, modelVersion: String(this.#options.modelVersion ?? '') };
     } else {
-      this.#signature = completeModelConfig(model as ModelSpec, 1);
+      const complete = completeModelConfig(model as ModelSpec, 1);
+      this.#signature = complete;
+      this.#decoupled = complete.decoupled;
       this.#model = {
         modelName: this.#signature.name,
         modelVersion: String(this.#options.modelVersion ?? model.modelVersion ?? ''),
@@ -67,18 +77,29 @@ export class ModelClient<const I extends TensorSpecs = TensorSpecs, const O exte
   /**
    * Infers one sample: tensors without a batch axis in and out; it is added and removed when the model batches.
    *
-   * Inputs are a record by name or a list in declaration order, of Tensors, typed arrays, or nested arrays. Their
-   * memory must not change until the promise settles: large tensors are sent from it without a copy. Outputs that the
-   * model left out are absent. The output tensors may share one ArrayBuffer.
+   * Inputs are a record by name, a list in declaration order, or arguments in that order, of Tensors, typed arrays, or
+   * arrays nested as deep as the declared shape; a typed array has no shape of its own and fills the declared one, a
+   * single value stands for a tensor of one element, and a single array is the list of all inputs. Their memory must not
+   * change until the promise settles: large tensors are sent from it without a copy. Outputs that the model left out
+   * are absent. The output tensors may share one ArrayBuffer.
    *
-   * Rejects with a TritonError: the server's code and message; INVALID_ARG for inputs that do not fit the model;
-   * UNAVAILABLE when the server cannot be reached or the deadline passes; CANCELLED after an abort or `close`.
+   * Rejects with a TritonError: the server's code and message; INVALID_ARG for inputs that do not fit the model, and for
+   * a decoupled model; UNAVAILABLE when the server cannot be reached or the deadline passes; CANCELLED after an abort or
+   * `close`.
+   *
+   * @example
+   * await client.inferSample(Float32Array.of(1), Float32Array.of(2), { timeoutMs: 100 });
    */
   inferSample<Name extends OutputName<O> = OutputName<O>>(
-    inputs: ClientInputs<I>,
-    options: InferOptions<Name> = {},
-  ): Promise<Pick<ClientOutputs<O>, Name>> {
-    return this.#infer('sample', inputs, options) as Promise<Pick<ClientOutputs<O>, Name>>;
+    ...inputs: InputArguments<I, Decoupled, InferOptions<Name>>
+  ): Promise<Pick<ClientOutputs<O, Strict>, Name>>;
+  /** By name, or as a list. */
+  inferSample<Name extends OutputName<O> = OutputName<O>>(
+    inputs: AnswersOnce<Decoupled, ClientInputs<I>>,
+    options?: InferOptions<Name>,
+  ): Promise<Pick<ClientOutputs<O, Strict>, Name>>;
+  inferSample(...args: readonly unknown[]): Promise<never> {
+    return this.#infer('sample', args);
   }
 
   /**
@@ -86,10 +107,15 @@ export class ModelClient<const I extends TensorSpecs = TensorSpecs, const O exte
    * INVALID_ARG for models that do not batch; for all else see {@link inferSample}.
    */
   inferBatch<Name extends OutputName<O> = OutputName<O>>(
-    inputs: ClientInputs<I>,
-    options: InferOptions<Name> = {},
-  ): Promise<Pick<ClientOutputs<O>, Name>> {
-    return this.#infer('batch', inputs, options) as Promise<Pick<ClientOutputs<O>, Name>>;
+    ...inputs: InputArguments<I, Decoupled, InferOptions<Name>>
+  ): Promise<Pick<ClientOutputs<O, Strict>, Name>>;
+  /** By name, or as a list. */
+  inferBatch<Name extends OutputName<O> = OutputName<O>>(
+    inputs: AnswersOnce<Decoupled, ClientInputs<I>>,
+    options?: InferOptions<Name>,
+  ): Promise<Pick<ClientOutputs<O, Strict>, Name>>;
+  inferBatch(...args: readonly unknown[]): Promise<never> {
+    return this.#infer('batch', args);
   }
 
   /** Cancels the calls in flight and closes all connections; settles when nothing is left open. */
@@ -102,9 +128,11 @@ export class ModelClient<const I extends TensorSpecs = TensorSpecs, const O exte
     return this.close();
   }
 
-  async #infer(kind: InferKind, inputs: unknown, options: InferOptions): Promise<object> {
-    const asked = completeInferOptions(options, this.#options);
+  async #infer(kind: InferKind, args: readonly unknown[]): Promise<never> {
+    const { inputs, options = {} } = inferArguments(args);
+    const asked = completeInferOptions(options as InferOptions, this.#options);
     const { parameters, requestId, sequence, headers, signal, timeoutMs, outputs } = asked;
+    if (this.#decoupled) throw decoupledError(this.#model.modelName, kind);
     return this.#call(timeoutMs, signal, async (call) => {
       const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
       const request = {
@@ -118,7 +146,7 @@ export class ModelClient<const I extends TensorSpecs = TensorSpecs, const O exte
         sequence,
       };
       const response = await this.#transport.infer(request, call, headers);
-      return decodeOutputs(response.outputs, signature, kind);
+      return decodeOutputs(response.outputs, signature, kind) as never;
     });
   }
 
@@ -156,4 +184,12 @@ export class ModelClient<const I extends TensorSpecs = TensorSpecs, const O exte
 
 function closedError(code: 'UNAVAILABLE' | 'CANCELLED'): TritonError {
   return new TritonError(code, 'ModelClient is closed');
+}
+
+function decoupledError(model: string, kind: InferKind): TritonError {
+  const method = kind === 'sample' ? 'inferSample' : 'inferBatch';
+  return new TritonError(
+    'INVALID_ARG',
+    `model '${model}' is decoupled: it answers a request any number of times, and ${method} takes one answer; use a gRPC stream or /v2/models/${model}/generate_stream`,
+  );
 }

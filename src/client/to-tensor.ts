@@ -2,18 +2,19 @@
 
 import { TritonError } from '../errors.js';
 import { DTYPES, toDataOf, type Dtype } from '../tensor/dtype.js';
+import { isTensorLike, type ForeignTensor } from '../tensor/foreign-tensor.js';
 import { flattenNested, type Nested } from '../tensor/nested.js';
 import { elementCount, formatShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 
 /**
- * A Tensor is taken as it is. Flat data gets its shape from `expected`, in which one dimension at most may be open;
- * nested arrays have a shape of their own. `what` names the input in messages. Throws INVALID_ARG.
+ * A Tensor is taken as it is. The data of a typed array gets its shape from `expected`, in which one dimension at most
+ * may be open; lists have a shape of their own. `what` names the input in messages. Throws INVALID_ARG.
  */
 export function toTensor(value: unknown, dtype: Dtype, expected: readonly number[], what: string): Tensor {
   if (Tensor.is(value)) return value;
-  const isElement = dtype === 'bytes' && value instanceof Uint8Array;
-  if (ArrayBuffer.isView(value) && !isElement) {
+  const isValue = isSingleValue(value, dtype);
+  if (ArrayBuffer.isView(value) && !isValue) {
     const data = toDataOf(dtype, value);
     if (data === undefined) {
       const array = DTYPES[dtype].array?.name ?? (dtype === 'string' ? 'strings' : 'Uint8Arrays');
@@ -25,7 +26,8 @@ export function toTensor(value: unknown, dtype: Dtype, expected: readonly number
     const got = `${what} is ${withArticle(value.constructor.name)} of ${data.length} elements`;
     return new Tensor(dtype, data, shapeOfFlat(data.length, expected, got));
   }
-  if (!isElement && !Array.isArray(value) && !SCALARS.includes(typeof value)) {
+  if (isTensorLike(value)) return fromForeign(value as ForeignTensor, what);
+  if (!isValue && !Array.isArray(value)) {
     const got =
       value === null
         ? 'null'
@@ -40,7 +42,19 @@ export function toTensor(value: unknown, dtype: Dtype, expected: readonly number
   return fromPlain(value as Nested, dtype, expected, what);
 }
 
-const SCALARS = ['number', 'bigint', 'boolean', 'string'];
+/** Whether a value is one element: a tensor without dimensions, or all that a tensor of one element has. */
+export function isSingleValue(value: unknown, dtype: Dtype): boolean {
+  if (dtype === 'bytes' && value instanceof Uint8Array) return true;
+  return ['number', 'bigint', 'boolean', 'string'].includes(typeof value);
+}
+
+function fromForeign(value: ForeignTensor, what: string): Tensor {
+  try {
+    return Tensor.from(value);
+  } catch (error) {
+    throw new TritonError('INVALID_ARG', `${what}: ${TritonError.from(error).message}`, { cause: error });
+  }
+}
 
 function withArticle(name: string): string {
   return `${/^[AEIOU]/i.test(name) && !name.startsWith('Uint') ? 'an' : 'a'} ${name}`;
@@ -54,10 +68,9 @@ function fromPlain(value: Nested, dtype: Dtype, expected: readonly number[], wha
     throw new TritonError('INVALID_ARG', `${what}: ${TritonError.from(error).message}`, { cause: error });
   }
   const { data, shape } = flat;
-  // One value, or a flat list where something else is expected.
-  if (shape.length === expected.length || shape.length > 1) return new Tensor(dtype, data, shape);
-  const got = `${what} is a ${shape.length === 0 ? 'single value' : `flat list of ${data.length} values`}`;
-  return new Tensor(dtype, data, shapeOfFlat(data.length, expected, got));
+  // Lists say what shape they have; one value stands for a tensor of one element.
+  const own = shape.length > 0 ? shape : shapeOfFlat(data.length, expected, `${what} is a single value`);
+  return new Tensor(dtype, data, own);
 }
 
 function shapeOfFlat(length: number, expected: readonly number[], what: string): readonly number[] {

@@ -196,6 +196,11 @@ describe('the options of the constructor', () => {
     ['a number for a string', { id: 7 }, 'id must be a non-empty string, got number'],
     ['null', { httpPort: null }, 'httpPort must be an integer from 0 to 65535, got null'],
     ['a misspelt option', { htpPort: 1 }, "TritonConfig has an unknown option 'htpPort'; did you mean 'httpPort'?"],
+    [
+      "PyTriton's config around the options",
+      { config: { httpPort: 1 } },
+      "TritonConfig has an unknown option 'config'; options stand at the top: new Triton({ httpPort: 8000 }), without 'config' around them",
+    ],
     ['an option like no other', { colour: 1 }, "TritonConfig has an unknown option 'colour'"],
     [
       'a choice that there is not',

@@ -58,6 +58,14 @@ function definedOf(given: TritonConfig): TritonConfig {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
+function hintFor(name: string): string {
+  // PyTriton's `Triton(config=TritonConfig(…))`.
+  if (name === 'config')
+    return "; options stand at the top: new Triton({ httpPort: 8000 }), without 'config' around them";
+  const hint = nearestOption(name);
+  return hint === undefined ? '' : `; did you mean '${hint}'?`;
+}
+
 function checkGiven(given: TritonConfig): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new TritonError(
@@ -68,11 +76,7 @@ function checkGiven(given: TritonConfig): void {
   for (const [name, value] of Object.entries(given)) {
     refuseUnsupported(name, name);
     if (!isOption(name)) {
-      const hint = nearestOption(name);
-      throw new TritonError(
-        'INVALID_ARG',
-        `TritonConfig has an unknown option '${name}'${hint === undefined ? '' : `; did you mean '${hint}'?`}`,
-      );
+      throw new TritonError('INVALID_ARG', `TritonConfig has an unknown option '${name}'${hintFor(name)}`);
     }
     if (value !== undefined) checkOption(OPTION_KINDS[name], value, name);
   }

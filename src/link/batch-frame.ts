@@ -9,7 +9,9 @@
 import type { ExecutionRequest } from '../core/instance/model-instance.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { epochNow } from '../model/epoch-clock.js';
+import { emptyInputs } from '../model/input-list.js';
 import { HostedRequest } from '../model/inference-request.js';
+import { requestedNames } from '../model/requested-outputs.js';
 import { DTYPES, type DataOf, type Dtype } from '../tensor/dtype.js';
 import { decodeRaw } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -21,6 +23,8 @@ import type { BatchTraces, RequestExtras } from './messages.js';
  * it may lie ready behind another.
  */
 const HAND_OVER_BYTES = 4 * 1024 * 1024;
+
+const ALL: readonly string[] = [];
 
 export interface EncodedBatch {
   /** The frame first. All of them are to be transferred. */
@@ -156,7 +160,7 @@ export function decodeBatch(
   let at = 2;
   for (let r = 0; r < count; r++) {
     const rows = header[at++]!;
-    const inputs: Record<string, Tensor> = {};
+    const inputs = emptyInputs(config);
     for (let index = 0; index < config.inputs.length; index++) {
       const rank = header[at++]!;
       if (rank < 0) continue;
@@ -170,6 +174,7 @@ export function decodeBatch(
     }
     const request = new HostedRequest(inputs, rows, extras?.ids?.[r] ?? '', extras?.parameters?.[r]);
     if (extras?.sequences !== undefined) request.sequence = extras.sequences[r];
+    request.requestedOutputs = requestedNames(extras?.requestedOutputs?.[r] ?? ALL, config);
     requests.push(request);
   }
   return requests;

@@ -51,7 +51,7 @@ const failing = async (_: unknown, { signal }: { readonly signal: AbortSignal })
 describe('the log of failures', () => {
   it('has the stack of what a callable threw', async () => {
     const { errors } = await logOf(failing);
-    expect(errors).toEqual([expect.stringMatching(/^model 'm' failed: RangeError: no such row\n +at /)]);
+    expect(errors).toEqual([expect.stringMatching(/^the callable failed: RangeError: no such row\n +at /)]);
   });
 
   it('has the stack of what a stream of responses threw', async () => {
@@ -62,7 +62,7 @@ describe('the log of failures', () => {
       }),
       { decoupled: true },
     );
-    expect(errors).toEqual([expect.stringMatching(/^model 'm' failed: RangeError: no such row\n +at /)]);
+    expect(errors).toEqual([expect.stringMatching(/^the callable failed: RangeError: no such row\n +at /)]);
   });
 
   it.each([false, true])(
@@ -92,6 +92,6 @@ describe('the log of failures', () => {
         throw new RangeError('no such row');
       }),
     );
-    expect(errors).toEqual([expect.stringMatching(/^model 'm' failed: RangeError: no such row\n +at /)]);
+    expect(errors).toEqual([expect.stringMatching(/^the callable failed: RangeError: no such row\n +at /)]);
   });
 });

@@ -1,14 +1,16 @@
 // Runs a user's callable on one batch and checks what it returns. Lives in whatever thread the callable
 // belongs to; used directly by InlineInstance and behind a message port by PortHost.
 
-import { TritonError, TritonUnrecoverableError } from '../errors.js';
-import type { Callable, InferenceContext, InferenceRequest } from '../model/callable.js';
+import { logTextOf, TritonError, TritonUnrecoverableError } from '../errors.js';
+import { callerOf, type AnyInferFunc } from '../model/callable-function.js';
+import type { Callable, InferenceRequest } from '../model/callable.js';
 import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { inputsInOrder, isInferenceRequest, type HostedRequest } from '../model/inference-request.js';
 import { InferenceResponse } from '../model/inference-response.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import { disownPromises, isPromiseLike } from '../model/is-promise-like.js';
+import { withLostObject } from './lost-object-hint.js';
 import type { Parameters } from '../model/parameters.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import { awaitEach, hasPromise, Rejected } from './await-results.js';
@@ -40,7 +42,8 @@ export interface HostBatch {
 
 export class CallableHost {
   readonly #config: CompleteModelConfig;
-  readonly #infer: (requests: readonly HostedRequest[], context: InferenceContext) => unknown;
+  readonly #callable: Callable;
+  readonly #infer: AnyInferFunc;
   readonly #logger: Logger;
   /** What the callable records; whoever sends its results takes it along. */
   readonly metrics = new MetricsRecorder();
@@ -55,9 +58,8 @@ export class CallableHost {
   constructor(config: CompleteModelConfig, callable: Callable, logger: Logger) {
     this.#config = config;
     this.#logger = logger;
-    this.#infer = (
-      typeof callable === 'function' ? callable : (requests: never, context: never) => callable.infer(requests, context)
-    ) as (requests: readonly HostedRequest[], context: InferenceContext) => unknown;
+    this.#callable = callable;
+    this.#infer = callerOf(callable);
   }
 
   /**
@@ -67,6 +69,8 @@ export class CallableHost {
   execute(requests: readonly HostedRequest[], done: HostDone, batch: HostBatch = {}): HostExecution {
     const { stream, callers = [], traces } = batch;
     const { tracing } = this;
+    // Not called on this object: a function of the user's gets no `this` of ours.
+    const infer = this.#infer;
     const spans = traces && tracing?.begin({ config: this.#config, requests, traces, logger: this.#logger });
     const span = spans?.span;
     const calling = { caller: this.caller, callers, traceContext: tracing && (() => tracing.carried(span)) };
@@ -94,7 +98,7 @@ export class CallableHost {
     try {
       // What comes after it is not the callable's, and runs outside of its span.
       result =
-        spans === undefined ? this.#infer(requests, context) : spans.inside(() => this.#infer(requests, context));
+        spans === undefined ? infer(context.requests, context) : spans.inside(() => infer(context.requests, context));
       // Promise.resolve, because a thenable of the user's may call back twice, or throw.
       if (isPromiseLike(result)) pending = Promise.resolve(result).then(awaitEach);
       else if (hasPromise(result)) pending = awaitEach(result);
@@ -128,7 +132,8 @@ export class CallableHost {
         spans?.responded(index);
         return stream.respond(index, outputs, parameters);
       },
-      end: (index, error) => {
+      end: (index, thrown) => {
+        const error = thrown && withLostObject(thrown, this.#callable);
         spans?.ended(index, error);
         this.#notice(error);
         if (error !== undefined && !told.has(error)) this.#logFailure(error, [requests[index]!]);
@@ -139,8 +144,9 @@ export class CallableHost {
     let results: readonly HostResult[] = requests.map(() => []);
     try {
       const inside = spans?.inside;
-      const infer = () => this.#infer(requests, context);
-      const result: unknown = await (inside === undefined ? infer() : inside(infer));
+      const infer = this.#infer;
+      const call = () => infer(context.requests, context);
+      const result: unknown = await (inside === undefined ? call() : inside(call));
       await runSteps(result, { requests, stream: noticing, resolve, inside, model: this.#config.name });
     } catch (error) {
       results = this.#failAll(error, requests);
@@ -151,11 +157,11 @@ export class CallableHost {
 
   /** Passes an unrecoverable error on, once the answers of this turn are under way. */
   #notice(thrown: unknown): void {
-    if (TritonUnrecoverableError.is(thrown)) setImmediate(() => this.onUnrecoverable?.(thrown));
+    if (TritonUnrecoverableError.is(thrown)) setImmediate(() => this.onUnrecoverable?.(TritonError.from(thrown)));
   }
 
   #failAll(thrown: unknown, requests: readonly HostedRequest[]): HostResult[] {
-    const error = TritonError.from(thrown);
+    const error = withLostObject(TritonError.from(thrown), this.#callable);
     this.#notice(thrown);
     this.#logFailure(error, requests);
     return requests.map(() => error);
@@ -163,9 +169,7 @@ export class CallableHost {
 
   /** The client gets the message; the stack is for whoever runs the server. */
   #logFailure(error: TritonError, requests: readonly HostedRequest[]): void {
-    const thrown = error.cause ?? error;
-    const stack = thrown instanceof Error ? thrown.stack : undefined;
-    const line = `model '${this.#config.name}' failed: ${stack ?? error.message}`;
+    const line = `the callable failed: ${logTextOf(error)}`;
     // With nobody left to answer to, an error is how most callables follow their signal: no failure of theirs.
     if (requests.every(({ aborted }) => aborted)) this.#logger.verbose(1, line);
     else this.#logger.error(line);
@@ -187,24 +191,30 @@ export class CallableHost {
   }
 
   #resolveOne(result: unknown, request: HostedRequest): ResolvedResult {
-    if (result instanceof Rejected)
-      return { outcome: this.#failAll(result.reason, [request])[0]!, parameters: undefined };
-    if (TritonError.is(result)) {
-      this.#notice(result);
-      return { outcome: result, parameters: undefined };
-    }
     try {
+      if (result instanceof Rejected) return this.#failOne(result.reason, request);
+      if (TritonError.is(result)) {
+        this.#notice(result);
+        return { outcome: withLostObject(TritonError.from(result), this.#callable), parameters: undefined };
+      }
       const parameters = InferenceResponse.is(result)
         ? checkParameters(result.parameters, this.#config.name)
         : undefined;
       const given = InferenceResponse.is(result) ? result.outputs : result;
       const outputs = isInferenceRequest(given) ? this.#asOutputs(given) : given;
-      return { outcome: resolveOutputs(outputs, this.#config, request.rows), parameters };
-    } catch (error) {
+      return { outcome: resolveOutputs(outputs, this.#config, request.rows, request.requestedOutputs), parameters };
+    } catch (thrown) {
       disownPromises(result);
-      this.#logger.error(TritonError.from(error).message);
-      return { outcome: TritonError.from(error), parameters: undefined };
+      const error = TritonError.from(thrown);
+      // What is wrong with a result says so; what somebody threw has a stack.
+      if (error !== thrown) return this.#failOne(thrown, request);
+      this.#logger.error(error.message);
+      return { outcome: error, parameters: undefined };
     }
+  }
+
+  #failOne(thrown: unknown, request: HostedRequest): ResolvedResult {
+    return { outcome: this.#failAll(thrown, [request])[0]!, parameters: undefined };
   }
 
   /** A request that is returned stands for its inputs, matched to the outputs by position. */

@@ -6,8 +6,11 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import type { Metrics } from '../model/metrics.js';
 import type { CallableModels, ModelCaller } from '../model/model-calls.js';
+import type { Parameters } from '../model/parameters.js';
+import { parametersOf, requestsByRow } from '../model/row-requests.js';
 import type { Span } from '../model/span.js';
 import type { TraceContext } from '../model/trace-context.js';
+import { requestedByAny } from '../model/requested-outputs.js';
 import { typedModel } from '../model/typed-model.js';
 import { hostModels } from './host-models.js';
 
@@ -33,8 +36,12 @@ export class HostContext implements InferenceContext {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly span: Span | undefined;
+  /** A list of the callable's own, which it may change: the host's stays as it is. */
+  readonly requests: readonly InferenceRequest[];
   readonly #requests: readonly HostedRequest[];
   readonly #calling: BatchCalls;
+  #requestOfRow: readonly InferenceRequest[] | undefined;
+  #rowParameters: readonly Parameters[] | undefined;
   #models: CallableModels | undefined;
   #controller: AbortController | undefined;
 
@@ -47,6 +54,7 @@ export class HostContext implements InferenceContext {
     this.logger = logger;
     this.metrics = metrics;
     this.span = span;
+    this.requests = requests.slice();
     this.#requests = requests;
     this.#calling = calling;
   }
@@ -59,8 +67,16 @@ export class HostContext implements InferenceContext {
     return this.modelConfig.version;
   }
 
-  get requests(): readonly InferenceRequest[] {
-    return this.#requests;
+  get requestOfRow(): readonly InferenceRequest[] {
+    return (this.#requestOfRow ??= requestsByRow(this.#requests));
+  }
+
+  get rowParameters(): readonly Parameters[] {
+    return (this.#rowParameters ??= parametersOf(this.requestOfRow));
+  }
+
+  get requestedOutputs(): readonly string[] {
+    return requestedByAny(this.#requests, this.modelConfig);
   }
 
   get models(): CallableModels {

@@ -3,7 +3,9 @@
 import { TritonError } from '../errors.js';
 import { checkMembers, expectObject } from '../model/check.js';
 import type { InferTensor } from '../model/exchange.js';
+import { isInputList } from '../model/input-list.js';
 import type { CallableModel, CallableModels, ModelCall, ModelCaller, ModelCallOptions } from '../model/model-calls.js';
+import { foreignTensor } from '../model/tensor-from-value.js';
 import type { TraceContext } from '../model/trace-context.js';
 import { withSignals } from '../model/with-signals.js';
 import { DTYPES, dtypeOf } from '../tensor/dtype.js';
@@ -67,15 +69,10 @@ interface Asked {
 }
 
 function callOf(modelName: string, { inputs, options, batch }: Asked): ModelCall {
-  expectObject(inputs, `inputs for model '${modelName}'`);
+  if (!isInputList(inputs)) expectObject(inputs, `inputs for model '${modelName}'`);
   checkMembers(options, OPTIONS, `a call of model '${modelName}'`);
   const tensors = Object.entries<unknown>(inputs).map(([name, tensor]) => {
-    if (!Tensor.is(tensor))
-      throw new TritonError(
-        'INVALID_ARG',
-        `input '${name}' for model '${modelName}' must be a Tensor, got ${typeof tensor}`,
-      );
-    const { dtype, data, shape } = tensor;
+    const { dtype, data, shape } = asTensor(tensor, `input '${name}' for model '${modelName}'`);
     // A copy: the caller may go on changing its tensor.
     return { name, datatype: DTYPES[dtype].datatype, shape: [...shape], bytes: encodeRaw(dtype, data) };
   });
@@ -88,6 +85,13 @@ function callOf(modelName: string, { inputs, options, batch }: Asked): ModelCall
     callers: batch.callers,
     traceContext: batch.traceContext?.(),
   };
+}
+
+function asTensor(value: unknown, what: string): Tensor {
+  if (Tensor.is(value)) return value;
+  const foreign = foreignTensor(value, what);
+  if (foreign !== undefined) return foreign;
+  throw new TritonError('INVALID_ARG', `${what} must be a Tensor, got ${typeof value}`);
 }
 
 function tensorsOf(outputs: readonly InferTensor[]): Readonly<Record<string, Tensor>> {

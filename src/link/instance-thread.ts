@@ -5,7 +5,9 @@ import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
 
 import { assert, TritonError, TritonUnrecoverableError } from '../errors.js';
 import { checkCallables } from '../model/check-callables.js';
+import { instanceLogger } from '../model/instance-logger.js';
 import type { Logger } from '../model/logger.js';
+import { runSetup } from '../model/run-setup.js';
 import { hostedCallable } from './callable-turns.js';
 import { loadCallableModule, type CallableModule } from './load-callable-module.js';
 import { loadOpenTelemetry } from './opentelemetry.js';
@@ -22,7 +24,7 @@ function report(message: ThreadReport): void {
   supervisor.postMessage(message);
 }
 
-const logger: Logger = {
+const log: Logger = {
   error: (message) => report({ kind: 'log', level: 'error', message }),
   warn: (message) => report({ kind: 'log', level: 'warn', message }),
   info: (message) => report({ kind: 'log', level: 'info', message }),
@@ -30,6 +32,8 @@ const logger: Logger = {
     if (level <= verboseLevel) report({ kind: 'log', level, message });
   },
 };
+
+const logger = instanceLogger(log, config, instance);
 
 // What nobody catches ends the thread, which is then started again; but not when it says that there is no use in it.
 process.on('uncaughtExceptionMonitor', (error: unknown) => {
@@ -46,14 +50,8 @@ async function start(): Promise<CallableModule> {
   const module = await loadCallableModule(url, tsx);
   // As `bind` does with the callables of its own thread.
   checkCallables(module.callable, config.name, config);
-  await module.setup?.({
-    modelName: config.name,
-    modelVersion: config.version,
-    modelConfig: config,
-    instance,
-    args,
-    logger,
-  });
+  const { name: modelName, version: modelVersion } = config;
+  await runSetup(module.setup, { modelName, modelVersion, modelConfig: config, instance, args, logger }, url);
   return module;
 }
 
@@ -61,7 +59,7 @@ async function tearDown({ teardown }: CallableModule): Promise<void> {
   try {
     await teardown?.();
   } catch (error) {
-    logger.error(`teardown of model '${config.name}' failed: ${TritonError.from(error).message}`);
+    log.error(`teardown of model '${config.name}' failed: ${TritonError.from(error).message}`);
   }
 }
 

@@ -15,6 +15,7 @@ import {
 import { batch } from '../callables/batch.js';
 import { TritonError } from '../errors.js';
 import type { InferenceContext, InferenceRequest } from '../model/callable.js';
+import { withInputs } from '../model/inference-request.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import { Tensor } from '../tensor/tensor.js';
 
@@ -145,6 +146,52 @@ describe.each<InstanceKind>(['inline', 'port'])('An instance (%s)', (kind) => {
     ]);
   });
 
+  it('tells which outputs were requested, of each request and of any', async () => {
+    const seen: unknown[] = [];
+    const outputs = { a: { dtype: 'int32', shape: [1] }, b: { dtype: 'int32', shape: [1] } } as const;
+    const callable: AnyCallable = (requests, { requestedOutputs }) => {
+      // As decorators hand them on.
+      const derived = requests.map((request) => withInputs(request, {} as never));
+      expect(derived.map((request) => request.requestedOutputs)).toEqual(requests.map((r) => r.requestedOutputs));
+      seen.push(
+        requests.map((request) => request.requestedOutputs),
+        requestedOutputs,
+      );
+      return requests.map(() => ({}));
+    };
+    const { instance } = host(kind, callable, X, outputs);
+    await outcomes(instance, [
+      { ...x(1), requestedOutputs: ['b'] },
+      { ...x(1), requestedOutputs: ['b', 'b'] },
+    ]);
+    await outcomes(instance, [{ ...x(1), requestedOutputs: ['b', 'a'] }, { ...x(1), requestedOutputs: ['b'] }, x(1)]);
+    expect(seen).toEqual([[['b'], ['b']], ['b'], [['a', 'b'], ['b'], ['a', 'b']], ['a', 'b']]);
+  });
+
+  it.each<[string, AnyCallable]>([
+    ['raw', (requests) => requests.map(({ requestedOutputs }) => Object.fromEntries(requestedOutputs.map((name) => [name, [[1]]])))],
+    ['batch', batch((({ x: { rowCount } }: { x: Tensor }, { requestedOutputs }: InferenceContext) =>
+      Object.fromEntries(requestedOutputs.map((name) => [name, Tensor.from('int32', Array.from({ length: rowCount }, () => [1]))]))) as never) as AnyCallable],
+  ])('lets a %s callable leave out what nobody asked for, also with strict: true', async (_, callable) => {
+    const outputs = { a: { dtype: 'int32', shape: [1] }, b: { dtype: 'int32', shape: [1] } } as const;
+    const hosted = hostCallable(kind, { inputs: X, outputs, config: { maxBatchSize: 8 }, strict: true }, callable);
+    open.push(hosted);
+    const asking = (...requestedOutputs: string[]) => ({ ...x(1), requestedOutputs });
+    expect(await outcomes(hosted.instance, [asking('b'), asking('b')])).toEqual(['b INT32 [1,1] 1', 'b INT32 [1,1] 1']);
+    expect(await outcomes(hosted.instance, [asking('b'), asking('a')])).toEqual(['b INT32 [1,1] 1', 'a INT32 [1,1] 1']);
+    expect(await outcomes(hosted.instance, [asking()])).toEqual(['a INT32 [1,1] 1; b INT32 [1,1] 1']);
+  }); // prettier-ignore
+
+  it('fails a request whose output is missing, with strict: true, although another one did not ask for it', async () => {
+    const outputs = { a: { dtype: 'int32', shape: [1] }, b: { dtype: 'int32', shape: [1] } } as const;
+    const spec = { inputs: X, outputs, config: { maxBatchSize: 8 }, strict: true };
+    const hosted = hostCallable(kind, spec, (requests) => requests.map(() => ({ a: [[1]] })));
+    open.push(hosted);
+    const [first, second] = await outcomes(hosted.instance, [{ ...x(1), requestedOutputs: ['a'] }, x(1)]);
+    expect(first).toBe('a INT32 [1,1] 1');
+    expect(second).toContain("returned no output 'b'");
+  });
+
   it('hands ids, parameters and the context to the callable', async () => {
     const seen: unknown[] = [];
     const { instance } = host(kind, (requests, context: InferenceContext) => {
@@ -223,7 +270,7 @@ describe.each<InstanceKind>(['inline', 'port'])('An instance (%s)', (kind) => {
   });
 
   it.each([
-    ['is misspelt', { z: [[1]] }, "did you mean 'y'?"],
+    ['is misspelt', { yy: [[1]] }, "did you mean 'y'?"],
     ['has too many rows', { y: [[1], [2]] }, 'expected 1 row'],
     ['holds strings for numbers', { y: [['a']] }, "output 'y' of model 'm'"],
     [

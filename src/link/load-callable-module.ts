@@ -3,12 +3,13 @@
 import { TritonError } from '../errors.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { Callable } from '../model/callable.js';
-import type { SetupContext } from '../model/setup-context.js';
+import { expectCallable } from '../model/check-callables.js';
+import type { Setup } from '../model/run-setup.js';
 import { importModule } from './import-module.js';
 
 export interface CallableModule {
   readonly callable: Callable;
-  readonly setup: ((context: SetupContext) => Awaitable<void>) | undefined;
+  readonly setup: Setup | undefined;
   readonly teardown: (() => Awaitable<void>) | undefined;
 }
 
@@ -20,15 +21,10 @@ export async function loadCallableModule(url: string, tsx: string | undefined): 
     });
   });
   const { default: callable, setup, teardown } = exported;
-  const isObject =
-    typeof callable === 'object' && callable !== null && typeof (callable as { infer?: unknown }).infer === 'function';
-  if (typeof callable !== 'function' && !isObject) {
-    const message = `the default export of ${url} must be a function or an object with a method 'infer', got ${callable === null ? 'null' : typeof callable}`;
-    throw new TritonError('INVALID_ARG', message);
-  }
+  expectCallable(callable, `the default export of ${url}`);
   return {
     callable: callable as Callable,
-    setup: expectFunction(setup, 'setup', url) as CallableModule['setup'],
+    setup: expectFunction(setup, 'setup', url) as Setup | undefined,
     teardown: expectFunction(teardown, 'teardown', url) as CallableModule['teardown'],
   };
 }

@@ -187,7 +187,7 @@ export class PortHost {
 
   #postFailure(id: number, thrown: unknown, startedAt: number): void {
     const error = TritonError.from(thrown);
-    this.#logger.error(`model '${this.#config.name}': ${error.message}`);
+    this.#logger.error(error.message);
     this.#port.postMessage([RESULTS, id, undefined, [sendError(error)], startedAt, 0] satisfies ResultsMessage);
   }
 

@@ -119,7 +119,13 @@ describe('PortInstance and the answers of a stream', () => {
     const config = completeModelConfig({ modelName: 'm', ...SPEC, config: { decoupled: true } }, 1);
     const { port1, port2 } = new MessageChannel();
     const instance = new PortInstance(config, port1);
-    open.push({ instance, config, errors: [], close: () => (instance.close(), port2.close()) });
+    open.push({
+      instance,
+      config,
+      errors: [],
+      onUnrecoverable: undefined,
+      close: () => (instance.close(), port2.close()),
+    });
     const events: string[] = [];
     const ended = new Promise<void>((resolve) => {
       const done: ExecutionDone = (results) => {
@@ -261,7 +267,13 @@ describe('PortHost', () => {
       const { port1, port2 } = new MessageChannel();
       const portHost = new PortHost(port2, config, callable, quiet);
       const instance = new PortInstance(config, port1);
-      open.push({ instance, config, errors: [], close: () => (instance.close(), portHost.close()) });
+      open.push({
+        instance,
+        config,
+        errors: [],
+        onUnrecoverable: undefined,
+        close: () => (instance.close(), portHost.close()),
+      });
       return instance;
     };
     const dying = connect();

@@ -74,7 +74,7 @@ describe('groups of requests', () => {
     ]);
     expect(ends).toEqual([
       'not today',
-      "model 'm' is decoupled and must return an iterable, as a generator does, got a list",
+      "model 'm' returned 0 results for 1 requests, expected one result per request",
       undefined,
     ]);
   });

@@ -1,15 +1,16 @@
-// Runs what the callable of a decoupled model returned: one series of steps for the whole batch, each with a
-// place per request, one stream per request, or either for groups of requests. Waits for slow readers, stops for those who are gone, and ends
-// every request exactly once.
+// Runs what the callable of a decoupled model gave: one series of steps for the whole batch, each with a place per
+// request, one stream per request, or either for groups of requests. What is returned instead of yielded is the only
+// step. Waits for slow readers, stops for those who are gone, and ends every request exactly once.
 
 import { TritonError } from '../errors.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import { disownPromises } from '../model/is-promise-like.js';
 import { RequestGroups, type RequestGroup } from '../model/request-groups.js';
 import { RequestStreams } from '../model/request-streams.js';
-import { expectSteps, type Steps } from '../model/steps.js';
-import { loopShare } from './loop-share.js';
+import { asSteps, type Steps } from '../model/steps.js';
+import { awaitEach } from './await-results.js';
 import { expectResults, type HostStream, type ResolvedResult } from './host-results.js';
+import { loopShare } from './loop-share.js';
 
 export interface StepsRun {
   readonly requests: readonly HostedRequest[];
@@ -38,7 +39,7 @@ export async function runSteps(result: unknown, run: StepsRun): Promise<void> {
     return;
   }
   const open = new Set(requests.keys());
-  const steps = expectSteps(result, { name: run.model });
+  const steps = asSteps(await awaitEach(result));
   await eachStep(steps, inside, (step) => {
     disownPromises(step);
     const list = expectResults(step, requests.length, run.model);
@@ -86,7 +87,7 @@ async function runOwnStream(start: () => unknown, index: number, run: StepsRun):
   const request = run.requests[index]!;
   let failed = false;
   try {
-    const steps = expectSteps(await (run.inside ?? directly)(start), { name: run.model });
+    const steps = asSteps(await (run.inside ?? directly)(start));
     await eachStep(steps, run.inside, (step) => {
       if (request.aborted) return { goOn: false, slow: [] };
       const outcome = answer(run, index, step);

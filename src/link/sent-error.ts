@@ -1,6 +1,6 @@
 // Errors on their way between threads: structured clone would drop their codes and classes.
 
-import { ERROR_CODES, TritonError, TritonUnrecoverableError, type ErrorCode } from '../errors.js';
+import { ERROR_CODES, stackOf, TritonError, TritonUnrecoverableError, type ErrorCode } from '../errors.js';
 
 /** An error of a request, as it crosses. */
 export type SentError = readonly [code: ErrorCode, message: string, isUnrecoverable?: true];
@@ -34,7 +34,7 @@ export function sendFailure(error: TritonError): SentFailure {
 
 function causeOf({ cause }: TritonError): SentCause | undefined {
   if (cause === undefined) return undefined;
-  return { message: TritonError.from(cause).message, stack: cause instanceof Error ? cause.stack : undefined };
+  return { message: TritonError.from(cause).message, stack: stackOf(cause) };
 }
 
 export function receiveFailure({ error, cause }: SentFailure): TritonError {

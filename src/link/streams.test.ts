@@ -4,6 +4,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { batch } from '../callables/batch.js';
+import { groupByKeys } from '../callables/group-by-keys.js';
 import { sample } from '../callables/sample.js';
 import { stream } from '../callables/stream.js';
 import type { ExecutionRequest, ModelInstance } from '../core/instance/model-instance.js';
@@ -178,12 +179,47 @@ describe.each(Object.keys(KINDS))('a decoupled model %s', (kind) => {
     });
   });
 
+  const plusTen = ({ n }: { n: Tensor<'int32'> }) => ({ i: n.map((value) => value + 10) });
+  it.each<[string, unknown]>([
+    ['a list of results', (requests: { inputs: never }[]) => requests.map(({ inputs }) => plusTen(inputs))],
+    ['a promise of it', async (requests: { inputs: never }[]) => requests.map(({ inputs }) => plusTen(inputs))],
+    ['a list of promises', (requests: { inputs: never }[]) => requests.map(async ({ inputs }) => plusTen(inputs))],
+    ['outputs under stream', stream(plusTen as never)],
+    ['a promise of outputs under stream', stream((async (inputs: never) => plusTen(inputs)) as never)],
+    ['a list of outputs under stream', stream(((inputs: never) => [plusTen(inputs).i]) as never)],
+    ['outputs under batch', batch(plusTen as never)],
+    ['a promise of outputs under batch', batch((async (inputs: never) => plusTen(inputs)) as never)],
+    ['outputs under groupByKeys', groupByKeys(batch(plusTen as never) as never)],
+  ])('takes %s that is returned for the only response', async (_, callable) => {
+    expect(await run(make(callable), [1, 2]).done).toMatchObject({
+      answers: [[11], [12]],
+      ends: [undefined, undefined],
+    });
+  });
+
+  it('fails the request whose promise is rejected alone, where promises are returned', async () => {
+    const instance = make((requests: { inputs: { n: Tensor<'int32'> } }[]) =>
+      requests.map(async ({ inputs: { n } }) => {
+        if (n.data[0] === 2) throw new TritonError('INVALID_ARG', 'not two');
+        return { i: n };
+      }),
+    );
+    expect(await run(instance, [1, 2, 3]).done).toMatchObject({
+      answers: [[1], [], [3]],
+      ends: [undefined, 'not two', undefined],
+    });
+  });
+
   it.each([
-    ['a list', () => []],
-    ['undefined', () => undefined],
-  ])('says so when the callable returned %s', async (got, callable) => {
-    const message = `model 'Count' is decoupled and must return an iterable, as a generator does, got ${got}`;
-    expect((await run(make(callable), [1]).done).ends).toEqual([message]);
+    ['too few results', () => [], "model 'Count' returned 0 results for 1 requests, expected one result per request"],
+    ['undefined', () => undefined, "model 'Count' must return a list with one result per request, got undefined"],
+    [
+      'undefined under stream',
+      stream((() => undefined) as never),
+      "model 'Count' returned undefined, expected a record",
+    ],
+  ])('says so when the callable returned %s', async (_, callable, message) => {
+    expect((await run(make(callable), [1]).done).ends).toEqual([expect.stringContaining(message)]);
   });
 
   it('refuses promises in a step, and those that are rejected are nobody else’s', async () => {

@@ -1,10 +1,8 @@
 // What users write: the types of inference callables and of what they get and return.
 
-import type { TritonError } from '../errors.js';
 import type { Awaitable } from './awaitable.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 import type { InferenceResponse } from './inference-response.js';
-import type { InstanceGroup } from './instance-group.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import type { CallableModels, TypedModel } from './model-calls.js';
@@ -13,33 +11,52 @@ import type { Parameters } from './parameters.js';
 import type { RequestGroups } from './request-groups.js';
 import type { RequestSequence } from './request-sequence.js';
 import type { RequestStreams } from './request-streams.js';
-import type { SetupContext } from './setup-context.js';
 import type { Span } from './span.js';
 import type { Steps } from './steps.js';
 import type { Inputs, OutputList, OutputRecord, TensorSpecs } from './tensor-spec.js';
+import type { Unchecked } from './inference-hints.js';
 
-/** One request, as a callable sees it. */
-export interface InferenceRequest<I extends TensorSpecs = TensorSpecs> {
-  /** The tensors by input name, in declaration order; optional ones that were not sent are absent. */
-  readonly inputs: Inputs<I>;
+/** One request with its tensors, whatever their types: what {@link InferenceRequest} is for a model's. */
+export interface RequestWith<T> {
+  /**
+   * The tensors by input name, in declaration order; optional ones that were not sent are absent. For inputs that are
+   * declared as a list they are an array too.
+   */
+  readonly inputs: T;
   readonly parameters: Parameters;
   /** The id that the client gave, or ''. */
   readonly id: string;
   /** The sequence that the client says the request belongs to; undefined when it says nothing of one. */
   readonly sequence?: RequestSequence | undefined;
+  /** Names of the outputs that the client gets, in declaration order: all, unless it asked for some. Others may be left out. */
+  readonly requestedOutputs: readonly string[];
   /** Aborts when the client is gone: it hung up, cancelled, or its deadline passed. */
   readonly signal: AbortSignal;
   /** OpenTelemetry's span of the request, from its arrival to its answer; undefined when it is not traced. */
   readonly span?: Span | undefined;
 }
 
-/** What a callable knows beside its requests: PyTriton's `@triton_context`, and more. */
-export interface InferenceContext<I extends TensorSpecs = TensorSpecs> {
+/** One request, as a callable sees it; of any model where none is named. */
+export type InferenceRequest<I extends TensorSpecs = TensorSpecs> = RequestWith<Inputs<I>>;
+
+/** The context of requests, whatever the types of their tensors: what {@link InferenceContext} is for a model's. */
+export interface ContextWith<T> {
   readonly modelName: string;
   readonly modelVersion: number;
   readonly modelConfig: CompleteModelConfig;
   /** The requests of this batch, for parameters and ids under `batch` and `sample`. */
-  readonly requests: readonly InferenceRequest<I>[];
+  readonly requests: readonly RequestWith<T>[];
+  /** The request that each row of the inputs belongs to, under every decorator: `requestOfRow[2]` is that of the third row. */
+  readonly requestOfRow: readonly RequestWith<T>[];
+  /**
+   * The parameters of each row's request.
+   *
+   * @example
+   * batch(({ x }, { rowParameters }) => ({ y: rowParameters.map(({ scale }, row) => scaled(x.row(row), scale)) }))
+   */
+  readonly rowParameters: readonly Parameters[];
+  /** Names of the outputs that any of the requests gets, in declaration order. Others may be left out. */
+  readonly requestedOutputs: readonly string[];
   /** Aborts when the clients of all requests of the batch are gone. */
   readonly signal: AbortSignal;
   /**
@@ -64,46 +81,84 @@ export interface InferenceContext<I extends TensorSpecs = TensorSpecs> {
    * @example
    * const { embedding } = await context.modelOf(embed).infer({ text });
    */
-  readonly modelOf: <CI extends TensorSpecs, CO extends TensorSpecs>(spec: ModelSpec<CI, CO>) => TypedModel<CI, CO>;
+  readonly modelOf: <CI extends TensorSpecs, CO extends TensorSpecs, Strict extends boolean = boolean>(
+    spec: ModelSpec<CI, CO, boolean, Strict>,
+  ) => TypedModel<CI, CO, Strict>;
 }
 
-/** What a callable returns for one request: outputs by name, or in declaration order. */
-export type OutputsLike<O extends TensorSpecs> = OutputRecord<O> | OutputList<O>;
+/** What a callable knows beside its requests: PyTriton's `@triton_context`, and more. */
+export type InferenceContext<I extends TensorSpecs = TensorSpecs> = ContextWith<Inputs<I>>;
 
-/** The raw form: a list of requests in, as many results out, in the same order. */
-export type InferFunc<
+/** What a callable returns for one request: outputs by name, or in declaration order; anything for an unknown model. */
+export type OutputsLike<O extends TensorSpecs> = TensorSpecs extends O
+  ? Unchecked
+  : OutputsNamed<keyof OutputRecord<O> & string, OutputRecord<O>, OutputList<O>>;
+
+// With the names before all else, so that compilers' messages about a wrong result begin with them.
+type OutputsNamed<Names extends string, Values extends { readonly [Name in Names]: unknown }, List> = Values | List;
+
+/**
+ * The raw form: a list of requests in, as many results out, in the same order. Of any model where none is named; what
+ * it gives is checked at run time then. `T` is what the function itself says that its requests' tensors are.
+ */
+export interface InferFunc<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
-  Decoupled extends boolean = false,
-> = (requests: readonly InferenceRequest<I>[], context: InferenceContext<I>) => Results<I, O, Decoupled>;
+  out Decoupled extends boolean = false,
+  T = Inputs<I>,
+> {
+  (requests: RequestWith<T>[], context: ContextWith<T>): Results<I, O, Decoupled>;
+}
 
 /**
  * What a raw callable gives for its list of requests: a list of results, or of promises of them, each of which may
  * fail by itself; for decoupled models steps, each a list with a place per request, undefined where a request has no
- * response in this step.
+ * response in this step, or such a list that is returned, for one response each.
  */
-export type Results<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = Decoupled extends true
-  ? Steps<readonly (Result<I, O> | undefined)[]> | RequestStreams | RequestGroups
-  : Awaitable<readonly Awaitable<Result<I, O>>[]>;
+export type Results<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = unknown extends Decoupled
+  ? Unchecked
+  : Decoupled extends true
+    ? | Steps<readonly (Result<I, O> | undefined)[]>
+      | RequestStreams
+      | RequestGroups
+      | Awaitable<readonly Awaitable<Result<I, O> | undefined>[]>
+    : Awaitable<readonly Awaitable<Result<I, O>>[]>;
 
 /**
  * What a raw callable gives for one request: its outputs, with parameters as an InferenceResponse; the request
  * itself, which stands for its inputs by position; or the error that this request alone fails with.
  */
-export type Result<I extends TensorSpecs, O extends TensorSpecs> =
-  OutputsLike<O> | InferenceResponse<OutputsLike<O>> | InferenceRequest<I> | TritonError;
+export type Result<I extends TensorSpecs, O extends TensorSpecs> = TensorSpecs extends O
+  ? Unchecked
+  : ResultNamed<keyof OutputRecord<O> & string, OutputRecord<O>, OutputList<O>, InferenceRequest<I>>;
 
-/** The form under `batch`, `sample` and `stream`: tensors by name in, outputs back. */
-export type TensorFunc<
+type ResultNamed<Names extends string, Values extends { readonly [Name in Names]: unknown }, List, Request> =
+  Values | List | InferenceResponse<Values | List> | Request | Error;
+
+/** The form under `batch`, `sample` and `stream`: tensors by name in, outputs back. `T` as in {@link InferFunc}. */
+export interface TensorFunc<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
-  Decoupled extends boolean = false,
-> = (inputs: Inputs<I>, context: InferenceContext<I>) => TensorResult<O, Decoupled>;
+  out Decoupled extends boolean = false,
+  T = Inputs<I>,
+> {
+  (inputs: T, context: ContextWith<T>): TensorResult<O, Decoupled>;
+}
 
-/** What a function of tensors gives: outputs, or a promise of them; for decoupled models steps of outputs. */
+/** What a function of tensors gives: outputs, or a promise of them; in decoupled models also steps of outputs. */
 export type TensorResult<O extends TensorSpecs, Decoupled extends boolean> = Decoupled extends true
-  ? Steps<OutputsLike<O>>
+  ? Steps<OutputsLike<O>> | Awaitable<OutputsLike<O>>
   : Awaitable<OutputsLike<O>>;
+
+/**
+ * A method under `@batch`, `@sample` or `@stream`: it takes requests, but to the compiler it keeps the type that it is
+ * written with. (Its two signatures say the same. One alone would count when the compiler looks for the types of the
+ * parameters of a function that is written in place.)
+ */
+export interface DecoratedMethod<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> {
+  (inputs: Inputs<I>, context: InferenceContext<I>): TensorResult<O, Decoupled>;
+  <_>(inputs: Inputs<I>, context: InferenceContext<I>): TensorResult<O, Decoupled>;
+}
 
 /** An object whose method `infer` is called on it. */
 export interface ModelObject<
@@ -111,21 +166,34 @@ export interface ModelObject<
   O extends TensorSpecs = TensorSpecs,
   Decoupled extends boolean = false,
 > {
-  readonly infer: InferFunc<I, O, Decoupled>;
+  readonly infer: InferFunc<I, O, Decoupled> | DecoratedMethod<I, O, Decoupled>;
 }
 
-/** One instance of a model: a function, or an object with a method `infer`. */
+/** A method of an object, by its name: `{ object: classifier, method: 'classify' }`. It is called on the object. */
+export interface MethodOf<
+  I extends TensorSpecs = TensorSpecs,
+  O extends TensorSpecs = TensorSpecs,
+  Decoupled extends boolean = false,
+  Method extends string = string,
+> {
+  readonly object: { readonly [Name in Method]?: InferFunc<I, O, Decoupled> | DecoratedMethod<I, O, Decoupled> };
+  readonly method: Method;
+}
+
+/** One instance of a model: a function, an object with a method `infer`, or an object with the name of its method. */
 export type Callable<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
   Decoupled extends boolean = false,
-> = InferFunc<I, O, Decoupled> | ModelObject<I, O, Decoupled>;
+  Method extends string = string,
+> = InferFunc<I, O, Decoupled> | ModelObject<I, O, Decoupled> | MethodOf<I, O, Decoupled, Method>;
 
 /** A model without its callable: what server and client share. */
 export interface ModelSpec<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
   Decoupled extends boolean = boolean,
+  Strict extends boolean = boolean,
 > {
   /** Letters, digits, dots, underscores and dashes. */
   readonly modelName: string;
@@ -135,27 +203,8 @@ export interface ModelSpec<
   readonly outputs: O;
   readonly config?: ModelConfig<Decoupled>;
   /** Refuse outputs that do not have exactly the declared names, dtypes and shapes. Default false: see `docs/quick-start.md`. */
-  readonly strict?: boolean;
+  readonly strict?: Strict;
 }
-
-/** A model with its callable: what `Triton.bind` takes. A list of callables makes as many instances. */
-export type BoundModel<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = ModelSpec<
-  I,
-  O,
-  Decoupled
-> & {
-  readonly inferFunc:
-    | Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>>
-    | InstanceGroup
-    | readonly (Callable<NoInfer<I>, NoInfer<O>, NoInfer<Decoupled>> | InstanceGroup)[];
-  /**
-   * Runs before the model is served; when it fails, the load fails. For callables of this thread: a module of an
-   * instance group exports its own.
-   */
-  readonly setup?: (context: SetupContext) => Awaitable<void>;
-  /** Runs when the model is served no more. */
-  readonly teardown?: () => Awaitable<void>;
-};
 
 /**
  * The type of a callable that is written apart from `bind`.
@@ -163,7 +212,11 @@ export type BoundModel<I extends TensorSpecs, O extends TensorSpecs, Decoupled e
  * @example
  * const double: CallableOf<typeof model> = batch(({ x }) => ({ y: x.map((v) => 2 * v) }));
  */
-export type CallableOf<M> = M extends ModelSpec<infer I, infer O, infer Decoupled> ? InferFunc<I, O, Decoupled> : never;
+export type CallableOf<M> =
+  M extends ModelSpec<infer I, infer O, infer Decoupled> ? InferFunc<I, O, MayStream<Decoupled>> : never;
+
+/** The `Decoupled` of a model's callables: of a decoupled model's either. False, where nothing is said. */
+export type MayStream<Decoupled extends boolean> = [true] extends [Decoupled] ? boolean : false;
 
 /**
  * Declares a model apart from its callable, so that `bind` and `ModelClient` share one set of types.
@@ -180,6 +233,7 @@ export function defineModel<
   const I extends TensorSpecs,
   const O extends TensorSpecs,
   const Decoupled extends boolean = false,
->(spec: ModelSpec<I, O, Decoupled>): ModelSpec<I, O, Decoupled> {
+  const Strict extends boolean = false,
+>(spec: ModelSpec<I, O, Decoupled, Strict>): ModelSpec<I, O, Decoupled, Strict> {
   return spec;
 }

@@ -28,6 +28,67 @@ describe('checkCallables', () => {
     expect(checkCallables([raw, object, instance, raw], 'm')).toEqual([raw, object, instance, raw]);
   });
 
+  it('takes a method by its name, of an object, of its class or what that inherits, or of a function', () => {
+    class Base {
+      inherited() {
+        return [];
+      }
+    }
+    class Model extends Base {
+      static made() {
+        return [];
+      }
+      classify() {
+        return [];
+      }
+    }
+    const object = new Model();
+    const callables = [
+      { object, method: 'classify' },
+      { object, method: 'inherited' },
+      { object: Model, method: 'made' },
+      { object: { run: raw }, method: 'run' },
+    ];
+    expect(checkCallables(callables, 'm')).toBe(callables);
+    expect(checkCallables(callables[0], 'm', configured({}))).toEqual([callables[0]]);
+  });
+
+  class Classifier {
+    readonly size = 1;
+    classify() {
+      return [];
+    }
+    describe() {
+      return [];
+    }
+  }
+  it.each<[unknown, string]>([
+    [
+      { object: new Classifier(), method: 'clasify' },
+      " names a method 'clasify' that a Classifier does not have; did you mean 'classify'?",
+    ],
+    [
+      { object: new Classifier(), method: 'run' },
+      " names a method 'run' that a Classifier does not have; it has classify, describe",
+    ],
+    [
+      { object: new Classifier(), method: 'size' },
+      " names a method 'size' that a Classifier does not have; it has classify, describe",
+    ],
+    [{ object: {}, method: 'infer' }, " names a method 'infer' that a record does not have; it has none"],
+    [{ object: 'model', method: 'infer' }, ' names a method of a string, expected an object'],
+    [{ object: null, method: 'infer' }, ' names a method of null, expected an object'],
+    [{ object: new Classifier(), method: 7 }, ' names a method by a number, expected a string'],
+    [
+      { object: new Classifier(), method: 'classify', metod: 1 },
+      " has an unknown option 'metod'; did you mean 'method'?",
+    ],
+  ])('refuses %o', (inferFunc, problem) => {
+    expect(() => checkCallables(inferFunc, 'm')).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARG', message: `inferFunc of model 'm'${problem}` }),
+    );
+  });
+
   it('refuses an empty list', () => {
     expect(() => checkCallables([], 'm')).toThrow(
       expect.objectContaining({
@@ -49,7 +110,7 @@ describe('checkCallables', () => {
     expect(() => checkCallables(inferFunc, 'm')).toThrow(
       expect.objectContaining({
         code: 'INVALID_ARG',
-        message: `inferFunc of model 'm' must be a function, an object with a method 'infer', an instanceGroup, or a list of those, got ${got}`,
+        message: `inferFunc of model 'm' must be a function, an object with a method 'infer', { object, method }, an instanceGroup, or a list of those, got ${got}`,
       }),
     );
   });
@@ -75,7 +136,12 @@ describe('checkCallables', () => {
     ['sample', {}, 'sample, but batches have up to 4 rows; use batch, or set batching: false or maxBatchSize: 1'],
   ])('refuses %s for a model with config %j', (decorator, config, problem) => {
     const decorated = markDecorated(() => [], decorator, raw);
-    for (const inferFunc of [decorated, [raw, decorated], { infer: decorated }]) {
+    for (const inferFunc of [
+      decorated,
+      [raw, decorated],
+      { infer: decorated },
+      { object: { run: decorated }, method: 'run' },
+    ]) {
       expect(() => checkCallables(inferFunc, 'm', configured(config))).toThrow(
         expect.objectContaining({
           code: 'INVALID_ARG',
@@ -128,7 +194,7 @@ describe('checkCallables', () => {
     const check = () => {
       throw new TritonError('INTERNAL', 'no such input');
     };
-    const inner = markDecorated(() => [], 'groupByValues', raw, check);
+    const inner = markDecorated(() => [], 'groupByValues', raw, { check });
     const callable = markDecorated(() => [], 'batch', inner) as Callable;
     expect(() => checkCallables(callable, 'm', configured({}))).toThrow(invalid(': no such input'));
     expect(checkCallables(callable, 'm')).toEqual([callable]);

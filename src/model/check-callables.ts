@@ -1,10 +1,17 @@
 // Checks what `bind` gets as `inferFunc`.
 
 import { TritonError } from '../errors.js';
-import type { Callable, ModelObject } from './callable.js';
+import { functionOf, isNamedMethod, methodNames, type NamedMethod } from './callable-function.js';
+import type { Callable } from './callable.js';
+import { checkMembers } from './check.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 import { isInstanceGroup, type InstanceGroup } from './instance-group.js';
 import { DECORATORS, marksOf, type DecoratorName, type Level, type Mark } from './decorated.js';
+import { describeValue } from './describe-value.js';
+import { nearest } from './nearest.js';
+
+const KINDS_BOUND =
+  "a function, an object with a method 'infer', { object, method }, an instanceGroup, or a list of those";
 
 /**
  * The callables as a list, one per instance. With a configuration it also refuses decorators that cannot work
@@ -20,13 +27,8 @@ export function checkCallables(
   if (callables.length === 0) throw invalid(`${what} is an empty list, expected at least one callable`);
   for (const callable of callables) {
     if (isInstanceGroup(callable)) continue;
-    if (!isCallable(callable)) {
-      const got = callable === null ? 'null' : typeof callable;
-      throw invalid(
-        `${what} must be a function, an object with a method 'infer', an instanceGroup, or a list of those, got ${got}`,
-      );
-    }
-    if (config !== undefined) checkDecorators(callable, config, what);
+    const fn = expectCallable(callable, what, KINDS_BOUND);
+    if (config !== undefined) checkDecorators(fn, config, what);
   }
   return callables as readonly (Callable | InstanceGroup)[];
 }
@@ -35,15 +37,30 @@ function invalid(message: string): TritonError {
   return new TritonError('INVALID_ARG', message);
 }
 
-function isCallable(value: unknown): boolean {
-  if (typeof value === 'function') return true;
-  return (
-    typeof value === 'object' && value !== null && typeof (value as { readonly infer?: unknown }).infer === 'function'
-  );
+const KINDS = "a function, an object with a method 'infer', or { object, method }";
+
+/** The function that a callable stands for. Throws INVALID_ARG, naming the value as `what`, when it is no callable. */
+export function expectCallable(callable: unknown, what: string, kinds: string = KINDS): unknown {
+  const named = isNamedMethod(callable);
+  if (named) checkMembers(callable, ['object', 'method'], what);
+  const fn = functionOf(callable);
+  if (fn !== undefined) return fn;
+  if (named) throw invalid(`${what} ${missingMethod(callable)}`);
+  const got = callable === null ? 'null' : typeof callable;
+  throw invalid(`${what} must be ${kinds}, got ${got}`);
 }
 
-function checkDecorators(callable: unknown, config: CompleteModelConfig, what: string): void {
-  const infer = typeof callable === 'function' ? callable : (callable as ModelObject).infer;
+function missingMethod({ object, method }: NamedMethod): string {
+  const isObject = (typeof object === 'object' && object !== null) || typeof object === 'function';
+  if (!isObject) return `names a method of ${describeValue(object)}, expected an object`;
+  if (typeof method !== 'string') return `names a method by ${describeValue(method)}, expected a string`;
+  const names = methodNames(object);
+  const hint = nearest(method, names);
+  const known = hint === undefined ? `it has ${names.join(', ') || 'none'}` : `did you mean '${hint}'?`;
+  return `names a method '${method}' that ${describeValue(object)} does not have; ${known}`;
+}
+
+function checkDecorators(infer: unknown, config: CompleteModelConfig, what: string): void {
   const marks = marksOf(infer);
   const innermost = marks.at(-1)?.inner ?? infer;
   if (!config.decoupled && (isGeneratorFunction(innermost) || marks.some(({ decorator }) => decorator === 'stream'))) {

@@ -22,6 +22,8 @@ export interface CompleteModelConfig {
   readonly version: number;
   readonly inputs: readonly CompleteTensorSpec[];
   readonly outputs: readonly CompleteTensorSpec[];
+  /** Whether the inputs were declared as a list: callables get them by position too. */
+  readonly listsInputs?: boolean;
   /** Largest number of rows of a batch; 0 when tensors have no batch axis. */
   readonly maxBatchSize: number;
   /** Undefined: each request executes alone. */

@@ -72,6 +72,7 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
     version,
     inputs,
     outputs: completeTensorSpecs(spec.outputs, 'output', where),
+    ...(Array.isArray(spec.inputs) && { listsInputs: true }),
     maxBatchSize: batching ? maxBatchSize : 0,
     dynamicBatching: batching ? batcher : undefined,
     instanceCount,

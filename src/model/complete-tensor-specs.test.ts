@@ -185,9 +185,10 @@ describe('a declaration', () => {
 
   it.each([
     ['float33', '"float33"'],
-    ['TYPE_FP32', '"TYPE_FP32"'],
+    ['TYPE_FP32', `"TYPE_FP32": use 'float32'`],
+    ['bytes_', `"bytes_": use 'bytes'`],
     [undefined, 'undefined'],
-    [Uint8ClampedArray, 'Uint8ClampedArray'],
+    [Uint8ClampedArray, "Uint8ClampedArray: use 'uint8'"],
   ])('is refused with dtype %o', (dtype, got) => {
     expect(() => complete({ x: { dtype, shape: [1] } })).toThrow(
       expect.objectContaining({

@@ -18,16 +18,35 @@ describe('markDecorated', () => {
     const callable = () => [];
     expect(markDecorated(callable, 'stream', raw)).toBe(callable);
   });
+
+  it('tells whether it stands on a method', () => {
+    const decorated = { kind: 'method' } as ClassMethodDecoratorContext;
+    expect(marksOf(markDecorated(() => [], 'batch', raw, { decorated }))[0]!.isMethod).toBe(true);
+    expect(marksOf(markDecorated(() => [], 'batch', raw))[0]!.isMethod).toBe(false);
+  });
+
+  it.each<[unknown, unknown, string]>([
+    [undefined, undefined, 'batch takes a function, got undefined'],
+    [['x'], undefined, "batch takes a function, got a list; as a decorator of methods it needs TypeScript's experimentalDecorators to be off"],
+    [Object.create({ constructor: class Model {} }), 'infer', "batch takes a function, got a Model; as a decorator of methods it needs TypeScript's experimentalDecorators to be off"],
+    [raw, { kind: 'getter' }, 'batch decorates methods, got a getter'],
+    [class Model {}, { kind: 'class' }, 'batch decorates methods, got a class'],
+    [raw, { strict: true }, 'batch decorates methods, got a second argument that is no decorator context'],
+  ])('refuses to decorate %o with %o', (inner, decorated, message) => {
+    expect(() => markDecorated(() => [], 'batch', inner, { decorated: decorated as never })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARG', message }),
+    );
+  }); // prettier-ignore
 });
 
 describe('marksOf', () => {
   it('lists the decorators from the outermost to the one around the user’s function', () => {
     const check = () => undefined;
-    const inner = markDecorated(() => [], 'groupByValues', raw, check);
+    const inner = markDecorated(() => [], 'groupByValues', raw, { check });
     const outer = markDecorated(() => [], 'batch', inner);
     expect(marksOf(outer)).toEqual([
-      { decorator: 'batch', inner, check: undefined },
-      { decorator: 'groupByValues', inner: raw, check },
+      { decorator: 'batch', inner, isMethod: false, check: undefined },
+      { decorator: 'groupByValues', inner: raw, isMethod: false, check },
     ]);
     expect(marksOf(raw)).toEqual([]);
   });

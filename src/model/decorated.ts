@@ -1,7 +1,9 @@
 // A mark on decorated callables that lets `bind` refuse what cannot work: decorators in the wrong order, with
 // names that the model does not have, or with a configuration that they do not fit.
 
+import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
+import { describeValue } from './describe-value.js';
 
 const DECORATOR = Symbol.for('tstriton.decorator');
 
@@ -26,19 +28,48 @@ export interface Mark {
   readonly decorator: DecoratorName;
   /** The function that was decorated. */
   readonly inner: unknown;
+  /** Whether the decorator stands on a method, as in `@batch infer(inputs) {…}`. */
+  readonly isMethod: boolean;
   /** Throws INVALID_ARG when the decorator's arguments do not fit the model. */
   readonly check: ((config: CompleteModelConfig) => void) | undefined;
 }
 
-/** Marks `callable` as made from `inner` by a decorator; returns it. */
+export interface MarkOptions {
+  readonly check?: (config: CompleteModelConfig) => void;
+  /** What JavaScript hands to a decorator of a method as its second argument. */
+  readonly decorated?: ClassMethodDecoratorContext | undefined;
+}
+
+/**
+ * Marks `callable` as made from `inner` by a decorator; returns it. Throws INVALID_ARG where there is no function to
+ * decorate.
+ */
 export function markDecorated<F extends object>(
   callable: F,
   decorator: DecoratorName,
   inner: unknown,
-  check?: (config: CompleteModelConfig) => void,
+  { check, decorated }: MarkOptions = {},
 ): F {
-  Object.defineProperty(callable, DECORATOR, { value: { decorator, inner, check } satisfies Mark });
+  checkDecorated(decorator, inner, decorated);
+  const mark: Mark = { decorator, inner, isMethod: decorated !== undefined, check };
+  Object.defineProperty(callable, DECORATOR, { value: mark });
   return callable;
+}
+
+function checkDecorated(decorator: DecoratorName, inner: unknown, decorated: ClassMethodDecoratorContext | undefined) {
+  if (typeof inner !== 'function') {
+    // Decorators of the old kind get the class's prototype.
+    const isLegacy = typeof inner === 'object' && inner !== null;
+    const hint = isLegacy ? "; as a decorator of methods it needs TypeScript's experimentalDecorators to be off" : '';
+    throw new TritonError('INVALID_ARG', `${decorator} takes a function, got ${describeValue(inner)}${hint}`);
+  }
+  const kind: unknown = decorated === undefined ? 'method' : decorated.kind;
+  if (kind === 'method') return;
+  throw new TritonError('INVALID_ARG', `${decorator} decorates methods, got ${describeKind(kind)}`);
+}
+
+function describeKind(kind: unknown): string {
+  return typeof kind === 'string' ? `a ${kind}` : 'a second argument that is no decorator context';
 }
 
 /** The marks of a callable, the outermost decorator's first, as far as the callable is made by ours. */

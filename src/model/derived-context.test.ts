@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { Tensor } from '../tensor/tensor.js';
 import type { InferenceContext } from './callable.js';
-import { withRequests } from './derived-context.js';
+import { withRequests, withRows } from './derived-context.js';
 import { HostedRequest } from './inference-request.js';
 
 /** A context as hosts make it: with getters over private members. */
@@ -13,6 +13,10 @@ class Context {
 
   constructor(requests: readonly HostedRequest[]) {
     this.requests = requests;
+  }
+
+  get requestOfRow(): readonly HostedRequest[] {
+    return this.requests;
   }
 
   get modelName(): string {
@@ -47,6 +51,18 @@ describe('withRequests', () => {
     expect([own, modelName, signal]).toEqual([[requests[0]], 'model of false', requests[0]!.signal]);
   });
 
+  it('has the rows of its requests', () => {
+    const [first, second] = [{ user: 'a' }, { user: 'b' }].map(
+      (parameters) => new HostedRequest({ a: Tensor.from('int8', [[1], [2]]) }, 2, '', parameters),
+    );
+    const context = derive(new Context([request(), first!, second!]), [second!, first!]);
+    expect(context.requestOfRow).toEqual([second, second, first, first]);
+    expect(context.rowParameters.map(({ user }) => user)).toEqual(['b', 'b', 'a', 'a']);
+    // Made once: callables may look at them for every row.
+    expect(context.requestOfRow).toBe(context.requestOfRow);
+    expect(context.rowParameters).toBe(context.rowParameters);
+  });
+
   it('has the signal of the whole batch for as many requests', () => {
     const requests = [request(), request()];
     const whole = new Context(requests);
@@ -70,5 +86,24 @@ describe('withRequests', () => {
     requests[2]!.abort();
     expect(signal.aborted).toBe(true);
     expect(derive(new Context(requests), requests.slice(1)).signal.aborted).toBe(true);
+  });
+});
+
+describe('withRows', () => {
+  const requests = ['a', 'b', 'c'].map((user) => new HostedRequest({}, 1, '', { user }));
+  const whole = new Context(requests) as unknown as InferenceContext;
+
+  it('changes the rows and leaves everything else', () => {
+    const context = withRows(whole, [2, 0, 0]);
+    expect(context.requestOfRow).toEqual([requests[2], requests[0], requests[0]]);
+    expect(context.rowParameters.map(({ user }) => user)).toEqual(['c', 'a', 'a']);
+    expect(context.requests).toBe(requests);
+    expect(context.modelName).toBe('model of false');
+  });
+
+  it('counts in the rows of the context that it is given', () => {
+    expect(withRows(withRows(whole, [2, 1]), [1]).requestOfRow).toEqual([requests[1]]);
+    const { rowParameters } = withRows(withRequests(whole, requests.slice(1)), [1, 0]);
+    expect(rowParameters.map(({ user }) => user)).toEqual(['c', 'b']);
   });
 });

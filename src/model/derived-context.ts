@@ -1,10 +1,11 @@
-// The context of a part of a batch: what decorators give to the function under them when it gets other requests
-// than they got. Everything but the requests and the signal, which cancels calls of other models too, is the whole
-// batch's.
+// The context of a part of a batch: what decorators give to the function under them when it gets other requests or
+// rows than they got. Everything else is the whole batch's; the signal, which cancels calls of other models too, goes
+// with the requests.
 
-import type { InferenceContext, InferenceRequest, ModelSpec } from './callable.js';
+import type { ContextWith, InferenceContext, InferenceRequest, ModelSpec, RequestWith } from './callable.js';
 import type { CallableModel, CallableModels } from './model-calls.js';
-import type { TensorSpecs } from './tensor-spec.js';
+import { requestedByAny } from './requested-outputs.js';
+import { parametersOf, requestsByRow } from './row-requests.js';
 import { typedModel } from './typed-model.js';
 import { joinSignals, withSignals } from './with-signals.js';
 
@@ -12,25 +13,48 @@ import { joinSignals, withSignals } from './with-signals.js';
  * `context` for these requests, for decorators that hand on others than they got: its signal aborts when the
  * clients of all of them are gone.
  */
-export function withRequests<Given extends TensorSpecs, I extends TensorSpecs>(
-  context: InferenceContext<Given>,
-  requests: readonly InferenceRequest<I>[],
-): InferenceContext<I> {
-  let signal: AbortSignal | undefined;
-  // Made only when somebody asks for it, as the requests' own signals are.
-  const ownSignal = () =>
-    (signal ??= signalOf(context as unknown as InferenceContext, requests as readonly InferenceRequest[]));
-  const models = () => cancelledBy(ownSignal, context.models);
-  const derived = new Proxy(context as unknown as InferenceContext, {
+export function withRequests<T>(context: ContextWith<unknown>, requests: readonly RequestWith<T>[]): ContextWith<T> {
+  const whole = context as unknown as InferenceContext;
+  const own = requests as unknown as readonly InferenceRequest[];
+  const signal = once(() => signalOf(whole, own));
+  const models = () => cancelledBy(signal, whole.models);
+  const rows = once(() => requestsByRow(own));
+  return derived(context, {
+    requests: () => requests,
+    requestedOutputs: () => requestedByAny(own, whole.modelConfig),
+    requestOfRow: rows,
+    rowParameters: once(() => parametersOf(rows())),
+    signal,
+    models,
+    modelOf: () => (spec: ModelSpec) => typedModel(models(), spec),
+  });
+}
+
+/**
+ * `context` for some of the rows, by their places, for decorators that hand on others than they got, or in another
+ * order: `requestOfRow` and `rowParameters` follow.
+ */
+export function withRows<T>(context: ContextWith<T>, rows: readonly number[]): ContextWith<T> {
+  const requestOfRow = once(() => rows.map((row) => context.requestOfRow[row]!));
+  return derived(context, { requestOfRow, rowParameters: once(() => parametersOf(requestOfRow())) });
+}
+
+type Members = { readonly [Member in keyof InferenceContext]?: () => unknown };
+
+function derived<T>(context: ContextWith<unknown>, own: Members): ContextWith<T> {
+  const proxy = new Proxy(context as unknown as InferenceContext, {
     get(whole, member) {
-      if (member === 'requests') return requests;
-      if (member === 'signal') return ownSignal();
-      if (member === 'models') return models();
-      if (member === 'modelOf') return (spec: ModelSpec) => typedModel(models(), spec);
-      return Reflect.get(whole, member, whole);
+      const make = Object.hasOwn(own, member) ? own[member as keyof Members] : undefined;
+      return make === undefined ? Reflect.get(whole, member, whole) : make();
     },
   });
-  return derived as unknown as InferenceContext<I>;
+  return proxy as unknown as ContextWith<T>;
+}
+
+/** Made only when somebody asks for it, as the requests' own signals are. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
 }
 
 /** The other models, whose calls end with the signal. */

@@ -2,12 +2,12 @@
 // a brand; its AbortSignal is made only when somebody asks for it.
 
 import type { Tensor } from '../tensor/tensor.js';
-import type { InferenceRequest } from './callable.js';
+import type { InferenceRequest, RequestWith } from './callable.js';
+import { inFormOf, type NamedTensors } from './input-list.js';
 import type { Parameters } from './parameters.js';
 import type { RequestSequence } from './request-sequence.js';
 import type { Span } from './span.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
-import type { Inputs, TensorSpecs } from './tensor-spec.js';
 
 const BRAND = Symbol.for('tstriton.InferenceRequest');
 const NO_PARAMETERS: Parameters = Object.freeze({});
@@ -20,6 +20,8 @@ export class HostedRequest implements InferenceRequest {
   readonly rows: number;
   /** Set before the callable runs, when the request is of a sequence. */
   sequence: RequestSequence | undefined = undefined;
+  /** Set before the callable runs. */
+  requestedOutputs: readonly string[] = [];
   /** Set before the callable runs, when the request is traced. */
   span: Span | undefined = undefined;
   #controller: AbortController | undefined;
@@ -62,7 +64,7 @@ class DerivedRequest implements InferenceRequest {
   readonly #original: InferenceRequest;
 
   constructor(original: InferenceRequest, inputs: Readonly<Record<string, Tensor>>) {
-    this.inputs = inputs;
+    this.inputs = inFormOf(original.inputs, inputs);
     this.parameters = original.parameters;
     this.id = original.id;
     this.rows = rowsOf(original);
@@ -72,6 +74,10 @@ class DerivedRequest implements InferenceRequest {
 
   get signal(): AbortSignal {
     return this.#original.signal;
+  }
+
+  get requestedOutputs(): readonly string[] {
+    return this.#original.requestedOutputs;
   }
 
   get span(): Span | undefined {
@@ -84,8 +90,8 @@ Object.defineProperty(DerivedRequest.prototype, BRAND, { value: true });
  * The same request with other inputs, for decorators that change them: parameters, id, sequence and signal stay. A copy by
  * spreading would lose the signal.
  */
-export function withInputs<I extends TensorSpecs>(request: InferenceRequest, inputs: Inputs<I>): InferenceRequest<I> {
-  return new DerivedRequest(request, inputs) as unknown as InferenceRequest<I>;
+export function withInputs<T extends object>(request: RequestWith<unknown>, inputs: T): RequestWith<T> {
+  return new DerivedRequest(request as InferenceRequest, inputs as NamedTensors) as unknown as RequestWith<T>;
 }
 
 /** True for a request as callables get it, of this or another copy of the package. */

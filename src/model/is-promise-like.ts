@@ -1,8 +1,12 @@
-/** True for promises and other thenables. */
+/** True for promises and other thenables. Never throws: values of users' may do so when they are asked for anything. */
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === 'object' && value !== null && typeof (value as { readonly then?: unknown }).then === 'function'
-  );
+  try {
+    return (
+      typeof value === 'object' && value !== null && typeof (value as { readonly then?: unknown }).then === 'function'
+    );
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -12,7 +16,15 @@ export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
 export function disownPromises(value: unknown): void {
   if (isPromiseLike(value)) ignore(value);
   else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) {
-    for (const member of Object.values(value)) if (isPromiseLike(member)) ignore(member);
+    for (const member of membersOf(value)) if (isPromiseLike(member)) ignore(member);
+  }
+}
+
+function membersOf(value: object): readonly unknown[] {
+  try {
+    return Object.values(value);
+  } catch {
+    return [];
   }
 }
 

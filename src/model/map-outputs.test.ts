@@ -32,7 +32,8 @@ describe('mapOutputs', () => {
     expect(stepsOf(await map(Promise.resolve(two()), true))).toEqual([{ mapped: 1 }, { mapped: 2 }]);
   });
 
-  it('refuses outputs without steps from a decoupled model', () => {
-    expect(() => map({ y: 1 }, true)).toThrow("model 'm' is decoupled and must return an iterable");
+  it('takes outputs that a decoupled model returns for its only step', async () => {
+    expect(stepsOf(map({ y: 1 }, true))).toEqual([{ mapped: { y: 1 } }]);
+    expect(stepsOf(await map(Promise.resolve([1]), true))).toEqual([{ mapped: [1] }]);
   });
 });

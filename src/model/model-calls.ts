@@ -3,7 +3,7 @@
 import type { Tensor } from '../tensor/tensor.js';
 import type { InferTensor } from './exchange.js';
 import type { Parameters } from './parameters.js';
-import type { Inputs, Outputs, TensorSpecs } from './tensor-spec.js';
+import type { InputTuple, NamedInputs, Outputs, OutputsOf, TensorSpec, TensorSpecs } from './tensor-spec.js';
 import type { TraceContext } from './trace-context.js';
 
 export interface ModelCallOptions {
@@ -49,18 +49,22 @@ export interface TypedCallOptions<Name extends string> extends ModelCallOptions 
   readonly outputs?: readonly Name[];
 }
 
+/** The tensors that a call of a declared model takes: by input name, or in declaration order. */
+export type CallInputs<I extends TensorSpecs> =
+  NamedInputs<I> | (I extends readonly TensorSpec[] ? Readonly<InputTuple<I>> : readonly (Tensor | undefined)[]);
+
 /** {@link CallableModel} with the types of a declaration. */
-export interface TypedModel<I extends TensorSpecs, O extends TensorSpecs> {
+export interface TypedModel<I extends TensorSpecs, O extends TensorSpecs, Strict extends boolean = boolean> {
   /** As `infer` of {@link CallableModel}; INTERNAL too when the model answers with other dtypes than declared. */
   infer<Name extends keyof Outputs<O> & string = keyof Outputs<O> & string>(
-    inputs: Inputs<I>,
+    inputs: CallInputs<I>,
     options?: TypedCallOptions<Name>,
-  ): Promise<Pick<Outputs<O>, Name>>;
+  ): Promise<Pick<OutputsOf<O, Strict>, Name>>;
   /** As `stream` of {@link CallableModel}. */
   stream<Name extends keyof Outputs<O> & string = keyof Outputs<O> & string>(
-    inputs: Inputs<I>,
+    inputs: CallInputs<I>,
     options?: TypedCallOptions<Name>,
-  ): AsyncGenerator<Pick<Outputs<O>, Name>, void, undefined>;
+  ): AsyncGenerator<Pick<OutputsOf<O, Strict>, Name>, void, undefined>;
 }
 
 /** A call as it leaves the callable. */

@@ -12,12 +12,20 @@ describe('nearest', () => {
     ['maxBatch', undefined],
     ['bacher', 'batcher'],
     ['bathcing', 'batching'],
-    ['y', 'x'],
-    ['', 'x'],
+    ['y', undefined],
+    ['', undefined],
+    ['zz', undefined],
+    ['xx', 'x'],
+    ['X', 'x'],
     ['responseCache', undefined],
     ['completely different', undefined],
   ])('%j is near to %j', (name, expected) => {
     expect(nearest(name, known)).toBe(expected);
+  });
+
+  it('does not take a short name for another one that shares nothing with it', () => {
+    expect(nearest('run', ['sum', 'max'])).toBeUndefined();
+    expect(nearest('cuont', ['count'])).toBe('count');
   });
 
   it('takes the first of equally near names', () => {

@@ -1,12 +1,15 @@
 // Suggests the known name that a misspelt one most likely meant.
 
-/** The known name within a third of the length in edits (case ignored), or undefined. */
+/**
+ * The known name within a third of the length in edits (case ignored), or undefined. Names that have less than half in
+ * common are not near, however short they are.
+ */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance < bestDistance) {
+    if (distance < bestDistance && 2 * distance <= Math.max(name.length, candidate.length)) {
       best = candidate;
       bestDistance = distance;
     }

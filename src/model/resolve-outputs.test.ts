@@ -1,3 +1,6 @@
+import { runInNewContext } from 'node:vm';
+
+import { Tensor as OrtTensor } from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
 
 import { DTYPES, type Dtype } from '../tensor/dtype.js';
@@ -114,11 +117,27 @@ describe('a result', () => {
     [Float32Array.of(1), `a Float32Array, ${expected}`],
     [new Map([['a', row]]), `a Map, ${expected}`],
     [new Set([row]), `a Set, ${expected}`],
+    [new Date(0), `a Date, ${expected}`],
+    [new (class Result {})(), `a Result, ${expected}`],
     [(function* () {})(), `a Generator, ${expected}; only decoupled models may return generators`],
     [(async function* () {})(), `a AsyncGenerator, ${expected}; only decoupled models may return generators`],
     [Promise.resolve({ a: row }), `a Promise, ${expected}; await it, or use Promise.all for a list of promises`],
   ])('cannot be %o', (result, message) => {
     expect(() => resolveOutputs(result, two, 1)).toThrow(broken(`model 'm' returned ${message}`));
+  });
+
+  it('is thrown when it is an error', () => {
+    const error = new RangeError('no such row');
+    const foreign = runInNewContext("new TypeError('from elsewhere')") as unknown;
+    for (const thrown of [error, foreign]) {
+      let caught: unknown;
+      try {
+        resolveOutputs(thrown, two, 1);
+      } catch (reason) {
+        caught = reason;
+      }
+      expect(caught).toBe(thrown);
+    }
   });
 
   it('cannot be a request: the host knows those by their brand, and their inputs', () => {
@@ -365,11 +384,55 @@ describe('an output that is a plain array', () => {
   });
 });
 
+describe("an output that is another library's tensor", () => {
+  it('is taken without a copy', () => {
+    const data = Float32Array.of(1, 2);
+    const [output] = resolveOutputs({ a: new OrtTensor('float32', data, [1, 2]) }, two, 1);
+    expect(output).toEqual(new Tensor('float32', data, [1, 2]));
+    expect(output!.data).toBe(data);
+    expect(resolveOne({ data, shape: [2, 1], dtype: 'float32' }, 'float32', [1], 2)!.data).toBe(data);
+  });
+
+  it('is converted as a Tensor is, and refused as a Tensor is', () => {
+    const integers = new OrtTensor('int64', BigInt64Array.of(1n, 2n), [2, 1]);
+    expect(resolveOne(integers, 'float32', [1], 2)).toEqual(Tensor.from('float32', [[1], [2]]));
+    expect(() => resolveOne(integers, 'float32', [1], 2, { strict: true })).toThrow(
+      broken("output 'a' of model 'm' has dtype int64, expected float32 (strict: true)"),
+    );
+    expect(() => resolveOne(integers, 'float32', [1], 3)).toThrow('has shape [2,1], expected 3 rows');
+  });
+
+  it.each<[unknown, string]>([
+    [
+      { data: Float32Array.of(1), type: 'float32' },
+      "output 'a' of model 'm': an object with data and type is no tensor: it lacks dims (or shape)",
+    ],
+    [
+      { data: () => Float32Array.of(1), shape: [1], dtype: 'float32' },
+      "output 'a' of model 'm': the data of a tensor is a function, expected a typed array or a list of strings",
+    ],
+    [
+      { data: Float32Array.of(1), dims: [2], type: 'float32' },
+      "output 'a' of model 'm': unexpected number of elements for a tensor of shape [2]. Expected 2, got 1",
+    ],
+  ])('says what it lacks: %o', (value, message) => {
+    expect(() => resolveOne(value, 'float32', [1])).toThrow(broken(message));
+  });
+
+  it('is no record of outputs', () => {
+    expect(() => resolveOutputs(new OrtTensor('float32', Float32Array.of(1), [1]), two, 1)).toThrow(
+      broken(
+        "model 'm' returned a tensor for its outputs, expected a record of them by name or a list in declaration order",
+      ),
+    );
+  });
+});
+
 it.each<[unknown, string]>([
   [null, 'null'],
   [7, 'a number'],
   ['text', 'a string'],
-  [{ data: [1] }, 'a record'],
+  [{ values: [1] }, 'a record'],
   [Promise.resolve(row), 'a Promise'],
 ])('an output cannot be %o', (value, got) => {
   expect(() => resolveOne(value, 'float32', [1])).toThrow(
@@ -390,9 +453,21 @@ describe('with strict: true', () => {
 
   it('every declared output must be there', () => {
     const config = model([['float32', [1]], ['int32', [1]]], { strict }); // prettier-ignore
-    const message = broken("model 'm' returned no output 'b', and strict: true wants every declared output");
+    const message = broken(
+      "model 'm' returned no output 'b', and strict: true wants every declared output that is asked for",
+    );
     expect(() => resolveOutputs({ a: row }, config, 1)).toThrow(message);
     expect(() => resolveOutputs([row, undefined], config, 1)).toThrow(message);
+    expect(() => resolveOutputs({ a: row }, config, 1, ['a', 'b'])).toThrow(message);
+  });
+
+  it('an output that nobody asked for may be left out', () => {
+    const config = model([['float32', [1]], ['int32', [1]]], { strict }); // prettier-ignore
+    for (const result of [{ a: row }, { a: row, b: undefined }, [row, undefined]]) {
+      expect(resolveOutputs(result, config, 1, ['a'])).toEqual([row, undefined]);
+    }
+    // What is there is checked all the same.
+    expect(() => resolveOutputs({ a: row, b: row }, config, 1, ['a'])).toThrow('has dtype float32, expected int32');
   });
 
   it.each<[string, unknown, Dtype, readonly number[], string]>([

@@ -4,31 +4,41 @@
 
 import { TritonError } from '../errors.js';
 import { isBytesDtype } from '../tensor/dtype.js';
+import { isForeignTensor } from '../tensor/foreign-tensor.js';
 import { convertElements } from '../tensor/nested.js';
 import { formatShape, matchesShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from './complete-model-config.js';
 import { describeValue } from './describe-value.js';
+import { isInputList } from './input-list.js';
 import { isPromiseLike } from './is-promise-like.js';
 import { nearest } from './nearest.js';
-import { tensorFromValue } from './tensor-from-value.js';
+import { foreignTensor, tensorFromValue } from './tensor-from-value.js';
 
 /** One place per declared output, in declaration order; undefined where the callable gave none. */
 export type ResolvedOutputs = readonly (Tensor | undefined)[];
 
 /**
- * `rows` is the number of rows that the outputs must have when the model batches.
- * Throws INTERNAL naming the model, the output, what was got and what was expected.
+ * `rows` is the number of rows that the outputs must have when the model batches; `requested` names those that somebody
+ * asked for, all by default. Throws INTERNAL naming the model, the output, what was got and what was expected; an error
+ * that is the result is thrown as it is.
  */
-export function resolveOutputs(result: unknown, config: CompleteModelConfig, rows: number): ResolvedOutputs {
+export function resolveOutputs(
+  result: unknown,
+  config: CompleteModelConfig,
+  rows: number,
+  requested?: readonly string[],
+): ResolvedOutputs {
   const { outputs, name } = config;
+  if (isError(result)) throw result;
   const values = Array.isArray(result) ? listedValues(result, config) : namedValues(result, config);
   return outputs.map((spec, index) => {
     const value = values[index];
     if (value === undefined) {
-      if (config.strict)
-        throw fail(`model '${name}' returned no output '${spec.name}', and strict: true wants every declared output`);
-      return undefined;
+      if (!config.strict || requested?.includes(spec.name) === false) return undefined;
+      throw fail(
+        `model '${name}' returned no output '${spec.name}', and strict: true wants every declared output that is asked for`,
+      );
     }
     return resolveOutput(value, spec, config, rows);
   });
@@ -53,6 +63,11 @@ function namedValues(record: unknown, { name, outputs }: CompleteModelConfig): r
       `model '${name}' returned ${describeValue(record)}, expected a record of its outputs by name or a list in declaration order${hintFor(record)}`,
     );
   }
+  if (isForeignTensor(record)) {
+    throw fail(
+      `model '${name}' returned a tensor for its outputs, expected a record of them by name or a list in declaration order`,
+    );
+  }
   const names = outputs.map((spec) => spec.name);
   for (const key of Object.keys(record)) {
     if (names.includes(key)) continue;
@@ -65,10 +80,25 @@ function namedValues(record: unknown, { name, outputs }: CompleteModelConfig): r
   return names.map((key) => (Object.hasOwn(record, key) ? record[key] : undefined));
 }
 
-// Maps, generators and promises have no members of their own: taken for records they would be answers without outputs.
+// Maps, dates, generators and promises have no members of their own: taken for records they would be answers without
+// outputs.
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Tensor.is(value)) return false;
-  return !isPromiseLike(value) && !(Symbol.iterator in value) && !(Symbol.asyncIterator in value);
+  if (isInputList(value)) return true;
+  if (isPromiseLike(value) || Symbol.iterator in value || Symbol.asyncIterator in value) return false;
+  return isPlain(value) || Object.keys(value).length > 0;
+}
+
+/** Made by a literal, here or in another realm. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** True for errors, also of another realm. */
+function isError(value: unknown): value is Error {
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) === Object.prototype) return false;
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
 
 function hintFor(result: unknown): string {
@@ -96,9 +126,12 @@ function resolveOutput(value: unknown, spec: CompleteTensorSpec, config: Complet
 
 function toTensor(value: unknown, spec: CompleteTensorSpec, config: CompleteModelConfig, rows: number): Tensor {
   if (Tensor.is(value)) return castTensor(value, spec, config);
+  const what = `output '${spec.name}' of model '${config.name}'`;
+  const foreign = foreignTensor(value, what);
+  if (foreign !== undefined) return castTensor(foreign, spec, config);
   const shape = config.maxBatchSize > 0 ? [rows, ...spec.shape] : spec.shape;
   return tensorFromValue(value, {
-    what: `output '${spec.name}' of model '${config.name}'`,
+    what,
     dtype: spec.dtype,
     shape,
     declared: spec.shape,

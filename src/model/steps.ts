@@ -1,12 +1,14 @@
 // Iterables, sync and async alike, as generators make them.
 
 import { TritonError } from '../errors.js';
+import { isInputList } from './input-list.js';
 
 export type Steps<T> = AsyncIterable<T> | Iterable<T>;
 
 /** True for what a generator returns; not for lists and strings. */
 export function isSteps(value: unknown): value is Steps<unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) return false;
+  if (isInputList(value)) return false;
   return Symbol.asyncIterator in value || Symbol.iterator in value;
 }
 
@@ -23,18 +25,9 @@ function* mapSync<T, U>(steps: Iterable<T>, map: (step: T) => U): Generator<U> {
   for (const step of steps) yield map(step);
 }
 
-/** The steps that the callable of a decoupled model returned. Throws INTERNAL when it returned something else. */
-export function expectSteps(result: unknown, { name }: { readonly name: string }): Steps<unknown> {
-  if (isSteps(result)) return result;
-  const got = Array.isArray(result)
-    ? 'a list'
-    : result === null || typeof result !== 'object'
-      ? String(result)
-      : 'an object';
-  throw new TritonError(
-    'INTERNAL',
-    `model '${name}' is decoupled and must return an iterable, as a generator does, got ${got}`,
-  );
+/** The steps that the callable of a decoupled model gave; a value that it returned is the only one. */
+export function asSteps(result: unknown): Steps<unknown> {
+  return isSteps(result) ? result : [result];
 }
 
 /**

@@ -3,6 +3,7 @@
 
 import { TritonError } from '../errors.js';
 import { isBytesDtype, toDataOf, type DataOf, type Dtype } from '../tensor/dtype.js';
+import { isTensorLike, type ForeignTensor } from '../tensor/foreign-tensor.js';
 import { flattenNested, type Nested } from '../tensor/nested.js';
 import { elementCount, formatShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -33,11 +34,28 @@ export function tensorFromValue(value: unknown, expected: ExpectedTensor): Tenso
     }
     return new Tensor(dtype, data, shapeOfFlat(data.length, expected));
   }
-  if (!Array.isArray(value))
+  if (!Array.isArray(value)) {
+    const foreign = foreignTensor(value, what);
+    if (foreign !== undefined) return foreign;
     throw fail(`${what} is ${describeValue(value)}, expected a Tensor, a typed array or nested arrays`);
+  }
   const { data, shape } = flatten(value as Nested, expected);
   const isFlat = shape.length === 1 && expected.shape.length !== 1;
   return new Tensor(dtype, data, isFlat ? shapeOfFlat(data.length, expected) : shape);
+}
+
+/**
+ * Another library's tensor as one of ours, of the dtype that it has; undefined for what is not meant as a tensor. Throws
+ * INTERNAL, naming what it lacks, for one that is not complete.
+ */
+export function foreignTensor(value: unknown, what: string): Tensor | undefined {
+  if (!isTensorLike(value)) return undefined;
+  try {
+    return Tensor.from(value as ForeignTensor);
+  } catch (error) {
+    const { message } = TritonError.from(error);
+    throw new TritonError('INTERNAL', `${what}: ${message}`, { cause: error });
+  }
 }
 
 function fail(message: string): TritonError {

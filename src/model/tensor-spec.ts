@@ -2,7 +2,9 @@
 // or a list whose unnamed entries are called INPUT_1, INPUT_2, … and OUTPUT_1, … by position, as in PyTriton.
 
 import type { DataLike, Dtype, DtypeLike, ToDtype } from '../tensor/dtype.js';
+import type { ForeignTensor } from '../tensor/foreign-tensor.js';
 import type { Tensor } from '../tensor/tensor.js';
+import type { Unchecked } from './inference-hints.js';
 
 /** One input or output of a model, as the user declares it. */
 export interface TensorSpec {
@@ -57,7 +59,8 @@ type Ordinals = [
   31,
   32,
 ];
-type NameAt<Spec, Position, Prefix extends string> = Spec extends { readonly name: infer Name extends string }
+/** The name of a list declaration's entry: its own, or the default of its position. */
+export type NameAt<Spec, Position, Prefix extends string> = Spec extends { readonly name: infer Name extends string }
   ? Name
   : Position extends keyof Counted
     ? `${Prefix}_${Counted[Position] & number}`
@@ -74,6 +77,7 @@ type Simplify<T> = { [K in keyof T]: T[K] } & {};
 /** The dtype that a declaration names. */
 export type DtypeIn<Spec> = Spec extends { readonly dtype: infer D } ? ToDtype<D> : never;
 type OptionalNames<N> = { [K in keyof N]: N[K] extends { readonly optional: true } ? K : never }[keyof N];
+/** A record of tensors, by the names and dtypes of its declaration. */
 type TensorsOf<N> = Simplify<
   { readonly [K in Exclude<keyof N, OptionalNames<N>>]: Tensor<DtypeIn<N[K]>> } & {
     readonly [K in OptionalNames<N>]?: Tensor<DtypeIn<N[K]>>;
@@ -91,27 +95,77 @@ export type PlainElement<D extends Dtype> = D extends 'string'
       ? bigint | number
       : number | boolean;
 
-/** What is taken for a tensor of a dtype: a Tensor, its bare data, or plain nested arrays. */
-export type TensorLike<D extends Dtype> = Tensor<D> | DataLike<D> | PlainArray<D>;
+/**
+ * What is taken for a tensor of a dtype: a Tensor, its bare data, plain nested arrays, or another library's tensor, whose
+ * dtype is looked at when it comes.
+ */
+export type TensorLike<D extends Dtype> = Tensor<D> | DataLike<D> | PlainArray<D> | ForeignTensor;
 
-/** The tensors of a request, by input name. */
-export type Inputs<I extends TensorSpecs> = TensorsOf<NamedSpecs<I, 'INPUT'>>;
+/** Tensors of a model of which nothing is known at compile time. */
+export type AnyInputs = Readonly<Record<string, Tensor<Unchecked>>>;
+
+/** The same for a function that does not say which model's they are: by name, or taken apart by position. */
+export interface UntypedInputs {
+  readonly [name: string]: Tensor<Unchecked>;
+  [Symbol.iterator](): IterableIterator<Tensor<Unchecked>>;
+}
+
+/** The tensors of a model's request; of any model's where none is named. */
+export type InputsOrAny<I extends TensorSpecs> = TensorSpecs extends I ? UntypedInputs : Inputs<I>;
+
+/** What a function takes whose inputs have type `T`: anything, where it does not say. */
+export type TakenInputs<T> = T extends UntypedInputs ? Unchecked : T;
+
+/** The tensors of a request: by input name, and for a list declaration by position too. */
+export type Inputs<I extends TensorSpecs> = TensorSpecs extends I
+  ? AnyInputs
+  : I extends readonly TensorSpec[]
+    ? ListAndNames<I, InputTuple<I>, NamedInputs<I>>
+    : NamedInputs<I>;
+
+/** The tensors of a request by input name alone, whichever form they were declared in. */
+export type NamedInputs<I extends TensorSpecs> = TensorsOf<NamedSpecs<I, 'INPUT'>>;
+
+/** The tensors of a list declaration, in order; undefined for an optional one that was not sent. */
+export type InputTuple<I extends readonly TensorSpec[]> = {
+  -readonly [K in keyof I]: Tensor<DtypeIn<I[K]>> | OrAbsent<I[K]>;
+};
+
+/** Undefined for an input that may be absent. */
+export type OrAbsent<Spec> = Spec extends { readonly optional: true } ? undefined : never;
+
+/** What is there by position and by name. What arrays have themselves is no name of theirs: see `input-list.ts`. */
+export type ListAndNames<I extends readonly TensorSpec[], Tuple, Named> = [
+  Extract<keyof Named, keyof [] | `${number}`>,
+] extends [never]
+  ? Tuple & Named & PastTheEnd<I>
+  : Named;
+
+// To the compiler any position of what is a list and more has a tensor.
+type PastTheEnd<I extends readonly TensorSpec[]> = number extends I['length']
+  ? unknown
+  : { readonly [Position in I['length']]?: undefined };
 
 /** The names of a model's inputs; any string where they are known only at run time. */
-export type InputName<I extends TensorSpecs> = keyof Inputs<I> & string;
+export type InputName<I extends TensorSpecs> = keyof NamedInputs<I> & string;
 
 /** The tensors of a response, by output name, as clients get them. */
 export type Outputs<O extends TensorSpecs> = TensorsOf<NamedSpecs<O, 'OUTPUT'>>;
 
-type ValuesOf<N> = { readonly [K in keyof N]: TensorLike<DtypeIn<N[K]>> };
+/** The same of a model that is `strict`; of others each may be missing. */
+export type OutputsOf<O extends TensorSpecs, Strict extends boolean> = [Strict] extends [true]
+  ? Outputs<O>
+  : { readonly [Name in keyof Outputs<O>]: Outputs<O>[Name] | undefined };
 
-/** What a callable returns for one request or one batch, by output name. */
+type ValuesOf<N> = { readonly [K in keyof N]: TensorLike<DtypeIn<N[K]>> | undefined };
+
+/** What a callable returns for one request or one batch, by output name; undefined for one that is left out. */
 export type OutputRecord<O extends TensorSpecs> = Simplify<ValuesOf<NamedSpecs<O, 'OUTPUT'>>>;
 
 /** The same as a list in declaration order: typed by position for list declarations. */
 export type OutputList<O extends TensorSpecs> = O extends readonly TensorSpec[]
-  ? { readonly [K in keyof O]: TensorLike<DtypeIn<O[K]>> }
-  : readonly TensorLike<Dtype>[];
+  ? { readonly [K in keyof O]: TensorLike<DtypeIn<O[K]>> | undefined }
+  : readonly (TensorLike<Dtype> | undefined)[];
 
 /** What a client may send for the inputs: optional ones may be left out. */
 export type InputValues<I extends TensorSpecs> = Simplify<

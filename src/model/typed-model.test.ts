@@ -30,7 +30,7 @@ describe('typedModel', () => {
   it('gives strings where they are declared, and bytes where those are', async () => {
     const { models } = modelsWith({ word: BYTES, raw: BYTES });
     const { word, raw } = await typedModel(models, spec).infer(INPUTS);
-    expect([word.dtype, word.data, raw.dtype]).toEqual(['string', ['ä'], 'bytes']);
+    expect([word!.dtype, word!.data, raw!.dtype]).toEqual(['string', ['ä'], 'bytes']);
   });
 
   it('does so for every response of a stream', async () => {
@@ -70,6 +70,41 @@ describe('typedModel', () => {
   it('knows the names of outputs that are declared as a list', async () => {
     const list = defineModel({ modelName: 'Words', inputs: [], outputs: [{ dtype: 'string', shape: [1] }] });
     const { OUTPUT_1: word } = await typedModel(modelsWith({ OUTPUT_1: BYTES }).models, list).infer({});
-    expect(word.data).toEqual(['ä']);
+    expect(word!.data).toEqual(['ä']);
+  });
+
+  it('takes inputs in declaration order, whichever form they were declared in', async () => {
+    const [a, b] = [Tensor.from('int8', [1]), Tensor.from('bool', [true])];
+    const outputs = {};
+    const list = defineModel({
+      modelName: 'Words',
+      inputs: [
+        { dtype: 'int8', shape: [1] },
+        { name: 'flag', dtype: 'bool', shape: [1], optional: true },
+      ],
+      outputs,
+    });
+    const record = defineModel({
+      modelName: 'Words',
+      inputs: { a: { dtype: 'int8', shape: [1] }, b: { dtype: 'bool', shape: [1] } },
+      outputs,
+    });
+    const { models, asked } = modelsWith({});
+    await typedModel(models, list).infer([a, b]);
+    await typedModel(models, list).infer([a, undefined]);
+    await typedModel(models, record).infer([a, b]);
+    for await (const _ of typedModel(models, list).stream({ INPUT_1: a })) break;
+    expect(asked.map((call) => (call as [object])[0])).toEqual([
+      { INPUT_1: a, flag: b },
+      { INPUT_1: a },
+      { a, b },
+      { INPUT_1: a },
+    ]);
+    await expect(typedModel(models, record).infer([a, b, b])).rejects.toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARG',
+        message: "model 'Words' has 2 inputs (a, b), got a list of 3",
+      }),
+    );
   });
 });

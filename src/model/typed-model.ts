@@ -12,10 +12,10 @@ import type { TensorSpecs } from './tensor-spec.js';
 type Tensors = Readonly<Record<string, Tensor>>;
 
 /** The model that `spec` declares, of these. Its version is the declared one, or else the latest that is ready. */
-export function typedModel<I extends TensorSpecs, O extends TensorSpecs>(
+export function typedModel<I extends TensorSpecs, O extends TensorSpecs, Strict extends boolean>(
   models: CallableModels,
-  spec: ModelSpec<I, O>,
-): TypedModel<I, O> {
+  spec: ModelSpec<I, O, boolean, Strict>,
+): TypedModel<I, O, Strict> {
   const { modelName, modelVersion } = spec;
   const declared = outputDtypes(spec);
   const typed = (tensors: Tensors) =>
@@ -28,25 +28,52 @@ export function typedModel<I extends TensorSpecs, O extends TensorSpecs>(
   const versioned = (options: ModelCallOptions) =>
     modelVersion === undefined ? options : { modelVersion, ...options };
   const model: CallableModel = {
-    infer: async (inputs, options = {}) => typed(await models[modelName]!.infer(inputs, versioned(options))),
+    infer: async (inputs, options = {}) => {
+      return typed(await models[modelName]!.infer(named(inputs, spec), versioned(options)));
+    },
     async *stream(inputs, options = {}) {
-      for await (const tensors of models[modelName]!.stream(inputs, versioned(options))) yield typed(tensors);
+      const given = named(inputs, spec);
+      for await (const tensors of models[modelName]!.stream(given, versioned(options))) yield typed(tensors);
     },
   };
-  return model as unknown as TypedModel<I, O>;
+  return model as unknown as TypedModel<I, O, Strict>;
 }
 
 /** Looked up once per declaration: a callable asks for its models with every batch. */
-const known = new WeakMap<object, ReadonlyMap<string, Dtype>>();
+const known = { dtypes: new WeakMap<object, ReadonlyMap<string, Dtype>>(), names: new WeakMap<object, string[]>() };
 
 function outputDtypes({ modelName, outputs }: Pick<ModelSpec, 'modelName' | 'outputs'>): ReadonlyMap<string, Dtype> {
-  let dtypes = known.get(outputs);
+  let dtypes = known.dtypes.get(outputs);
   if (dtypes === undefined) {
     const specs = completeTensorSpecs(outputs, 'output', `model '${modelName}'`);
     dtypes = new Map(specs.map(({ name, dtype }) => [name, dtype]));
-    known.set(outputs, dtypes);
+    known.dtypes.set(outputs, dtypes);
   }
   return dtypes;
+}
+
+function inputNames({ modelName, inputs }: Pick<ModelSpec, 'modelName' | 'inputs'>): readonly string[] {
+  let names = known.names.get(inputs);
+  if (names === undefined) {
+    names = completeTensorSpecs(inputs, 'input', `model '${modelName}'`).map(({ name }) => name);
+    known.names.set(inputs, names);
+  }
+  return names;
+}
+
+/** A list of tensors as a record, by their positions. */
+function named(inputs: Tensors, spec: Pick<ModelSpec, 'modelName' | 'inputs'>): Tensors {
+  if (!Array.isArray(inputs)) return inputs;
+  const list = inputs as readonly (Tensor | undefined)[];
+  const names = inputNames(spec);
+  if (list.length > names.length) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `model '${spec.modelName}' has ${names.length} inputs (${names.join(', ')}), got a list of ${list.length}`,
+    );
+  }
+  const entries = names.map((name, position) => [name, list[position]] as const);
+  return Object.fromEntries(entries.filter((entry): entry is [string, Tensor] => entry[1] !== undefined));
 }
 
 function asDeclared(

@@ -56,13 +56,13 @@ export async function teardown(): Promise<void> {
 // oxlint-disable-next-line import/no-default-export -- what an instance group's module is
 export default async function infer(
   requests: readonly InferenceRequest[],
-  { modelConfig, logger }: InferenceContext,
+  { modelConfig, requestedOutputs, logger }: InferenceContext,
 ): Promise<readonly (Tensors | TritonError)[]> {
   if (requests.length === 1) return [await runAlone(requests[0]!, modelConfig)];
   const rows = requests.map(rowsOf);
   let outputs: Tensors;
   try {
-    outputs = await run(joinInputs(requests, modelConfig), modelConfig);
+    outputs = await run(joinInputs(requests, modelConfig), requestedOutputs, modelConfig);
   } catch {
     const failed = (error: unknown) => {
       logger.error(TritonError.from(error).message);
@@ -85,7 +85,7 @@ export default async function infer(
 }
 
 async function runAlone(request: InferenceRequest, config: CompleteModelConfig): Promise<Tensors> {
-  const outputs = await run(request.inputs as Tensors, config);
+  const outputs = await run(request.inputs as Tensors, request.requestedOutputs, config);
   if (config.maxBatchSize > 0) checkRows(outputs, rowsOf(request), config.name);
   return outputs;
 }
@@ -96,16 +96,16 @@ function joinInputs(requests: readonly InferenceRequest[], { inputs }: CompleteM
   );
 }
 
-async function run(inputs: Tensors, { name, outputs }: CompleteModelConfig): Promise<Tensors> {
+/** What leads to no output that is asked for is not computed. */
+async function run(inputs: Tensors, requested: readonly string[], { name }: CompleteModelConfig): Promise<Tensors> {
   if (loaded === undefined) throw new TritonError('UNAVAILABLE', `model '${name}' is being unloaded`);
   const { ort, session } = loaded;
   const feeds = Object.fromEntries(Object.entries(inputs).map(([input, tensor]) => [input, toOrt(ort, tensor, input)]));
-  const fetches = outputs.map((spec) => spec.name);
-  const running = session.run(feeds, fetches);
+  const running = session.run(feeds, requested);
   underway.add(running);
   try {
     const results = await running;
-    return Object.fromEntries(outputs.map((spec) => [spec.name, fromOrt(results[spec.name] as OrtTensor)]));
+    return Object.fromEntries(requested.map((output) => [output, fromOrt(results[output] as OrtTensor)]));
   } catch (error) {
     throw new TritonError('INTERNAL', `onnxruntime failed on model '${name}': ${reasonOf(error)}`, { cause: error });
   } finally {

@@ -10,6 +10,7 @@ import type { RequestTracing } from '../link/request-tracing.js';
 import { sendFailure } from '../link/sent-error.js';
 import type { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { instanceLogger } from '../model/instance-logger.js';
 import { modelKey } from '../model/model-key.js';
 import type {
   EndInstanceNotice,
@@ -165,9 +166,10 @@ export class HostedModels {
   #connect({ model, opening, opened, threads }: Connection, worker: ServerWorker): readonly InstancePort[] {
     const { logger, tracing } = this.#options;
     const hosts: PortHost[] = [];
-    const own = opened.callables.map((callable): InstancePort => {
+    const inline = opened.callables.map((callable, index): InstancePort => {
       const { port1, port2 } = new MessageChannel();
-      const host = new PortHost(port1, opened.config, callable, logger);
+      const own = instanceLogger(logger, opened.config, index);
+      const host = new PortHost(port1, opened.config, callable, own);
       host.onUnrecoverable = (error) => this.#models.get(model)?.model.onUnrecoverable(error);
       host.tracing = tracing;
       hosts.push(host);
@@ -182,7 +184,7 @@ export class HostedModels {
       // A thread that is started after this one's death gets a port to the next.
       attached.catch(() => port.close());
     };
-    return [...own, ...threads.map(({ port, instance }): InstancePort => ({ port, thread: instance }))];
+    return [...inline, ...threads.map(({ port, instance }): InstancePort => ({ port, thread: instance }))];
   }
 
   async #close(number: number): Promise<readonly InstancePort[]> {

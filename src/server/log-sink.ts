@@ -1,6 +1,6 @@
 // Where log lines go: a file, or standard error. Written at once, so that the lines before a crash are there.
 
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, writeSync } from 'node:fs';
 
 import { TritonError } from '../errors.js';
 import type { LogSink } from '../logger.js';
@@ -25,12 +25,22 @@ export function openLogSink(file: string | undefined): ClosableLogSink {
   return {
     write: (line) => {
       if (open) writeLine(descriptor, line);
+      else appendLine(file, line);
     },
     close: () => {
       if (open) closeSync(descriptor);
       open = false;
     },
   };
+}
+
+/** What happens after the server has stopped, a `teardown` that fails say, belongs into the log too. */
+function appendLine(file: string, line: string): void {
+  try {
+    appendFileSync(file, line);
+  } catch {
+    // As below.
+  }
 }
 
 function writeLine(descriptor: number, line: string): void {

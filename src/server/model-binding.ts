@@ -3,17 +3,20 @@
 import { TritonError } from '../errors.js';
 import { hostedCallable, type HostedCallable } from '../link/callable-turns.js';
 import type { Awaitable } from '../model/awaitable.js';
-import type { BoundModel, Callable, ModelSpec } from '../model/callable.js';
+import type { BoundModel } from '../model/bound-model.js';
+import type { Callable, ModelSpec } from '../model/callable.js';
 import { checkCallables } from '../model/check-callables.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { isInstanceGroup, type InstanceGroup } from '../model/instance-group.js';
+import { instanceLogger } from '../model/instance-logger.js';
 import type { Logger } from '../model/logger.js';
 import { modelKey } from '../model/model-key.js';
-import type { SetupContext } from '../model/setup-context.js';
+import { runSetup, type Setup } from '../model/run-setup.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import { ModelOpening } from './model-opening.js';
 import type { HostedModel, ServerHandle } from './server-handle.js';
+import { loggedWait } from './waiting-log.js';
 
 export class ModelBinding implements HostedModel {
   readonly config: CompleteModelConfig;
@@ -27,7 +30,7 @@ export class ModelBinding implements HostedModel {
   /** Those of this thread. Loads that overlap take turns; what a load has left behind that is over holds up no other. */
   #callables: readonly HostedCallable[];
   readonly #groups: readonly InstanceGroup[];
-  readonly #setup: ((context: SetupContext) => Awaitable<void>) | undefined;
+  readonly #setup: Setup | undefined;
   readonly #teardown: (() => Awaitable<void>) | undefined;
   #server: ServerHandle | undefined;
   #logger: Logger | undefined;
@@ -99,7 +102,7 @@ export class ModelBinding implements HostedModel {
     this.#logger = logger;
     if (config !== this.config) checkCallables(this.#sources, config.name, config);
     if (this.#openings.size === 0) this.#callables = this.#hosted();
-    const opening = new ModelOpening({
+    const opening: ModelOpening = new ModelOpening({
       config,
       callables: this.#callables,
       groups: this.#groups,
@@ -121,7 +124,7 @@ export class ModelBinding implements HostedModel {
   async close(): Promise<void> {
     await Promise.all(
       Array.from(this.#openings, async ([opening, opened]) => {
-        await opened;
+        await this.#logged(opened, 'is set up');
         await opening.close();
       }),
     );
@@ -162,11 +165,18 @@ export class ModelBinding implements HostedModel {
   #retain(): Promise<void> {
     return this.#inTurn(async () => {
       this.#users++;
-      if (this.#isSetUp || this.#setup === undefined) return;
+      if (this.#isSetUp) return;
       const { config } = this;
       const { name: modelName, version: modelVersion } = config;
-      const logger = this.#logger!;
-      await this.#setup({ modelName, modelVersion, modelConfig: config, instance: 0, args: undefined, logger });
+      const logger = instanceLogger(this.#logger!, config, 0);
+      await runSetup(this.#setup, {
+        modelName,
+        modelVersion,
+        modelConfig: config,
+        instance: 0,
+        args: undefined,
+        logger,
+      });
       this.#isSetUp = true;
     });
   }
@@ -175,12 +185,18 @@ export class ModelBinding implements HostedModel {
     return this.#inTurn(async () => {
       if (--this.#users > 0 || !this.#isSetUp) return;
       this.#isSetUp = false;
+      const teardown = this.#teardown;
       try {
-        await this.#teardown?.();
+        if (teardown !== undefined) await this.#logged(Promise.resolve(teardown()), 'is torn down');
       } catch (error) {
         this.#logger?.error(`teardown of model '${this.config.name}' failed: ${TritonError.from(error).message}`);
       }
     });
+  }
+
+  /** A stop that waits for something of the user's says so. */
+  #logged<T>(promise: Promise<T>, until: string): Promise<T> {
+    return loggedWait(promise, this.#logger, `model '${this.config.name}' until it ${until}`);
   }
 
   #inTurn(hook: () => Promise<void>): Promise<void> {

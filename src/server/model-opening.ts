@@ -5,7 +5,9 @@ import type { HostedCallable } from '../link/callable-turns.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
 import { InstanceThreads, type InstanceThreadsOptions } from '../link/instance-threads.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { Logger } from '../model/logger.js';
 import type { OpenedModel } from './server-handle.js';
+import { loggedWait } from './waiting-log.js';
 
 export interface ModelOpeningOptions extends Omit<InstanceThreadsOptions, 'firstInstance' | 'onRestart'> {
   readonly callables: readonly HostedCallable[];
@@ -19,12 +21,14 @@ export class ModelOpening implements OpenedModel {
   threads: readonly ThreadedInstance[] = [];
   onRestart: (thread: ThreadedInstance) => void = ({ port }) => port.close();
   readonly #threads: InstanceThreads;
+  readonly #logger: Logger;
   readonly #onClosed: () => void | Promise<void>;
   #closing: Promise<void> | undefined;
 
   constructor({ callables, onClosed, ...options }: ModelOpeningOptions) {
     this.config = options.config;
     this.callables = callables;
+    this.#logger = options.logger;
     this.#onClosed = onClosed;
     this.#threads = new InstanceThreads({
       ...options,
@@ -48,6 +52,11 @@ export class ModelOpening implements OpenedModel {
   }
 
   close(): Promise<void> {
-    return (this.#closing ??= this.#threads.stop().then(this.#onClosed));
+    return (this.#closing ??= this.#stopThreads().then(this.#onClosed));
+  }
+
+  #stopThreads(): Promise<void> {
+    const what = `model '${this.config.name}' until it has torn down its instance threads`;
+    return loggedWait(this.#threads.stop(), this.#logger, what);
   }
 }

@@ -8,6 +8,7 @@ import { PortInstance } from '../link/port-instance.js';
 import type { RequestTracing } from '../link/request-tracing.js';
 import type { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { instanceLogger } from '../model/instance-logger.js';
 import type { InstanceSource, OpenedInstances } from './served-model.js';
 import type { ServerOptions, ServerPorts } from './server-options.js';
 import { Server } from './server.js';
@@ -100,8 +101,8 @@ export class LocalServer implements ServerHandle {
 
   #instancesOf(opened: OpenedModel, { onUnrecoverable }: HostedModel): OpenedInstances {
     const { config, callables, threads } = opened;
-    const inline = callables.map((callable) => {
-      const instance = new InlineInstance(config, callable, this.#server.logger);
+    const inline = callables.map((callable, index) => {
+      const instance = new InlineInstance(config, callable, instanceLogger(this.#server.logger, config, index));
       instance.onUnrecoverable = onUnrecoverable;
       instance.tracing = this.tracing;
       return instance;

@@ -6,6 +6,7 @@ import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
 import { SharedMemoryRegistry } from '../core/shared-memory/shared-memory-registry.js';
 import { TritonError } from '../errors.js';
 import type { Frontend } from '../frontend/frontend.js';
+import { withOptions } from '../frontend/listen-failure.js';
 import { GrpcFrontend } from '../frontend/grpc/grpc-frontend.js';
 import { HttpFrontend } from '../frontend/http/http-frontend.js';
 import { MetricsFrontend } from '../frontend/metrics/metrics-frontend.js';
@@ -23,6 +24,7 @@ import type { LoadedBefore } from './control-messages.js';
 import { ServedModel, type InstanceSource } from './served-model.js';
 import type { ServerOptions, ServerPorts } from './server-options.js';
 import { VERSION } from './version.js';
+import { inflightLines, loggedWait, logEverySecond } from './waiting-log.js';
 
 /** Who wants to know what happens in the server. */
 export interface ServerListeners {
@@ -33,6 +35,7 @@ export interface ServerListeners {
 }
 
 const NOBODY = (): void => undefined;
+const TIMED_OUT = Symbol('timed out');
 
 export class Server {
   readonly #options: ServerOptions;
@@ -86,11 +89,13 @@ export class Server {
     this.#byProtocol = frontends;
     this.#frontends = Object.values(frontends).filter((frontend) => frontend !== undefined);
     const started = await Promise.allSettled(this.#frontends.map((frontend) => frontend.start()));
-    const failed = started.find((result) => result.status === 'rejected');
-    if (failed !== undefined) {
+    const failed = started.findIndex((result) => result.status === 'rejected');
+    if (failed >= 0) {
       await Promise.all(this.#frontends.map((frontend) => frontend.close()));
       this.#sink.close();
-      throw failed.reason;
+      const [option = ''] =
+        Object.entries(frontends).find(([, frontend]) => frontend === this.#frontends[failed]) ?? [];
+      throw withOptions(TritonError.from((started[failed] as PromiseRejectedResult).reason), option);
     }
     const portOf = (frontend: Frontend | undefined): number | undefined => {
       const result = started[this.#frontends.indexOf(frontend!)];
@@ -179,6 +184,22 @@ export class Server {
     await this.#reapplyVersionPolicy(config);
   }
 
+  /** Waits until no request is under way, for so many seconds, and says what it waits for. */
+  async #drain(timeoutSecs: number): Promise<void> {
+    const inflight = (seconds: number) => inflightLines(this.#engine.repository.runningModels(), timeoutSecs - seconds);
+    const drained = this.#engine.drain();
+    const [first] = inflight(0);
+    if (first !== undefined) this.#logger.info('Waiting for in-flight requests to complete.');
+    for (const line of inflight(0)) this.#logger.info(line);
+    const end = logEverySecond(this.#logger, inflight);
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise((resolve) => (timer = setTimeout(resolve, timeoutSecs * 1000, TIMED_OUT)));
+    const outcome = await Promise.race([drained, timeout]);
+    clearTimeout(timer);
+    end();
+    if (outcome === TIMED_OUT) this.#logger.warn('Exit timeout expired: what is under way fails');
+  }
+
   /** The log that callables in this thread write to. */
   get logger(): ServerLogger {
     return this.#logger;
@@ -187,13 +208,11 @@ export class Server {
   /** Lets requests under way finish for so many seconds, then fails them with UNAVAILABLE; closes all ports. */
   async stop(timeoutSecs: number = this.#options.exitTimeoutSecs): Promise<void> {
     for (const frontend of this.#frontends) frontend.drain();
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise((resolve) => (timer = setTimeout(resolve, timeoutSecs * 1000)));
-    await Promise.race([this.#engine.drain(), timeout]);
-    clearTimeout(timer);
+    await this.#drain(timeoutSecs);
     this.#engine.stop();
     for (const served of this.#served) served.closeInstances();
-    await Promise.all(this.#frontends.map((frontend) => frontend.close()));
+    const closed = Promise.all(this.#frontends.map((frontend) => frontend.close()));
+    await loggedWait(closed, this.#logger, 'connections to close');
     this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');
     this.#sink.close();

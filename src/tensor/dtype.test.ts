@@ -57,12 +57,11 @@ describe('parseDtype', () => {
   });
 
   it.each([
-    ['another case', 'fp32', '"fp32"'],
-    ['another name of numpy', 'float', '"float"'],
-    ["TYPE_ names of Triton's configuration", 'TYPE_FP32', '"TYPE_FP32"'],
+    ['a name of nothing', 'float33', '"float33"'],
+    ['a type that there is not', 'complex64', '"complex64"'],
     ['an empty name', '', '""'],
     ['a member of every object', 'constructor', '"constructor"'],
-    ['a clamped array', Uint8ClampedArray, 'Uint8ClampedArray'],
+    ['a class', Map, 'Map'],
     ['a nameless function', () => 0, 'a function'],
     ['a number', 32, '32'],
     ['null', null, 'null'],
@@ -76,6 +75,37 @@ describe('parseDtype', () => {
           "float32, float64, bytes, string, bfloat16), a typed-array constructor such as Float32Array, or Triton's name such as 'FP32'",
       }),
     );
+  });
+
+  it.each([
+    // numpy's names, as PyTriton's pages have them
+    ['object', "'bytes' or 'string'"],
+    ['object_', "'bytes' or 'string'"],
+    ['bytes_', "'bytes'"],
+    ['str_', "'string'"],
+    ['np.bytes_', "'bytes'"],
+    ['numpy.float32', "'float32'"],
+    ['float', "'float32' or 'float64'"],
+    ['float_', "'float64'"],
+    ['half', "'float16'"],
+    ['bool_', "'bool'"],
+    ['int', "'int64' or 'int32'"],
+    ['<f4', "'float32'"],
+    ['|S', "'bytes'"],
+    // Triton's, spelt differently
+    ['fp32', "'float32'"],
+    ['TYPE_FP32', "'float32'"],
+    ['TYPE_STRING', "'string'"],
+    ['Int64', "'int64'"],
+    // JavaScript's
+    [String, "'string'"],
+    [Boolean, "'bool'"],
+    [Number, "'float32' or 'float64'"],
+    [BigInt, "'int64'"],
+    [Uint8ClampedArray, "'uint8'"],
+  ])('refuses %o with the name to use, %s', (like, hint) => {
+    const got = typeof like === 'string' ? `"${like}"` : like.name;
+    expect(() => parseDtype(like)).toThrow(`unknown dtype ${got}: use ${hint}, expected numpy's name (bool, `);
   });
 });
 

@@ -2,6 +2,7 @@
 // constructor, and Triton's name (the wire's). One table; all types and lookups derive from it.
 
 import { TritonError } from '../errors.js';
+import { dtypeHint } from './dtype-hint.js';
 import { float16ArrayBits } from './float16.js';
 
 /** What `Tensor.data` is for each dtype. `bool` holds 0 or 1; `float16` and `bfloat16` hold raw bits. */
@@ -125,9 +126,10 @@ export function parseDtype(like: unknown): Dtype {
   const dtype = BY_NAME.get(like);
   if (dtype === undefined) {
     const got = typeof like === 'function' ? like.name || 'a function' : (JSON.stringify(like) ?? String(like));
+    const names = Object.keys(DTYPES);
     throw new TritonError(
       'INVALID_ARG',
-      `unknown dtype ${got}, expected numpy's name (${Object.keys(DTYPES).join(', ')}), a typed-array constructor such as Float32Array, or Triton's name such as 'FP32'`,
+      `unknown dtype ${got}${dtypeHint(like, names)}, expected numpy's name (${names.join(', ')}), a typed-array constructor such as Float32Array, or Triton's name such as 'FP32'`,
     );
   }
   return dtype;

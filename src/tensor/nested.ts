@@ -97,7 +97,7 @@ function convertFloats(dtype: Dtype, elements: ArrayLike<unknown>): DataOf[Dtype
     if (Math.abs(value) >= limit && Number.isFinite(value))
       throw unfit(dtype, value, i, `a number of magnitude below ${limit}`);
   }
-  if (dtype === 'float32') return Float32Array.from(doubles);
+  if (dtype === 'float32') return new Float32Array(doubles);
   return dtype === 'float16' ? encodeFloat16(doubles) : encodeBfloat16(doubles);
 }
 

@@ -58,7 +58,7 @@ describe('the constructor', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['FP32', Float32Array.of(1), 'unknown dtype FP32, expected one of bool, uint8, '],
+    ['FP32', Float32Array.of(1), "unknown dtype FP32: use 'float32', expected one of bool, uint8, "],
     ['toString', Float32Array.of(1), 'unknown dtype toString, expected one of bool, '],
     ['float32', Float64Array.of(1), 'unexpected data for a float32 tensor. Expected Float32Array, got Float64Array'],
     ['float32', [1], 'unexpected data for a float32 tensor. Expected Float32Array, got Array'],

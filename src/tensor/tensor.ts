@@ -2,13 +2,14 @@
 // batch axis, conversions to and from nested arrays, no algebra.
 
 import { TritonError } from '../errors.js';
+import { castElements } from './cast.js';
 import { DTYPES, isBytesDtype, toDataOf, type DataLike, type DataOf, type Dtype, type NumericDtype } from './dtype.js';
+import { dtypeHint } from './dtype-hint.js';
 import { decodeBfloat16, decodeFloat16, encodeBfloat16, encodeFloat16 } from './float16.js';
+import { partsOfForeign, type ForeignDtype, type ForeignTensor } from './foreign-tensor.js';
 import { flattenNested, nest, type Nested } from './nested.js';
 import { elementCount, formatShape, sameShape } from './shape.js';
-
-// Shared through the global symbol registry, so that two copies of the package recognise each other's tensors.
-const BRAND: unique symbol = Symbol.for('tstriton.Tensor') as never;
+import { BRAND } from './tensor-brand.js';
 
 /** One element of a tensor's data. */
 export type ElementOf<D extends Dtype> = DataOf[D][number];
@@ -49,7 +50,22 @@ export class Tensor<D extends Dtype = Dtype> {
    * A tensor from plain numbers, bigints, booleans, strings or (nested) arrays of them.
    * Without a `shape` the nesting gives it. Throws INVALID_ARG for ragged nesting and for values that do not fit.
    */
-  static from<D extends Dtype>(dtype: D, values: Nested, shape?: readonly number[]): Tensor<D> {
+  static from<D extends Dtype>(dtype: D, values: Nested, shape?: readonly number[]): Tensor<D>;
+  /**
+   * Another library's tensor, of onnxruntime or transformers.js, as one of ours: its data is not copied. Throws
+   * INVALID_ARG saying what it lacks.
+   *
+   * @example
+   * const { logits } = await session.run(feeds);
+   * return { logits: Tensor.from(logits).slice(0, rows) };
+   */
+  static from<F extends ForeignTensor | Tensor>(tensor: F): F extends Tensor ? F : Tensor<ForeignDtype<F>>;
+  static from(given: unknown, values?: Nested, shape?: readonly number[]): Tensor {
+    if (typeof given === 'object') return Tensor.is(given) ? given : fromForeign(given);
+    const dtype = given as Dtype;
+    if (!Object.hasOwn(DTYPES, dtype)) throw unknownDtype(dtype);
+    if (values === undefined)
+      throw new TritonError('INVALID_ARG', `Tensor.from('${dtype}', values) needs values, got undefined`);
     const flat = flattenNested(dtype, values);
     return new Tensor(dtype, flat.data, shape ?? flat.shape);
   }
@@ -154,6 +170,18 @@ export class Tensor<D extends Dtype = Dtype> {
   }
 
   /**
+   * The same numbers in another dtype, each multiplied by `scale`. Floats round to the new dtype; for any other, and
+   * where a float would overflow, throws INVALID_ARG unless the number is exact: round them first, with `map`.
+   *
+   * @example
+   * const pixels = image.cast('float32', 1 / 255); // uint8 to floats from 0 to 1
+   */
+  cast<To extends Dtype>(dtype: To, scale: number = 1): Tensor<To> {
+    if (!Object.hasOwn(DTYPES, dtype)) throw unknownDtype(dtype);
+    return new Tensor(dtype, castElements(this as Tensor, dtype, scale), this.shape);
+  }
+
+  /**
    * Nested plain arrays: numbers, bigints for 64-bit integers, booleans for `bool`, the numbers that float16
    * and bfloat16 bits stand for, strings, or Uint8Arrays for `bytes`. A rank-0 tensor gives the value itself.
    */
@@ -192,13 +220,21 @@ export class Tensor<D extends Dtype = Dtype> {
 }
 Object.defineProperty(Tensor.prototype, BRAND, { value: true });
 
+function fromForeign(given: unknown): Tensor {
+  const { dtype, data, shape } = partsOfForeign(given);
+  return new Tensor(dtype, data as DataOf[Dtype], shape as readonly number[]);
+}
+
+function unknownDtype(dtype: unknown): TritonError {
+  const known = Object.keys(DTYPES);
+  return new TritonError(
+    'INVALID_ARG',
+    `unknown dtype ${String(dtype)}${dtypeHint(dtype, known)}, expected one of ${known.join(', ')}`,
+  );
+}
+
 function unfitData(dtype: Dtype, data: unknown): TritonError {
-  if (!Object.hasOwn(DTYPES, dtype)) {
-    return new TritonError(
-      'INVALID_ARG',
-      `unknown dtype ${String(dtype)}, expected one of ${Object.keys(DTYPES).join(', ')}`,
-    );
-  }
+  if (!Object.hasOwn(DTYPES, dtype)) return unknownDtype(dtype);
   const expected = DTYPES[dtype].array?.name ?? (dtype === 'string' ? 'string[]' : 'Uint8Array[]');
   const got = Object.prototype.toString.call(data).slice(8, -1);
   return new TritonError('INVALID_ARG', `unexpected data for a ${dtype} tensor. Expected ${expected}, got ${got}`);

@@ -102,7 +102,8 @@ export const CLIENT_RULES: readonly ClientRule[] = [
         "input 'b' batch size does not match other inputs for 'AddSub': it has 3 rows, input 'a' has 2",
       'infer-numpy-scalar': "unexpected shape for input 'a' for model 'AddSub'. Expected [-1], got []",
       'infer-wrong-fixed-dim': "unexpected shape for input 'm' for model 'NoBatch'. Expected [2,-1], got [3,3]",
-      'infer-number': "input 'a' of model 'AddSub' is a single value, but 2 dimensions of the shape [-1,-1] are open",
+      'infer-number':
+        "input 'a' of model 'AddSub' is a single value, expected rows of shape [-1]: inferBatch takes tensors with the batch axis first",
       'infer-infer_batch-on-non-batching': "model 'NoBatch' doesn't support batching: use inferSample",
       'infer-positional-too-many': "model 'AddSub' has 2 inputs ('a', 'b'), got a list of 3",
     }),

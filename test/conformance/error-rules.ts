@@ -6,8 +6,6 @@ function instead(name: string, reason: string, answer: string, ...cases: readonl
   return { name, reason, cases, expects: () => answer };
 }
 
-const NOT_OVER_HTTP = "501 HTTP end point doesn't support models with decoupled transaction policy";
-
 export const ERROR_RULES: readonly ErrorRule[] = [
   {
     name: 'clients are not shown the server',
@@ -47,12 +45,6 @@ export const ERROR_RULES: readonly ErrorRule[] = [
         '"model \'decoupled-bad-second-yield\' returned 0 results for 1 requests, expected one result per request"',
       ),
   },
-  instead(
-    'a decoupled callable gives streams',
-    'A list is nothing that ends; PyTriton makes it a stream of one answer.',
-    `${NOT_OVER_HTTP}; "model 'decoupled-returns-list' is decoupled and must return an iterable, as a generator does, got a list"`,
-    'decoupled-returns-list',
-  ),
   {
     name: 'an unrecoverable error is answered at once',
     reason: 'PyTriton takes 20 s, in which it refuses new connections.',

@@ -183,7 +183,7 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
     cases: ['throws, case 17', 'throws, case 23'],
     expects: (_recorded, testCase) => {
       if (thrown(testCase) === 17)
-        return errorAnswer(500, "model 'throws' returned an output 'z' that is not declared; did you mean 'y'?");
+        return errorAnswer(500, "model 'throws' returned an output 'z' that is not declared; declared are y");
       return thrown(testCase) === 23
         ? errorAnswer(
             500,

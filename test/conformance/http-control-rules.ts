@@ -57,6 +57,8 @@ function echo({ request }: HttpCase): HttpAnswer {
 }
 
 const TRACEBACK = /Internal: TritonModelException: (.*?)\n\nAt:\n[^;]*?\n(?=;|$)/;
+/** The one model whose set-up fails. */
+const FAILED_SETUP = "setup of model 'broken' failed: ";
 
 const NAMED_WRONGLY =
   /^(failed to load '.*', failed to poll from model repository|Unable to open shared memory region: '.*'|shared memory size specified with the request for output '.*' \(\d+ bytes\) should be at least \d+ bytes to hold the results)$/;
@@ -231,7 +233,7 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   },
   {
     name: 'reasons are messages, not tracebacks',
-    reason: 'File names and lines of the server are for its log.',
+    reason: 'File names and lines of the server are for its log; what failed is named.',
     cases: [
       'load: broken model',
       'repository index after a failed load',
@@ -240,9 +242,12 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
       'repository index after the unload',
     ],
     expects: (recorded) =>
-      withError(recorded, (message) => message.replace(TRACEBACK, 'Internal: $1')) ??
+      withError(recorded, (message) => message.replace(TRACEBACK, `Internal: ${FAILED_SETUP}$1`)) ??
       withText(recorded, (text) =>
-        text.replace(/"reason":"Internal: TritonModelException: ([^"\\]*)\\n\\nAt:[^"]*"/, '"reason":"Internal: $1"'),
+        text.replace(
+          /"reason":"Internal: TritonModelException: ([^"\\]*)\\n\\nAt:[^"]*"/,
+          `"reason":"Internal: ${FAILED_SETUP}$1"`,
+        ),
       ),
   },
   {

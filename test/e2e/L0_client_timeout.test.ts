@@ -102,6 +102,6 @@ describe('L0_client_timeout', () => {
     await using client = new ModelClient(server.grpc, MODEL, { timeoutMs: 60_000 });
     const answer = client.inferSample({ x: Float32Array.of(1) });
     server.open();
-    expect((await answer).y.data).toEqual(Float32Array.of(1));
+    expect((await answer).y!.data).toEqual(Float32Array.of(1));
   });
 });

@@ -70,6 +70,13 @@ function bind(triton: Triton, seen: Seen = { aborted: [], closed: [] }): void {
     config: { ...ALONE, decoupled: true },
   });
   triton.bind({
+    modelName: 'returns',
+    inferFunc: (requests) => requests,
+    inputs: { n: NUMBER },
+    outputs: { i: NUMBER },
+    config: { ...ALONE, decoupled: true },
+  });
+  triton.bind({
     modelName: 'identity',
     inferFunc: (requests) => requests,
     inputs: { n: NUMBER },
@@ -110,6 +117,14 @@ describe.each([{ serverThread: true }, { serverThread: false }])('L0_decoupled w
     await answers.end();
     expect(answers.messages.map(shortMessage)).toEqual(['a:0', 'a:1', 'a:!', 'b:!']);
     expect((answers.messages[2] as unknown as StreamMessage).infer_response.outputs).toBeUndefined();
+  });
+
+  it('a callable that returns instead of yielding answers once', async () => {
+    await using server = await startServer(bind, config);
+    using service = new GrpcService(server.grpc);
+    const answers = service.stream().send(ask('returns', 'a', 7, ENDS), ask('returns', 'b', 8, ENDS));
+    await answers.end();
+    expect(answers.messages.map(shortMessage).sort()).toEqual(['a:!', 'a:7', 'b:!', 'b:8']);
   });
 
   it('many requests at once are answered side by side, each in its order', async () => {

@@ -44,7 +44,7 @@ describe('L0_https', () => {
     {
       await using client = new ModelClient(proxy.url, double, { tls: { ca: certificate.cert } });
       const x = Float32Array.from({ length: 50_000 }, (_, i) => i);
-      expect((await client.inferSample({ x })).y.data).toEqual(x.map((value) => 2 * value));
+      expect((await client.inferSample({ x })).y!.data).toEqual(x.map((value) => 2 * value));
     }
     await using stranger = new ModelClient(proxy.url, double);
     await expect(stranger.inferSample({ x: [1] })).rejects.toMatchObject({ code: 'UNAVAILABLE' });

@@ -146,10 +146,14 @@ describe.each([{ serverThread: true }, { serverThread: false }])('model control 
     expect(await control(server.http, 'load', 'broken')).toEqual([
       400,
       {
-        error: "load failed for model 'broken': version 1 is at UNAVAILABLE state: Unavailable: weights are missing;\n",
+        error:
+          "load failed for model 'broken': version 1 is at UNAVAILABLE state: Unavailable: setup of model 'broken' failed: weights are missing;\n",
       },
     ]);
-    expect(await index(server.http)).toEqual(['broken:1 UNAVAILABLE Unavailable: weights are missing', 'fine:1 READY']);
+    expect(await index(server.http)).toEqual([
+      "broken:1 UNAVAILABLE Unavailable: setup of model 'broken' failed: weights are missing",
+      'fine:1 READY',
+    ]);
     expect(await readiness(server.http)).toBe(400);
     expect(await control(server.http, 'load', 'broken')).toEqual([200, '']);
     expect(await readiness(server.http)).toBe(200);
@@ -179,7 +183,10 @@ describe.each([{ serverThread: true }, { serverThread: false }])('model control 
     const lenient = { serverThread, exitOnError: false, restrictedEndpoints: [] };
     await using strict = await startServer(bindBroken, lenient);
     expect(await readiness(strict.http)).toBe(400);
-    expect(await index(strict.http)).toEqual(['broken:1 UNAVAILABLE Internal: no weights', 'fine:1 READY']);
+    expect(await index(strict.http)).toEqual([
+      "broken:1 UNAVAILABLE Internal: setup of model 'broken' failed: no weights",
+      'fine:1 READY',
+    ]);
     await using loose = await startServer(bindBroken, { ...lenient, strictReadiness: false });
     expect(await readiness(loose.http)).toBe(200);
   });

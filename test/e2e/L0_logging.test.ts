@@ -41,7 +41,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the log with %
     };
     /** The callable's own; verbose ones tell of the batcher too. */
     const texts = async () =>
-      (await lines()).map((line) => line.slice(line.indexOf('] ') + 2)).filter((text) => !text.startsWith('model '));
+      (await lines()).flatMap((line) => line.split("instance 0 of model 'talkative': ").slice(1));
     return { server, logFile, lines, texts };
   }
 
@@ -78,10 +78,10 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the log with %
     const { server, lines } = await start({ logFormat: 'ISO8601', logInfo: false, logError: false });
     await using _ = server;
     const [first, ...rest] = await lines();
-    expect(first).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ W \d+\] slow$/);
+    expect(first).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ W \d+\] instance 0 of model 'talkative': slow$/);
     expect(rest).toEqual([]);
     await callJson(`${server.http}/v2/logging`, { log_format: 'default' });
-    expect((await lines())[0]).toMatch(/^W\d{4} \d\d:\d\d:\d\d\.\d{6} \d+\] slow$/);
+    expect((await lines())[0]).toMatch(/^W\d{4} \d\d:\d\d:\d\d\.\d{6} \d+\] instance 0 of model 'talkative': slow$/);
   });
 
   it('goes where the server was told at its start', async () => {

@@ -54,8 +54,8 @@ describe.each([{ serverThread: true }, { serverThread: false }])('L0_optional_in
   it.each(['http', 'grpc'] as const)('lets the client leave them out over %s', async (wire) => {
     await using server = await startServer(bind, { serverThread });
     await using client = new ModelClient(server[wire], model);
-    expect((await client.inferSample({ x: [1] })).given.data).toEqual(['x']);
-    expect((await client.inferSample({ x: [1], z: ['text'] })).given.data).toEqual(['x+z']);
+    expect((await client.inferSample({ x: [1] })).given!.data).toEqual(['x']);
+    expect((await client.inferSample({ x: [1], z: ['text'] })).given!.data).toEqual(['x+z']);
   });
 
   it('refuses a request without the required one, and with too many, in the words of Triton', async () => {

@@ -97,7 +97,7 @@ describe('L0_secure_grpc', () => {
     const tls = { ca: server.cert, cert: client.cert, key: client.key };
     await using modelClient = new ModelClient(running.grpc.replace('grpc://', 'grpcs://'), MODEL, { tls });
     const { y } = await modelClient.inferSample({ x: Float32Array.of(3) });
-    expect([...y.data]).toEqual([3]);
+    expect([...y!.data]).toEqual([3]);
   });
 
   it.each([

@@ -40,7 +40,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
         const length = 1 + ((Math.floor(client / 16) + question) % 3);
         const x = Float32Array.from({ length }, (__, i) => client * 1000 + question * 10 + i);
         const { y } = await model.inferSample({ x });
-        expect(y.data).toEqual(x.map((value) => value + 1));
+        expect(y!.data).toEqual(x.map((value) => value + 1));
       }
     });
     // All are there: the first batch, and what waits behind it.
@@ -114,9 +114,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
     for (const [index, tensor] of Object.values(values).entries()) {
       await using client = new ModelClient(server[wire], models[index]!);
       const { OUTPUT_1 } = await client.inferSample([tensor]);
-      expect(OUTPUT_1.dtype).toBe(tensor.dtype);
-      expect(OUTPUT_1.data).toEqual(tensor.data);
-      expect(OUTPUT_1.shape).toEqual([2]);
+      expect(OUTPUT_1!.dtype).toBe(tensor.dtype);
+      expect(OUTPUT_1!.data).toEqual(tensor.data);
+      expect(OUTPUT_1!.shape).toEqual([2]);
     }
   });
 
@@ -155,7 +155,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
       await using client = new ModelClient(server[wire], vector);
       const { y } = await client.inferSample({ x });
       expect(
-        Buffer.compare(Buffer.from(y.data.buffer, y.data.byteOffset, y.data.byteLength), Buffer.from(x.buffer)),
+        Buffer.compare(Buffer.from(y!.data.buffer, y!.data.byteOffset, y!.data.byteLength), Buffer.from(x.buffer)),
       ).toBe(0);
     }
   });
@@ -204,7 +204,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
       message:
         "output 'y' of model 'Short' has shape [3,2], expected 1 row in the first dimension, one per row of the input",
     });
-    expect((await ask('Fine')).y.data).toEqual(Float32Array.of(1));
+    expect((await ask('Fine')).y!.data).toEqual(Float32Array.of(1));
   });
 
   it('hands parameters and ids to the callable and the id back to the client', async () => {
@@ -224,6 +224,38 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inference with
     });
     expect(answer.id).toBe('abc');
     expect(answer.outputs[0]!.data).toEqual(['abc {"flag":true,"count":3,"ratio":0.5,"text":"ä"}']);
+  });
+
+  it('tells a callable which outputs are wanted, and does without the others', async () => {
+    const two = { ...vector, outputs: { y: vector.outputs.y, z: vector.outputs.y } };
+    await using server = await startServer(
+      (triton) =>
+        void triton.bind({
+          ...two,
+          strict: true,
+          inferFunc: batch(({ x }, { requestedOutputs, rowParameters }) => {
+            const scale = Number(rowParameters[0]!['scale']);
+            return {
+              y: requestedOutputs.includes('y') ? x.map((value) => value * scale) : undefined,
+              z: requestedOutputs.includes('z') ? x.map((value) => -value * scale) : undefined,
+            };
+          }),
+        }),
+      { serverThread },
+    );
+    for (const wire of WIRES) {
+      await using client = new ModelClient(server[wire], two);
+      const ask = async (...outputs: ('y' | 'z')[]) => {
+        const answer = await client.inferSample(
+          { x: [2] },
+          { parameters: { scale: 3 }, ...(outputs[0] && { outputs }) },
+        );
+        return Object.entries(answer).map(([name, tensor]) => `${name} ${tensor?.data.join()}`);
+      };
+      expect(await ask('z')).toEqual(['z -6']);
+      expect(await ask('y')).toEqual(['y 6']);
+      expect(await ask()).toEqual(['y 6', 'z -6']);
+    }
   });
 
   it('tells a running callable that its client is gone', async () => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { Triton, TritonError } from 'tstriton';
+import { Triton } from 'tstriton';
 
 import { RawConnection } from '../support/raw-http.js';
 import { FREE_PORTS, gate, inferJson, startServer } from '../support/start-server.js';
@@ -308,10 +308,20 @@ describe('serve', () => {
     await expect(served).resolves.toBeUndefined();
   });
 
-  it('rejects when a port is taken', async () => {
+  it.each([
+    ['httpPort', { serverThread: true }],
+    ['grpcPort', { serverThread: true }],
+    ['metricsPort', { serverThread: true }],
+    ['grpcPort', { serverThread: false }],
+  ] as const)('rejects when %s is taken, and says what to change, with %o', async (option, config) => {
     await using server = await startServer(bindIdentity);
-    const triton = new Triton({ ...FREE_PORTS, httpPort: server.triton.httpPort! });
-    await expect(triton.serve()).rejects.toBeInstanceOf(TritonError);
+    const port = server.triton[option]!;
+    const triton = new Triton({ ...FREE_PORTS, ...config, [option]: port });
+    await expect(triton.serve()).rejects.toMatchObject({
+      name: 'TritonError',
+      code: 'UNAVAILABLE',
+      message: `Socket '0.0.0.0:${port}' already in use; choose another ${option}, or 0 for any free one`,
+    });
   });
 });
 

@@ -249,7 +249,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
           config: { decoupled: true },
           inferFunc: stream(async function* ({ x }, { modelOf }) {
             for await (const { y } of modelOf({ ...number, modelName: 'Count' }).stream({ x })) {
-              yield { y: y.map((value) => value * 10) };
+              yield { y: y!.map((value) => value * 10) };
             }
           }),
         });

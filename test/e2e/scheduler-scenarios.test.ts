@@ -154,7 +154,7 @@ async function play(server: RunningServer, testCase: SchedulerCase, { answers }:
     if (id !== undefined) controllers.get(id)!.abort();
   };
   const shape = { rows: 1, length: 2, optional: false };
-  const warmUp = (client: ModelClient, index: number) =>
+  const warmUp = (client: typeof clients.http, index: number) =>
     time.sends(() => client.inferBatch(inputsOf(-index, shape), { requestId: WARM_UP }));
   await time.until(Promise.all([clients.http, clients.grpc].map(warmUp)));
   await time.until(Promise.all([...testCase.arrivals.map(ask), ...(testCase.events ?? []).map(cancel)]));

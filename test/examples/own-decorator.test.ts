@@ -68,7 +68,7 @@ describe('the decorators of the example', () => {
       });
     await using server = await startServer(bind);
     await using client = new ModelClient(server.grpc, halves);
-    expect((await client.inferSample({ x: [3] })).y.toNested()).toEqual([1.5]);
+    expect((await client.inferSample({ x: [3] })).y!.toNested()).toEqual([1.5]);
   });
 
   it('refuse an input of another dtype', async () => {

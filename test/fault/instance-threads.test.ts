@@ -304,7 +304,12 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
   });
 
   it.each<[string, URL, Parameters<typeof instanceGroup>[1], string]>([
-    ['a setup that fails', MODULE, { args: ['fail'] }, 'no weights here'],
+    [
+      'a setup that fails',
+      MODULE,
+      { args: ['fail'] },
+      "setup of instance 0 of model 'Broken' (instance.js) failed: no weights here",
+    ],
     ['a module that is not there', new URL('../fixtures/none.js', import.meta.url), {}, 'cannot load the module'],
     [
       'a module without a callable',

@@ -112,7 +112,7 @@ describe("the death of the server's thread", () => {
       await expect.poll(() => triton.isReady).toBe(true);
       expect((await ask(http)).status).toBe(200);
       await using client = new ModelClient(`grpc://127.0.0.1:${triton.grpcPort}`, echo);
-      expect((await client.inferSample({ x: [3] })).y.data).toEqual(Float32Array.of(3));
+      expect((await client.inferSample({ x: [3] })).y!.data).toEqual(Float32Array.of(3));
       expect((await fetch(`http://127.0.0.1:${triton.metricsPort}/metrics`)).status).toBe(200);
       expect(ports()).toEqual(before);
     }
@@ -389,7 +389,7 @@ describe("the death of the server's thread", () => {
     await expect(served).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringMatching(
-        /^the server is given up after 10 restarts in a row: Socket '.*' already in use$/,
+        /^the server is given up after 10 restarts in a row: Socket '.*' already in use; choose another httpPort, or 0 for any free one$/,
       ) as string,
     });
     expect(told.map(({ code }) => code)).toEqual(['UNAVAILABLE', 'UNAVAILABLE']);

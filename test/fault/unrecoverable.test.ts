@@ -183,7 +183,10 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
         served,
       ]);
       expect(answer).toMatchObject({ value: { status: 503 } });
-      expect(ended).toMatchObject({ reason: { name: 'TritonUnrecoverableError', message: 'the device was lost' } });
+      const message = expect.stringMatching(
+        /^setup of instance 0 of model 'Threads' \(instance\.js\) failed: the device was lost$/,
+      ) as string;
+      expect(ended).toMatchObject({ reason: { name: 'TritonUnrecoverableError', message } });
     });
 
     it.each([

@@ -16,7 +16,7 @@ for (const url of [`http://localhost:${triton.httpPort}`, `grpc://localhost:${tr
   for (const model of [here, apart]) {
     const client = new ModelClient(url, model);
     const { y } = await client.inferSample({ x: Float32Array.of(1) });
-    answers.push(y.data[0]!);
+    answers.push(y!.data[0]!);
     await client.close();
   }
 }

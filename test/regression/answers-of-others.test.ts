@@ -41,9 +41,9 @@ describe('requests of different sizes in one batch', () => {
                 x: new Tensor('int32', Int32Array.from(x.flat()), [rows, width]),
                 s,
               });
-              expect([...y.data]).toEqual(x.flat().map((value) => 0 - value));
-              expect(y.shape).toEqual([rows, width]);
-              expect(t.data).toEqual(s.map(([text]) => `${text}!`));
+              expect([...y!.data]).toEqual(x.flat().map((value) => 0 - value));
+              expect(y!.shape).toEqual([rows, width]);
+              expect(t!.data).toEqual(s.map(([text]) => `${text}!`));
             }),
           );
         }),

@@ -30,7 +30,7 @@ describe('requests that are unlike', () => {
     await using server = await startServer((triton) => void triton.bind({ ...MODEL, inferFunc: callable as never }));
     await using client = new ModelClient(server.grpc, MODEL);
     const ask = async (length: number, scale: number) => [
-      ...(await client.inferSample({ x: new Float32Array(length).fill(1) }, { parameters: { scale } })).y.data,
+      ...(await client.inferSample({ x: new Float32Array(length).fill(1) }, { parameters: { scale } })).y!.data,
     ];
     const first = ask(1, 1);
     await started.opened;

@@ -1,8 +1,11 @@
 // Calls decorated callables as the host does: with requests of a batch and its context.
+import { HostContext } from '../../src/link/host-context.js';
+import { MetricsRecorder } from '../../src/link/metrics-recorder.js';
 import type { InferenceContext, ModelSpec } from '../../src/model/callable.js';
 import type { CompleteModelConfig } from '../../src/model/complete-model-config.js';
 import { completeModelConfig } from '../../src/model/complete-model.js';
 import { HostedRequest } from '../../src/model/inference-request.js';
+import { requestedNames } from '../../src/model/requested-outputs.js';
 import type { Parameters } from '../../src/model/parameters.js';
 import type { Tensor } from '../../src/tensor/tensor.js';
 
@@ -36,20 +39,19 @@ export function callWith(
   requests: readonly HostedRequest[],
 ): DecoratedCall {
   const errors: string[] = [];
-  const context = {
-    modelName: modelConfig.name,
-    modelVersion: modelConfig.version,
-    modelConfig,
-    requests,
-    signal: new AbortController().signal,
-    logger: {
-      error: (message: string) => void errors.push(message),
-      warn: () => undefined,
-      info: () => undefined,
-      verbose: () => undefined,
-    },
-  } as unknown as InferenceContext;
-  return { result: (callable as AnyInferFunc)(requests, context), errors };
+  for (const request of requests) {
+    if (request.requestedOutputs.length === 0) request.requestedOutputs = requestedNames([], modelConfig);
+  }
+  const logger = {
+    error: (message: string) => void errors.push(message),
+    warn: () => undefined,
+    info: () => undefined,
+    verbose: () => undefined,
+  };
+  const calling = { caller: () => Promise.reject(new Error('no models')), callers: [], traceContext: undefined };
+  const services = { logger, metrics: new MetricsRecorder(), calling, span: undefined };
+  const context = new HostContext(modelConfig, requests, services);
+  return { result: (callable as AnyInferFunc)(context.requests as readonly HostedRequest[], context), errors };
 }
 
 /** The steps of a synchronous generator. */

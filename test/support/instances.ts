@@ -12,6 +12,7 @@ import { hostedCallable } from '../../src/link/callable-turns.js';
 import { InlineInstance } from '../../src/link/inline-instance.js';
 import { PortHost } from '../../src/link/port-host.js';
 import { PortInstance } from '../../src/link/port-instance.js';
+import type { TritonError } from '../../src/errors.js';
 import type { Callable, InferenceContext, InferenceRequest, ModelSpec } from '../../src/model/callable.js';
 import type { CompleteModelConfig } from '../../src/model/complete-model-config.js';
 import { completeModelConfig } from '../../src/model/complete-model.js';
@@ -27,10 +28,12 @@ export interface HostedInstance {
   readonly config: CompleteModelConfig;
   /** What was logged as an error. */
   readonly errors: readonly string[];
+  /** Told that no further inference is possible. */
+  onUnrecoverable: ((error: TritonError) => void) | undefined;
   close(): void;
 }
 
-type Spec = Pick<ModelSpec, 'inputs' | 'outputs' | 'config'>;
+type Spec = Pick<ModelSpec, 'inputs' | 'outputs' | 'config' | 'strict'>;
 
 /** In this thread, or behind the two ends of a message channel. */
 export type InstanceKind = 'inline' | 'port';
@@ -50,25 +53,32 @@ export function hostCallable(
     verbose: () => undefined,
   };
   if (kind === 'inline') {
-    return {
-      instance: new InlineInstance(config, hostedCallable(callable, config.concurrency), logger),
+    const instance = new InlineInstance(config, hostedCallable(callable, config.concurrency), logger);
+    const hosted: HostedInstance = {
+      instance,
       config,
       errors,
+      onUnrecoverable: undefined,
       close: () => undefined,
     };
+    instance.onUnrecoverable = (error) => hosted.onUnrecoverable?.(error);
+    return hosted;
   }
   const { port1, port2 } = new MessageChannel();
   const instance = new PortInstance(config, port1);
   const host = new PortHost(port2, config, hostedCallable(callable, config.concurrency), logger);
-  return {
+  const hosted: HostedInstance = {
     instance,
     config,
     errors,
+    onUnrecoverable: undefined,
     close: () => {
       instance.close();
       host.close();
     },
   };
+  host.onUnrecoverable = (error) => hosted.onUnrecoverable?.(error);
+  return hosted;
 }
 
 /** A request of a batch, its inputs in declaration order. */

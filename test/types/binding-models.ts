@@ -1,5 +1,15 @@
 // The code examples of PyTriton's pages "Binding Models to Triton" (both editions), in TypeScript.
-import { batch, defineModel, Tensor, Triton, TritonError, type CallableOf, type Inputs, type Outputs } from 'tstriton';
+import {
+  batch,
+  defineModel,
+  Tensor,
+  Triton,
+  TritonError,
+  type CallableOf,
+  type Inputs,
+  type NamedInputs,
+  type Outputs,
+} from 'tstriton';
 
 import type { Equal, Expect } from './expect-type.js';
 
@@ -10,8 +20,8 @@ export async function bindByPosition(): Promise<void> {
   await using triton = new Triton();
   triton.bind({
     modelName: 'ModelName',
-    inferFunc: batch(({ INPUT_1, INPUT_2 }) => {
-      const outputs = model(INPUT_1.strings(), INPUT_2.strings());
+    inferFunc: batch(([input1, input2]) => {
+      const outputs = model(input1.strings(), input2.strings());
       return [outputs];
     }),
     inputs: [
@@ -77,7 +87,7 @@ export const unnamed = defineModel({
     { dtype: Int32Array, shape: [-1] },
   ],
 });
-export type UnnamedInputs = Expect<Equal<Inputs<typeof unnamed.inputs>, { readonly INPUT_1: Tensor<'float32'> }>>;
+export type UnnamedInputs = Expect<Equal<NamedInputs<typeof unnamed.inputs>, { readonly INPUT_1: Tensor<'float32'> }>>;
 export type UnnamedOutputs = Expect<
   Equal<Outputs<typeof unnamed.outputs>, { readonly OUTPUT_1: Tensor<'float32'>; readonly OUTPUT_2: Tensor<'int32'> }>
 >;
@@ -88,8 +98,8 @@ export const named = defineModel({
   inputs: [{ name: 'image', dtype: Float32Array, shape: [224, 224, 3] }],
   outputs: { class: { dtype: Int32Array, shape: [1000] } },
 });
-export type NamedInputs = Expect<Equal<Inputs<typeof named.inputs>, { readonly image: Tensor<'float32'> }>>;
-export type NamedOutputs = Expect<Equal<Outputs<typeof named.outputs>, { readonly class: Tensor<'int32'> }>>;
+export type NamesOfInputs = Expect<Equal<NamedInputs<typeof named.inputs>, { readonly image: Tensor<'float32'> }>>;
+export type NamesOfOutputs = Expect<Equal<Outputs<typeof named.outputs>, { readonly class: Tensor<'int32'> }>>;
 
 /** Three spellings of one dtype. */
 export const spelt = defineModel({

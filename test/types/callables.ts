@@ -3,14 +3,15 @@ import {
   batch,
   defineModel,
   sample,
+  stream,
   Tensor,
   Triton,
   type CallableOf,
   type CompleteModelConfig,
   type InferenceContext,
-  type Inputs,
   type InputValues,
   type ModelSpec,
+  type NamedInputs,
   type Outputs,
   type TensorSpec,
 } from 'tstriton';
@@ -55,7 +56,7 @@ const partlyNamed = defineModel({
 export type PartlyNamed = [
   Expect<
     Equal<
-      Inputs<typeof partlyNamed.inputs>,
+      NamedInputs<typeof partlyNamed.inputs>,
       { readonly INPUT_1: Tensor<'float32'>; readonly INPUT_3: Tensor<'bool'>; readonly scale?: Tensor<'int64'> }
     >
   >,
@@ -112,6 +113,11 @@ triton.bind({
   ...linear,
   inferFunc: (requests) => requests.map((request, i) => (i === 0 ? request : { result: request.inputs.data })),
 });
+triton.bind({
+  ...linear,
+  inferFunc: (requests) =>
+    requests.map(({ inputs }, i) => (i === 0 ? new RangeError('not the first') : { result: inputs.data })),
+});
 
 triton.bind({
   modelName: 'Lists',
@@ -139,6 +145,28 @@ triton.bind({
   }),
 });
 
+// Settings of each row's user, and outputs that nobody asked for.
+
+triton.bind({
+  ...linear,
+  inferFunc: batch(({ data }, { rowParameters, requestOfRow }) => {
+    const scale: string | boolean | number | bigint | undefined = rowParameters[0]?.['scale'];
+    const first: Tensor<'float32'> | undefined = requestOfRow[0]?.inputs.data;
+    return { result: scale === undefined ? data : (first ?? data) };
+  }),
+});
+triton.bind({
+  ...linear,
+  inferFunc: batch(({ data }, { requestedOutputs }) => ({
+    result: requestedOutputs.includes('result') ? data : undefined,
+  })),
+});
+triton.bind({
+  ...linear,
+  inferFunc: (requests) =>
+    requests.map(({ inputs, requestedOutputs }) => [requestedOutputs.includes('result') ? inputs.data : undefined]),
+});
+
 // Callables written apart, objects, lists of them.
 
 const apart: CallableOf<typeof linear> = batch(({ data }) => ({ result: data.map((value) => 2 * value) }));
@@ -154,7 +182,7 @@ triton.bind({ ...linear, inferFunc: new Scaler() });
 triton.bind({ ...linear, inferFunc: [new Scaler(), new Scaler(), apart, batch(({ data }) => ({ result: data }))] });
 triton.bind({ ...linear, inferFunc: { infer: apart } }).bind({ ...linear, modelVersion: 2, inferFunc: apart });
 
-// Decoupled models: generators only.
+// Decoupled models: generators.
 
 const tokens = defineModel({
   modelName: 'Tokens',
@@ -176,8 +204,16 @@ triton.bind({
   },
 });
 
+// One that returns answers each request once.
+triton.bind({ ...tokens, inferFunc: batch(({ prompt }) => ({ token: prompt })) });
+triton.bind({ ...tokens, inferFunc: stream(async ({ prompt }) => ({ token: prompt })) });
+triton.bind({ ...tokens, inferFunc: (requests) => requests.map(({ inputs }) => ({ token: inputs.prompt })) });
+triton.bind({ ...tokens, inferFunc: async (requests) => requests.map((_, i) => (i === 0 ? undefined : [[['a']]])) });
+
 // What must not compile.
 
+// @ts-expect-error Misspelt output, returned by a decoupled model.
+triton.bind({ ...tokens, inferFunc: batch(({ prompt }) => ({ tokn: prompt })) });
 // @ts-expect-error Unknown input.
 triton.bind({ ...linear, inferFunc: batch(({ dat }) => ({ result: dat })) });
 // @ts-expect-error Unknown input, raw.
@@ -194,8 +230,6 @@ triton.bind({ ...linear, inferFunc: batch(async ({ data }) => ({ resultx: data }
 triton.bind({ ...linear, inferFunc: (requests) => requests.map(({ inputs }) => ({ resultx: inputs.data })) });
 // @ts-expect-error Misspelt output, sample.
 triton.bind({ ...linear, inferFunc: sample(({ data }) => ({ resultx: data })) });
-// @ts-expect-error Undefined for an output.
-triton.bind({ ...linear, inferFunc: batch(() => ({ result: undefined })) });
 // @ts-expect-error Output tensor of another dtype.
 triton.bind({ ...linear, inferFunc: batch(() => ({ result: Tensor.from('float64', [[1]]) })) });
 // @ts-expect-error Output data of another dtype.
@@ -218,8 +252,6 @@ triton.bind({ ...linear, inferFunc: [apart, batch(({ data }) => ({ resultx: data
 triton.bind({ ...linear, inferFunc: batch(function* ({ data }) { yield { result: data }; }) }); // prettier-ignore
 // @ts-expect-error An asynchronous generator for a model that is not decoupled.
 triton.bind({ ...linear, inferFunc: batch(async function* ({ data }) { yield { result: data }; }) }); // prettier-ignore
-// @ts-expect-error A function that returns for a decoupled model.
-triton.bind({ ...tokens, inferFunc: batch(({ prompt }) => ({ token: prompt })) });
 // @ts-expect-error A callable for another model.
 triton.bind({ ...tokens, inferFunc: apart });
 // @ts-expect-error A callable for another model, assigned.

@@ -193,6 +193,7 @@ triton.bind({
 });
 
 const tokens = defineModel({ ...mixed, config: { decoupled: true } });
+triton.bind({ ...tokens, inferFunc: batch(groupByValues(['language'], ({ x }) => ({ y: x }))) });
 triton.bind({
   ...tokens,
   inferFunc: fillOptionals(
@@ -338,8 +339,8 @@ triton.bind({ ...linear, inferFunc: batch(sample(({ data }) => ({ result: data }
 // prettier-ignore
 // @ts-expect-error A generator for a model that is not decoupled.
 triton.bind({ ...linear, inferFunc: batch(padBatch(function* ({ data }) { yield { result: data }; })) });
-// @ts-expect-error A function that returns for a decoupled model.
-triton.bind({ ...tokens, inferFunc: batch(groupByValues(['language'], ({ x }) => ({ y: x }))) });
+// @ts-expect-error Misspelt output, returned by a decoupled model.
+triton.bind({ ...tokens, inferFunc: batch(groupByValues(['language'], ({ x }) => ({ yy: x }))) });
 // @ts-expect-error A padFn that is none.
 triton.bind({ ...linear, inferFunc: batch(groupByValues(['data'], ({ data }) => [data], { padFn: 0 })) });
 // @ts-expect-error A callable for another model.

@@ -81,7 +81,7 @@ export type ParameterValues = Expect<Equal<Parameters, Readonly<Record<string, s
 
 // @ts-expect-error A generator for a model that is not decoupled.
 export const generator: CallableOf<typeof model> = inferStreaming;
-// @ts-expect-error A function that returns for a model that is decoupled.
+/** A function that returns serves a decoupled model too: one response each. */
 export const notAGenerator: CallableOf<typeof streaming> = infer;
 // @ts-expect-error A generator of single results, not of lists.
 export const single: CallableOf<typeof streaming> = function* (requests) {

@@ -55,6 +55,12 @@ export type Spellings = [
 export const unknownName: DtypeLike = 'float33';
 // @ts-expect-error The names of the wire are in capitals.
 export const lowerCase: DtypeLike = 'fp32';
+// @ts-expect-error numpy's other names are not taken: 'bytes' is exact bytes.
+export const numpyObject: DtypeLike = 'object';
+// @ts-expect-error Nor is this one.
+export const numpyBytes: DtypeLike = 'bytes_';
+// @ts-expect-error Nor this one: 'string' is text.
+export const numpyText: DtypeLike = 'str_';
 // @ts-expect-error Clamped arrays belong to no dtype.
 export const clamped: DtypeLike = Uint8ClampedArray;
 // @ts-expect-error Neither do plain arrays.

@@ -400,7 +400,7 @@ describe('the end', () => {
     const second = new NodeHttp2Transport({ logger, keepalive: DEFAULT_KEEPALIVE, accept: () => undefined });
     await expect(second.listen('127.0.0.1', port)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
-      message: expect.stringContaining(`127.0.0.1:${port}`),
+      message: `Socket '127.0.0.1:${port}' already in use`,
     });
     await second.close();
   });

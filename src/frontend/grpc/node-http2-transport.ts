@@ -13,8 +13,8 @@ import {
 } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 
-import { TritonError } from '../../errors.js';
 import type { Logger } from '../../model/logger.js';
+import { listenFailure } from '../listen-failure.js';
 import type { GrpcTls } from './grpc-tls.js';
 import { isGrpcContentType, type AcceptCall, type GrpcTransport } from './grpc-transport.js';
 import { HEADERS_ONLY, NodeHttp2Call } from './node-http2-call.js';
@@ -86,12 +86,7 @@ export class NodeHttp2Transport implements GrpcTransport {
 
   listen(address: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
-      const onError = (error: Error) =>
-        reject(
-          new TritonError('UNAVAILABLE', `gRPC cannot listen at ${address}:${port}: ${error.message}`, {
-            cause: error,
-          }),
-        );
+      const onError = (error: Error) => reject(listenFailure(error, address, port));
       this.#server.once('error', onError);
       this.#server.listen(port, address, () => {
         this.#server.off('error', onError);

@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { TritonError } from '../../errors.js';
 import type { Logger } from '../../model/logger.js';
 import type { Frontend } from '../frontend.js';
+import { listenFailure } from '../listen-failure.js';
 import { framingFault } from './framing-fault.js';
 import { HttpConnection } from './http-connection.js';
 import { HttpExchange } from './http-exchange.js';
@@ -65,7 +66,7 @@ export abstract class HttpListener implements Frontend {
     const { name, address, port, logger } = this.#options;
     return new Promise((resolve, reject) => {
       const fail = (error: NodeJS.ErrnoException) => {
-        reject(new TritonError('UNAVAILABLE', listenFailure(error, address, port), { cause: error }));
+        reject(listenFailure(error, address, port));
       };
       this.#server.once('error', fail);
       this.#server.listen({ host: address, port }, () => {
@@ -178,8 +179,3 @@ const REFUSALS: Readonly<Record<string, readonly [number, string]>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'Payload Too Large'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
 };
-
-function listenFailure(error: NodeJS.ErrnoException, address: string, port: number): string {
-  if (error.code === 'EADDRINUSE') return `Socket '${address}:${port}' already in use`;
-  return `cannot listen on '${address}:${port}': ${error.message}`;
-}

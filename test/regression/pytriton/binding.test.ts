@@ -6,7 +6,7 @@ import { Triton, type BoundModel, type Tensor, type TensorSpecs } from 'tstriton
 
 import { inferJson, startServer } from '../../support/start-server.js';
 
-type AnyModel = BoundModel<TensorSpecs, TensorSpecs, boolean>;
+type AnyModel = BoundModel<TensorSpecs, TensorSpecs, false>;
 
 const MODEL: AnyModel = {
   modelName: 'M',

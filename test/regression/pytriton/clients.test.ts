@@ -36,7 +36,7 @@ describe.each(['http', 'grpc'] as const)('a client over %s', (wire) => {
     await using server = await startServer(bind, { serverThread: false });
     const clients = Array.from({ length: 8 }, () => new ModelClient(server[wire], double));
     const answers = await Promise.all(clients.map((client) => client.inferSample({ x: X })));
-    expect(answers.map(({ y }) => y.data[0])).toEqual(clients.map(() => 4));
+    expect(answers.map(({ y }) => y!.data[0])).toEqual(clients.map(() => 4));
     await Promise.all(clients.map((client) => client.close()));
   });
 
@@ -56,7 +56,7 @@ describe.each(['http', 'grpc'] as const)('a client over %s', (wire) => {
     const refused = client.inferSample({ x: X }, { parameters: { wrong: {} as never } });
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_ARG' });
     await expect(client.inferSample({ x: Float32Array.of(1, 2) })).rejects.toBeInstanceOf(TritonError);
-    expect((await client.inferSample({ x: X })).y.data).toEqual(Float32Array.of(4));
+    expect((await client.inferSample({ x: X })).y!.data).toEqual(Float32Array.of(4));
   });
 
   it('16: goes on after a call that was cancelled, and so do the calls beside it', async () => {
@@ -80,8 +80,8 @@ describe.each(['http', 'grpc'] as const)('a client over %s', (wire) => {
     controller.abort();
     await expect(cancelled).rejects.toMatchObject({ code: 'CANCELLED' });
     release.open();
-    expect((await beside).y.data).toEqual(X);
-    expect((await client.inferSample({ x: X })).y.data).toEqual(X);
+    expect((await beside).y!.data).toEqual(X);
+    expect((await client.inferSample({ x: X })).y!.data).toEqual(X);
   });
 
   it('17: is told at once that a model is unknown', async () => {
@@ -94,7 +94,7 @@ describe.each(['http', 'grpc'] as const)('a client over %s', (wire) => {
     await using server = await startServer(bind, { [`${wire}Address`]: '::1', metricsAddress: '127.0.0.1' });
     const port = wire === 'http' ? server.triton.httpPort : server.triton.grpcPort;
     await using client = new ModelClient(`${wire}://[::1]:${port}`, double);
-    expect((await client.inferSample({ x: X })).y.data).toEqual(Float32Array.of(4));
+    expect((await client.inferSample({ x: X })).y!.data).toEqual(Float32Array.of(4));
   });
 });
 

@@ -57,7 +57,7 @@ describe('padBatch', () => {
       ),
     );
     const { y } = await served.client.inferBatch({ x: [[1], [2], [3]] });
-    expect(y.toNested()).toEqual([[1], [2], [3]]);
+    expect(y!.toNested()).toEqual([[1], [2], [3]]);
     expect(sizes).toEqual([4]);
   });
 });
@@ -83,9 +83,9 @@ describe('every decorator', () => {
       ),
     );
     const { client } = served;
-    expect((await client.inferBatch({ x: [[1], [2]] })).y.toNested()).toEqual([[2], [4]]);
+    expect((await client.inferBatch({ x: [[1], [2]] })).y!.toNested()).toEqual([[2], [4]]);
     const factor = [[3], [5], [3]];
-    expect((await client.inferBatch({ x: [[1], [2], [3]], factor })).y.toNested()).toEqual([[3], [10], [9]]);
+    expect((await client.inferBatch({ x: [[1], [2], [3]], factor })).y!.toNested()).toEqual([[3], [10], [9]]);
   });
 
   it('8: gives the function the context, at whatever place', async () => {
@@ -115,7 +115,7 @@ describe('groupByValues', () => {
         batch(groupByValues(['x'], ({ x }) => ({ y: x, text: texts(x.rowCount, 'x'.repeat(x.data[0]!)) }), options)),
       );
       const { text } = await served.client.inferBatch({ x: [[2], [3], [1]] });
-      expect(text.strings()).toEqual(['xx', 'xxx', 'x']);
+      expect(text!.strings()).toEqual(['xx', 'xxx', 'x']);
     }
   });
 
@@ -147,9 +147,9 @@ describe('fillOptionals', () => {
       ),
     );
     const { client } = served;
-    expect((await client.inferBatch({ x: [[1], [2]] })).text.strings()).toEqual(['none', 'none']);
+    expect((await client.inferBatch({ x: [[1], [2]] })).text!.strings()).toEqual(['none', 'none']);
     const label = [[Uint8Array.of(0, 255)]];
-    expect((await client.inferBatch({ x: [[1]], label })).text.data).toEqual([Uint8Array.of(0, 255)]);
+    expect((await client.inferBatch({ x: [[1]], label })).text!.data).toEqual([Uint8Array.of(0, 255)]);
   });
 });
 
@@ -167,7 +167,7 @@ describe('firstValue', () => {
     );
     await using server = await startServer((triton) => triton.bind({ ...pairs, inferFunc: join }));
     await using client = new ModelClient(server.http, pairs);
-    expect((await client.inferBatch({ pair: [['a', 'b'], ['a', 'b']] })).joined.strings()).toEqual(['a+b', 'a+b']); // prettier-ignore
+    expect((await client.inferBatch({ pair: [['a', 'b'], ['a', 'b']] })).joined!.strings()).toEqual(['a+b', 'a+b']); // prettier-ignore
     await expect(client.inferBatch({ pair: [['a', 'b'], ['a', 'c']] })).rejects.toMatchObject({ code: 'INVALID_ARG' }); // prettier-ignore
   });
 });

@@ -97,7 +97,7 @@ function pipeline(ledger: Ledger, standings: ReadonlyMap<ModelName, Standing>): 
       signal.addEventListener('abort', onAbort);
       try {
         const { y } = await context.modelOf(specs[target]).infer({ x: rowsOf(inner) }, { signal });
-        ledger.answered(inner, y.data);
+        ledger.answered(inner, y!.data);
       } catch (error) {
         const { code, message } = TritonError.from(error);
         ledger.failed(inner, code === 'CANCELLED' ? `CANCELLED ${message}` : message);

@@ -44,5 +44,5 @@ export async function ask(
   client: ModelClient<(typeof spec)['inputs'], (typeof spec)['outputs']>,
 ): Promise<Uint16Array> {
   const { y } = await client.inferSample({ x: Float16Array.of(0.5) });
-  return y.data;
+  return y!.data;
 }

@@ -1,0 +1,23 @@
+// Why a port could not be opened, in one wording for all protocols: Triton's where it has one.
+
+import { TritonError } from '../errors.js';
+
+/** UNAVAILABLE, with what Node said as its cause. */
+export function listenFailure(error: NodeJS.ErrnoException, address: string, port: number): TritonError {
+  const socket = `'${address}:${port}'`;
+  const message =
+    error.code === 'EADDRINUSE' ? `Socket ${socket} already in use` : `cannot listen on ${socket}: ${error.message}`;
+  return new TritonError('UNAVAILABLE', message, { cause: error });
+}
+
+/** Ports that have an option for their address too. */
+const ADDRESSED = ['http', 'grpc', 'metrics'];
+
+/** The same, naming the options that change it: `httpPort` and `httpAddress` for the prefix `http`. */
+export function withOptions(failure: TritonError, prefix: string): TritonError {
+  const { code } = (failure.cause ?? {}) as NodeJS.ErrnoException;
+  if (code === undefined) return failure;
+  const options = ADDRESSED.includes(prefix) ? `${prefix}Address and ${prefix}Port` : `${prefix}Port`;
+  const hint = code === 'EADDRINUSE' ? `choose another ${prefix}Port, or 0 for any free one` : `see ${options}`;
+  return new TritonError(failure.code, `${failure.message}; ${hint}`, { cause: failure.cause });
+}

@@ -1,0 +1,37 @@
+// Runs what prepares a model's instance; what it fails with names what was to be prepared.
+
+import { TritonError, TritonUnrecoverableError } from '../errors.js';
+import type { Awaitable } from './awaitable.js';
+import { lossOf, lossText } from './lost-object.js';
+import type { SetupContext } from './setup-context.js';
+
+export type Setup = (context: SetupContext) => Awaitable<void>;
+
+/**
+ * `module` is the URL of the one that the instance's thread runs; undefined for callables of the thread where models are bound.
+ * Rejects with the error's own code and class.
+ */
+export async function runSetup(setup: Setup | undefined, context: SetupContext, module?: string): Promise<void> {
+  try {
+    await setup?.(context);
+  } catch (thrown) {
+    const error = TritonError.from(thrown);
+    // Whoever says already which model it is needs no more.
+    if (error === thrown && error.message.includes(`model '${context.modelName}'`)) throw error;
+    const { code, message, cause } = error;
+    const loss = lossOf(thrown, setup);
+    const hint =
+      loss === undefined ? '' : `: ${lossText(loss, setup!.name)}. Give (context) => object.${setup!.name}(context)`;
+    const text = `setup of ${whatIsSetUp(context, module)} failed: ${message}${hint}`;
+    const options = { cause: TritonError.is(thrown) ? (cause ?? thrown) : thrown };
+    throw TritonUnrecoverableError.is(thrown)
+      ? new TritonUnrecoverableError(text, options)
+      : new TritonError(code, text, options);
+  }
+}
+
+// Clients may see why a model did not load, but not where its files are.
+function whatIsSetUp({ modelName, instance }: SetupContext, module: string | undefined): string {
+  const file = module?.split('/').at(-1);
+  return file === undefined ? `model '${modelName}'` : `instance ${instance} of model '${modelName}' (${file})`;
+}

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { inflightLines, logEverySecond, loggedWait } from './waiting-log.js';
+
+function recorded() {
+  const lines: string[] = [];
+  return { lines, logger: { info: (line: string) => void lines.push(line) } };
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe('logEverySecond', () => {
+  it('writes what there is to say, until it is ended', () => {
+    const { lines, logger } = recorded();
+    const end = logEverySecond(logger, (seconds) => (seconds === 2 ? [] : [`after ${seconds}`, 'and more']));
+    vi.advanceTimersByTime(999);
+    expect(lines).toEqual([]);
+    vi.advanceTimersByTime(2001);
+    expect(lines).toEqual(['after 1', 'and more', 'after 3', 'and more']);
+    end();
+    vi.advanceTimersByTime(5000);
+    expect(lines).toHaveLength(4);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('loggedWait', () => {
+  it('says what it waits for as long as it waits', async () => {
+    const { lines, logger } = recorded();
+    let settle!: (value: string) => void;
+    const waited = loggedWait(new Promise<string>((resolve) => (settle = resolve)), logger, 'the teardown');
+    vi.advanceTimersByTime(2500);
+    settle('done');
+    expect(await waited).toBe('done');
+    vi.advanceTimersByTime(5000);
+    expect(lines).toEqual(['Waiting for the teardown', 'Waiting for the teardown']);
+  });
+
+  it('hands failures on, and does without a log', async () => {
+    const { logger } = recorded();
+    await expect(loggedWait(Promise.reject(new Error('no')), logger, 'x')).rejects.toThrow('no');
+    await expect(loggedWait(Promise.resolve(1), undefined, 'x')).resolves.toBe(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('inflightLines', () => {
+  const model = (name: string, version: number, inflight: number) => ({ config: { name, version }, inflight });
+
+  it('names the models that have requests, as Triton does', () => {
+    expect(inflightLines([model('a', 1, 2), model('b', 1, 0), model('c', 3, 1)], 28.2)).toEqual([
+      'Timeout 29: Found 2 model versions that have in-flight inferences',
+      "Model 'a' (version 1) has 2 in-flight inferences",
+      "Model 'c' (version 3) has 1 in-flight inferences",
+    ]);
+  });
+
+  it('are none when no model has any', () => {
+    expect(inflightLines([model('a', 1, 0)], 30)).toEqual([]);
+    expect(inflightLines([], 30)).toEqual([]);
+  });
+});

@@ -1,0 +1,63 @@
+// The elements of a tensor in another dtype, each multiplied by a factor: bytes of an image to floats between 0 and 1.
+// As everywhere, no number silently becomes another: floats round to the new type, all else must fit exactly.
+
+import { TritonError } from '../errors.js';
+import { isBytesDtype, type DataOf, type Dtype } from './dtype.js';
+import { decodeBfloat16, decodeFloat16 } from './float16.js';
+import { convertElements } from './nested.js';
+
+/** Throws INVALID_ARG for strings and bytes, and for elements that do not fit, naming the first of them. */
+export function castElements<To extends Dtype>(
+  from: { readonly dtype: Dtype; readonly data: DataOf[Dtype] },
+  dtype: To,
+  scale: number,
+): DataOf[To] {
+  if (!Number.isFinite(scale)) throw invalid(`the scale of a cast must be a finite number, got ${String(scale)}`);
+  if (isBytesDtype(from.dtype) || isBytesDtype(dtype)) {
+    throw invalid(`a ${from.dtype} tensor does not cast to ${dtype}, only numbers do`);
+  }
+  const values = numbersOf(from) as ArrayLike<number | bigint>;
+  const floats = quickFloats(values, dtype, scale);
+  if (floats !== undefined) return floats as DataOf[To];
+  return convertElements(dtype, scale === 1 ? values : scaled(values, dtype, scale));
+}
+
+function invalid(message: string): TritonError {
+  return new TritonError('INVALID_ARG', message);
+}
+
+/** The numbers that the data stands for. */
+function numbersOf({ dtype, data }: { readonly dtype: Dtype; readonly data: DataOf[Dtype] }): ArrayLike<unknown> {
+  if (dtype === 'float16') return decodeFloat16(data as Uint16Array);
+  if (dtype === 'bfloat16') return decodeBfloat16(data as Uint16Array);
+  return data;
+}
+
+/** What images need, in one pass; undefined where there is something to check, or to refuse. */
+function quickFloats(values: ArrayLike<number | bigint>, dtype: Dtype, scale: number): Float32Array | undefined {
+  if (dtype !== 'float32' || values instanceof BigInt64Array || values instanceof BigUint64Array) return undefined;
+  const numbers = values as ArrayLike<number>;
+  const floats = new Float32Array(numbers.length);
+  for (let i = 0; i < floats.length; i++) {
+    floats[i] = numbers[i]! * scale;
+    if (!Number.isFinite(floats[i]) && Number.isFinite(numbers[i])) return undefined;
+  }
+  return floats;
+}
+
+function scaled(values: ArrayLike<number | bigint>, dtype: Dtype, scale: number): Float64Array {
+  // Integers of 64 bits are beyond what a number multiplies exactly.
+  const isWide = dtype === 'int64' || dtype === 'uint64';
+  const products = new Float64Array(values.length);
+  for (let i = 0; i < products.length; i++) {
+    const value = Number(values[i]);
+    const product = value * scale;
+    const isLost =
+      isWide && Number.isInteger(product) && !(Number.isSafeInteger(product) && Number.isSafeInteger(value));
+    if (isLost || (!Number.isFinite(product) && Number.isFinite(value))) {
+      throw invalid(`element ${i} does not fit ${dtype}: ${String(values[i])} times ${scale} is too large to be exact`);
+    }
+    products[i] = product;
+  }
+  return products;
+}

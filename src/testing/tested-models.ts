@@ -1,0 +1,111 @@
+// The models that one call needs, each with an instance in this thread: the engine's own validation, execution and
+// calls between models, without ports, queues and other clients.
+
+import { callModel, type CalledEngine } from '../core/call-model.js';
+import type { Execution, ExecutionDone, ModelInstance } from '../core/instance/model-instance.js';
+import { Model } from '../core/model.js';
+import type { InflightRequest, ResponseSink } from '../core/response-sink.js';
+import { TritonError } from '../errors.js';
+import { hostedCallable } from '../link/callable-turns.js';
+import { InlineInstance } from '../link/inline-instance.js';
+import type { Awaitable } from '../model/awaitable.js';
+import type { Callable, ModelSpec } from '../model/callable.js';
+import { checkCallables } from '../model/check-callables.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { completeModelConfig } from '../model/complete-model.js';
+import type { ModelInferRequest } from '../model/exchange.js';
+import { isInstanceGroup } from '../model/instance-group.js';
+import { instanceLogger } from '../model/instance-logger.js';
+import type { Logger } from '../model/logger.js';
+import { runSetup, type Setup } from '../model/run-setup.js';
+
+/** A bound model, whatever its tensors. */
+export interface TestedModel extends ModelSpec {
+  readonly inferFunc: unknown;
+  readonly setup?: Setup;
+  readonly teardown?: () => Awaitable<void>;
+}
+
+/** A model that was set up. */
+interface Served {
+  readonly model: Model;
+  readonly teardown: (() => Awaitable<void>) | undefined;
+}
+
+export class TestedModels implements CalledEngine {
+  readonly #served: Served[] = [];
+  readonly #running = new Set<Promise<void>>();
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Checks a model as `bind` does, and sets it up. */
+  async add(model: TestedModel): Promise<CompleteModelConfig> {
+    const [callable] = checkCallables(model.inferFunc, model.modelName);
+    const config = completeModelConfig(model, 1);
+    checkCallables(model.inferFunc, model.modelName, config);
+    if (isInstanceGroup(callable)) {
+      throw new TritonError(
+        'UNSUPPORTED',
+        `call runs callables of this thread, and model '${config.name}' has an instanceGroup; import its module, and give the default export as inferFunc`,
+      );
+    }
+    const { setup, teardown } = model;
+    const logger = instanceLogger(this.#logger, config, 0);
+    const { name: modelName, version: modelVersion } = config;
+    await runSetup(setup, { modelName, modelVersion, modelConfig: config, instance: 0, args: undefined, logger });
+    this.#served.push({ model: this.#serve(config, callable as Callable, logger), teardown });
+    return config;
+  }
+
+  /** A request is a batch of its own: it waits for no others. */
+  #serve(config: CompleteModelConfig, callable: Callable, logger: Logger): Model {
+    const model = new Model({ ...config, dynamicBatching: undefined, responseCache: false });
+    const instance = new InlineInstance(config, hostedCallable(callable, config.concurrency), logger);
+    instance.caller = (call, receiver) => callModel(this, call, receiver);
+    model.addInstance({ execute: (...execution) => this.#run(instance, ...execution) });
+    return model;
+  }
+
+  #run(instance: ModelInstance, ...[batch, done, stream]: Parameters<ModelInstance['execute']>): Execution {
+    let ended!: () => void;
+    const running = new Promise<void>((resolve) => (ended = resolve));
+    this.#running.add(running);
+    const end: ExecutionDone = (...results) => {
+      this.#running.delete(running);
+      ended();
+      done(...results);
+    };
+    return instance.execute(batch, end, stream);
+  }
+
+  modelConfig(name: string, version: string): CompleteModelConfig {
+    return this.#find(name, version).config;
+  }
+
+  infer(request: ModelInferRequest, sink: ResponseSink): InflightRequest {
+    return this.#find(request.modelName, request.modelVersion).infer(request, sink);
+  }
+
+  /** Tears the models down, the last one first, once their callables have come to an end or where that is not waited for. */
+  async close(waits: boolean): Promise<void> {
+    if (waits) await Promise.all(this.#running);
+    for (const { teardown } of this.#served.splice(0).reverse()) await teardown?.();
+  }
+
+  /** Version '' is the latest. */
+  #find(name: string, version: string): Model {
+    const found = this.#served
+      .map(({ model }) => model)
+      .filter(({ config }) => config.name === name && (version === '' || String(config.version) === version))
+      .sort((a, b) => b.config.version - a.config.version)[0];
+    if (found !== undefined) return found;
+    const which = version === '' ? `'${name}'` : `'${name}' version ${version}`;
+    throw new TritonError(
+      'NOT_FOUND',
+      `Request for unknown model: ${which} is not found; a call knows the model that is called and its option models`,
+    );
+  }
+}

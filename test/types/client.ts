@@ -1,0 +1,86 @@
+// What the client's calls take and give, by the model's declaration.
+import { defineModel, Tensor, type ModelSpec } from 'tstriton';
+import { ModelClient } from 'tstriton/client';
+
+import type { Equal, Expect } from './expect-type.js';
+
+const FLOATS = { dtype: 'float32', shape: [-1] } as const;
+const record = defineModel({
+  modelName: 'Record',
+  inputs: { a: FLOATS, b: { dtype: 'int32', shape: [1], optional: true } },
+  outputs: { add: FLOATS, label: { dtype: 'string', shape: [1] } },
+});
+const strict = defineModel({ ...record, strict: true });
+const list = defineModel({ modelName: 'List', inputs: [FLOATS, { dtype: 'int32', shape: [1] }], outputs: [FLOATS] });
+const tokens = defineModel({ ...record, config: { decoupled: true } });
+
+const f = Float32Array.of(1);
+const i = Int32Array.of(1);
+
+/** Compiled, never called. */
+export async function ask(url: string): Promise<unknown[]> {
+  const ofRecord = new ModelClient(url, record);
+  const ofStrict = new ModelClient(url, strict);
+  const ofList = new ModelClient(url, list);
+  const ofAny = new ModelClient(url, 'Any');
+  const ofTokens = new ModelClient(url, tokens);
+
+  // By name, as a list, one by one; options last.
+  await ofRecord.inferSample({ a: f }, { outputs: ['add'] });
+  await ofRecord.inferSample([f, i], { timeoutMs: 5 });
+  await ofRecord.inferSample(f);
+  await ofRecord.inferSample(f, i, { timeoutMs: 5 });
+  await ofList.inferBatch({ INPUT_1: [[1]], INPUT_2: [[2]] });
+  await ofList.inferBatch([[[1]], [[2]]]);
+  await ofList.inferBatch([[1]], [[2]]);
+  await ofList.inferBatch(Tensor.from('float32', [[1]]), [[2]], { parameters: { temperature: 1 } });
+  await ofAny.inferSample(f, 5, 'text', [[true]], { headers: {} });
+
+  // Without `strict` an output may be missing.
+  const some = await ofRecord.inferSample({ a: f });
+  const all = await ofStrict.inferSample({ a: f });
+  const asked = await ofStrict.inferSample(f, i, { outputs: ['label'] });
+  const ofName = await ofAny.inferSample({ x: 1 });
+  type Given = [
+    Expect<Equal<(typeof some)['add'], Tensor<'float32'> | undefined>>,
+    Expect<Equal<(typeof all)['add'], Tensor<'float32'>>>,
+    Expect<Equal<typeof asked, { readonly label: Tensor<'string'> }>>,
+    Expect<Equal<typeof ofName, Readonly<Record<string, Tensor>>>>,
+  ];
+  // @ts-expect-error It may be missing.
+  some.add.toNested();
+
+  // @ts-expect-error An unknown name.
+  await ofRecord.inferSample({ a: f, c: f });
+  // @ts-expect-error A required input is missing.
+  await ofRecord.inferSample({ b: i });
+  // @ts-expect-error Another dtype.
+  await ofRecord.inferSample({ a: i });
+  // @ts-expect-error An unknown option.
+  await ofRecord.inferSample({ a: f }, { timeout: 5 });
+  // @ts-expect-error An unknown output.
+  await ofRecord.inferSample({ a: f }, { outputs: ['sub'] });
+  // @ts-expect-error The other way round.
+  await ofList.inferSample(i, f);
+  // @ts-expect-error One too few.
+  await ofList.inferSample(f);
+  // @ts-expect-error One too many.
+  await ofList.inferSample(f, i, f);
+  // @ts-expect-error A decoupled model answers any number of times.
+  await ofTokens.inferSample({ a: f });
+  // @ts-expect-error Nor does it take batches.
+  await ofTokens.inferBatch([f]);
+  // @ts-expect-error Nor positions.
+  await ofTokens.inferSample(f, i);
+  return [] satisfies Given[];
+}
+
+/** A client of some model can be handed around as a client of any. */
+export const clients: ModelClient[] = [
+  new ModelClient('', record),
+  new ModelClient('', strict),
+  new ModelClient('', list),
+];
+export function ofUnknown(spec: ModelSpec): ModelClient {
+  return new ModelClient('', spec);
+}
