@@ -8,6 +8,7 @@ import type { Suite, SuiteOptions } from './suite.js';
 import { runBatcher } from './suites/batcher.js';
 import { runCallables } from './suites/callables.js';
 import { runHostile } from './suites/hostile.js';
+import { runHttp2 } from './suites/http2.js';
 import { runIdentity } from './suites/identity.js';
 import { runOnnx } from './suites/onnx.js';
 
@@ -24,6 +25,10 @@ const SUITES: Readonly<Record<string, { readonly about: string; readonly run: Su
   hostile: {
     about: 'what one large or malicious request does to the event loop, to health checks and to memory',
     run: runHostile,
+  },
+  http2: {
+    about: 'HTTP/2 connections alone, small and large echoes, beside grpc-js, node:http2 and sockets',
+    run: runHttp2,
   },
   onnx: { about: 'two ONNX networks over HTTP binary and gRPC beside onnxruntime alone', run: runOnnx },
 };
@@ -43,9 +48,11 @@ options
   --connections A,B,…   numbers of connections (default 1,16,64)
   --quick               2 rounds of 0.5 s, to see that everything works; do not quote its figures
   --only A,B,…          only these rows; identity: http-json, http-binary, grpc; batcher: decision, closed, poisson-90, poisson-120;
-                        callables: stream, ready, threads, tensor, start, fair; onnx: mlp, conv, http-binary, grpc; hostile: names of its requests
+                        callables: stream, ready, threads, tensor, start, fair; http2: 1x1, 16x1, 64x1, 1x64, large;
+                        onnx: mlp, conv, http-binary, grpc; hostile: names of its requests
   --servers A,B,…       identity: of floor, raw (the load generator's ceiling), thread, inline (default floor,thread,inline);
                         batcher, callables: of thread, inline (default both)
+                        http2: of grpc-js, bare, node-http2, ours, socket (default all)
                         onnx: of floor, floor-32, single, batched (default all)
   --server-cpus LIST    cores of each server, as for taskset (default: the first core)
   --client-cpus LIST    cores of the load generator (default: the last core)`;

@@ -5,9 +5,11 @@ import { GrpcLoadConnection } from './grpc-load-connection.js';
 import type { GrpcTarget } from './grpc-load-connection.js';
 import { HttpLoadConnection } from './http-load-connection.js';
 import type { HttpTarget } from './http-load-connection.js';
+import { LargeLoadConnection } from './large-load-connection.js';
+import type { LargeTarget } from './large-load-connection.js';
 import { LoadWindow, reportOf } from './load-window.js';
 
-export type LoadTarget = HttpTarget | GrpcTarget;
+export type LoadTarget = HttpTarget | GrpcTarget | LargeTarget;
 
 export interface LoadConnection {
   readonly unanswered: number;
@@ -42,12 +44,19 @@ function sleep(seconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 }
 
+function openOne(target: LoadTarget, window: LoadWindow): Promise<LoadConnection> {
+  switch (target.protocol) {
+    case 'http':
+      return HttpLoadConnection.open(target, window);
+    case 'grpc':
+      return GrpcLoadConnection.open(target, window);
+    case 'large':
+      return LargeLoadConnection.open(target, window);
+  }
+}
+
 function openAll(target: LoadTarget, window: LoadWindow): Promise<readonly LoadConnection[]> {
-  return Promise.all(
-    Array.from({ length: target.connections }, (): Promise<LoadConnection> =>
-      target.protocol === 'http' ? HttpLoadConnection.open(target, window) : GrpcLoadConnection.open(target, window),
-    ),
-  );
+  return Promise.all(Array.from({ length: target.connections }, () => openOne(target, window)));
 }
 
 async function drain(connections: readonly LoadConnection[], window: LoadWindow): Promise<void> {

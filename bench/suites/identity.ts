@@ -8,7 +8,8 @@ import { FLOOR_BINARY_PATH, FLOOR_JSON_PATH } from '../floor/floor-paths.js';
 import * as wire from '../identity-wire.js';
 import { measureInterleaved } from '../interleaved.js';
 import type { Participant } from '../interleaved.js';
-import type { LoadTarget } from '../load/load-run.js';
+import type { GrpcTarget } from '../load/grpc-load-connection.js';
+import type { HttpTarget } from '../load/http-load-connection.js';
 import { rawHttpRequest } from '../load/raw-http-request.js';
 import { askGrpc, askHttp, modelInfer } from '../real-clients.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
@@ -157,7 +158,7 @@ async function startServer(name: ServerName, cpus: string | undefined, started: 
 
 // Asks once through an independent client and checks the answer; the load then expects its very bytes. Streams and
 // connections are filled in later.
-async function verifiedTarget(server: Running, id: Wire): Promise<LoadTarget> {
+async function verifiedTarget(server: Running, id: Wire): Promise<HttpTarget | GrpcTarget> {
   const one = server.processes[id];
   const isOurs = server.name === 'thread' || server.name === 'inline';
   if (id === 'grpc') {
@@ -179,7 +180,7 @@ async function verifiedTarget(server: Running, id: Wire): Promise<LoadTarget> {
   return { protocol: 'http', port, connections: 1, request: rawHttpRequest(port, path, form), expectedBody: body };
 }
 
-function describeWire(id: Wire, running: readonly Running[], targets: readonly LoadTarget[]): string {
+function describeWire(id: Wire, running: readonly Running[], targets: readonly (HttpTarget | GrpcTarget)[]): string {
   const sizes = targets.map((target, i) => {
     const [sent, answered] =
       target.protocol === 'http'

@@ -4,6 +4,7 @@ import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { sendUnaryData, ServerUnaryCall } from '@grpc/grpc-js';
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -113,5 +114,38 @@ describe('a load run over gRPC', () => {
     expect(longer).toMatchObject({ requests: 0, errors: 2 });
     const other = await run(await grpcTarget((_, callback) => callback(null, Buffer.alloc(100))));
     expect(other).toMatchObject({ requests: 0, errors: 2, firstError: 'a message other than the one expected' });
+  });
+});
+
+async function largeTarget(answer: (message: Buffer) => Buffer): Promise<LoadTarget> {
+  const server = createTcpServer((socket) => {
+    let received = Buffer.alloc(0);
+    closers.push(() => socket.destroy());
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      if (received.length < 4 || received.length - 4 < received.readUInt32LE(0)) return;
+      socket.write(answer(received.subarray(4)));
+      received = received.subarray(0, 4);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  return { protocol: 'large', wire: 'socket', port, connections: 2, bytes: 100_000 };
+}
+
+describe('a load run of large messages', () => {
+  it('counts what comes back as it was sent', async () => {
+    const report = await run(await largeTarget((message) => message));
+    expect(report.errors).toBe(0);
+    expect(report.requests).toBeGreaterThan(0);
+  });
+
+  it('sees other bytes, and more of them', async () => {
+    const other = await run(await largeTarget((message) => Buffer.alloc(message.length)));
+    expect(other.firstError).toBe('other bytes than were sent');
+    const more = await run(await largeTarget((message) => Buffer.concat([message, message])));
+    expect(more.firstError).toBe('other bytes than were sent');
   });
 });

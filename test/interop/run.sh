@@ -6,8 +6,16 @@ set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 suite=$PWD/test/interop
 
-GO_TOOLS=(github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4 github.com/bojand/ghz/cmd/ghz@v0.93.0)
-DEBIAN_PACKAGES=(libb64-0d prometheus) # for perf_analyzer; for promtool
+GO_TOOLS=(
+  github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4
+  github.com/bojand/ghz/cmd/ghz@v0.93.0
+  github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible
+)
+DEBIAN_PACKAGES=(
+  libb64-0d # for perf_analyzer
+  prometheus # for promtool
+  nghttp2-client libnghttp2-14 libc-ares2 libev4 libjansson4 libjemalloc2 # for nghttp and h2load
+)
 
 fail() {
   echo "interop: $*" >&2

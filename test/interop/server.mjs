@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 import { Triton } from 'tstriton';
 
+import { startHttp2Echo } from './http2-echo.mjs';
 import { bindAddSub, bindModels } from './models.mjs';
 
 const certificates = process.argv[2];
@@ -59,6 +60,7 @@ const ports = Object.entries(servers).map(([name, { httpPort, grpcPort, metricsP
   name,
   { http: httpPort, grpc: grpcPort, metrics: metricsPort },
 ]);
-process.stdout.write(`${JSON.stringify(Object.fromEntries(ports))}\n`);
+const echo = await startHttp2Echo(certificates);
+process.stdout.write(`${JSON.stringify({ ...Object.fromEntries(ports), http2: echo.ports })}\n`);
 await stopped;
-await Promise.all(triton.map((server) => server.stop()));
+await Promise.all([...triton.map((server) => server.stop()), echo.close()]);

@@ -16,7 +16,7 @@ export const FRAME = {
   CONTINUATION: 9,
 } as const;
 
-export const FLAG = { ACK: 1, END_STREAM: 1, END_HEADERS: 4 } as const;
+export const FLAG = { ACK: 1, END_STREAM: 1, END_HEADERS: 4, PADDED: 8, PRIORITY: 32 } as const;
 
 export interface RawFrame {
   readonly type: number;

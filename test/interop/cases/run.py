@@ -23,6 +23,7 @@ FILES = [
     "encryption",
     "pytriton_clients",
     "command_line",
+    "http2",
     "perf_analyzer",
 ]
 SECONDS_A_CASE = 60

@@ -1,0 +1,58 @@
+// Opens a connection to a server of HTTP/2, with prior knowledge or over TLS with ALPN.
+
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
+
+import type { ConnectionListener } from './connection-listener.js';
+import type { ConnectionOptions } from './connection-options.js';
+import type { Http2Connection } from './connection.js';
+import { BlockPool } from './output.js';
+import { SocketConnection } from './socket-connection.js';
+import { allocateReadMemory, directSocket, readByEvents, type ByteSink } from './socket-reader.js';
+import { WriteTurn } from './write-turn.js';
+
+/** How exact the timeouts of connections are. */
+const TICK_MILLISECONDS = 500;
+
+export interface Http2ConnectOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly listen: (connection: Http2Connection, socket: Socket) => ConnectionListener;
+  readonly connection?: ConnectionOptions | undefined;
+  /** Default: no TLS. */
+  readonly tls?: TlsOptions | undefined;
+}
+
+/** What the connections of a thread share. */
+export class Http2Client {
+  readonly #pool = new BlockPool();
+  readonly #turn = new WriteTurn();
+  readonly #memory = allocateReadMemory();
+
+  /** The connection can be used at once; whether it could be made is told to its listener. */
+  connect(options: Http2ConnectOptions): SocketConnection {
+    const { listen, connection: connectionOptions } = options;
+    const connection = new SocketConnection((sink) => this.#open(options, sink), {
+      role: 'client',
+      listen,
+      options: connectionOptions,
+      pool: this.#pool,
+      turn: this.#turn,
+    });
+    const ticks = setInterval(() => connection.tick(performance.now()), TICK_MILLISECONDS).unref();
+    connection.socket.once('close', () => clearInterval(ticks));
+    return connection;
+  }
+
+  #open({ host, port, tls }: Http2ConnectOptions, sink: ByteSink): Socket {
+    if (tls === undefined) return connectTcp({ host, port, noDelay: true, ...directSocket(this.#memory, sink) });
+    // Server names are names: an address is none.
+    const servername = isIP(host) === 0 ? { servername: host } : {};
+    const socket = connectTls({ ...servername, ...tls, host, port, ALPNProtocols: ['h2'] });
+    socket.setNoDelay(true);
+    socket.once('secureConnect', () => {
+      if (socket.alpnProtocol !== 'h2') socket.destroy(new Error('the server does not speak the protocol h2'));
+    });
+    return readByEvents(socket, sink);
+  }
+}

@@ -1,0 +1,436 @@
+// One HTTP/2 connection without its socket (RFC 9113), for either role: takes the bytes that were received and has bytes to
+// send. Nothing here waits, and time is an argument of `tick`. Headers and data are the receivers' and the sender's; here is
+// which frame goes where, and how streams and the connection begin and end.
+
+import { findFrameProblem, nameOfFrame } from './check-frame.js';
+import type { ConnectionListener } from './connection-listener.js';
+import { completeOptions, type CompleteConnectionOptions, type ConnectionOptions } from './connection-options.js';
+import { DataReceiver } from './data-receiver.js';
+import { Exchanges, type ExchangeConnection } from './exchanges.js';
+import { FloodGuard } from './flood-guard.js';
+import { FLAG, FRAME, readUint31, readUint32, type FrameHead } from './frame.js';
+import { FrameReader, PAYLOAD, type FrameSink, type Payload } from './frame-reader.js';
+import { Goodbye } from './goodbye.js';
+import { Handshake } from './handshake.js';
+import { HeaderReceiver } from './header-receiver.js';
+import { Http2Error, nameOfErrorCode, type ErrorCodeName } from './http2-error.js';
+import type { Http2Stream, StreamListener } from './http2-stream.js';
+import type { OutgoingHeaders } from './outgoing-headers.js';
+import type { BlockPool, Output } from './output.js';
+import { PingBook } from './ping-book.js';
+import type { ReceivingConnection } from './receiving-connection.js';
+import { Sender } from './sender.js';
+import { Stopwatch } from './stopwatch.js';
+import { StreamTable, type Role } from './stream-table.js';
+
+/** Frames that are wanted whole, header blocks apart, are small or a nuisance. */
+const LONGEST_CONTROL_FRAME = 16_384;
+/** Of what the protocol answers by itself, when the peer does not read. */
+const MOST_UNREAD_CONTROL_BYTES = 65_536;
+/** For its stream and for the connection: so many WINDOW_UPDATEs may follow each frame that is worth them. */
+const UPDATES_PER_FRAME = 2;
+/** So many streams make one more of what a change of their windows costs. */
+const STREAMS_PER_CREDIT = 64;
+/** A client may open so many streams before it knows how many it may. */
+const STREAMS_BEFORE_SETTINGS = 100;
+
+export interface ConnectionEnvironment {
+  readonly role: Role;
+  /** Makes who is told the connection's events. */
+  readonly listen: (connection: Http2Connection) => ConnectionListener;
+  readonly options?: ConnectionOptions | undefined;
+  /** Shared by the connections of a thread. */
+  readonly pool: BlockPool;
+  /** There is output, or the connection is finished. Called any number of times, also during `receive`. */
+  readonly onOutput: () => void;
+}
+
+export class Http2Connection implements FrameSink, ReceivingConnection, ExchangeConnection {
+  readonly role: Role;
+  readonly streams: StreamTable;
+  readonly sender: Sender;
+  readonly data: DataReceiver;
+  readonly exchanges: Exchanges;
+  readonly options: CompleteConnectionOptions;
+  readonly listener: ConnectionListener;
+  /** Nothing is received any more, and nothing is added to the output. */
+  isFinished = false;
+  /** Once it is finished: nobody did anything wrong. */
+  isInOrder = false;
+  readonly #onOutput: () => void;
+  readonly #reader: FrameReader;
+  readonly #headers: HeaderReceiver;
+  readonly #guard: FloodGuard;
+  readonly #handshake: Handshake;
+  readonly #pings: PingBook;
+  readonly #goodbye: Goodbye;
+  readonly #idleTime = new Stopwatch();
+  #windowUpdates = 0;
+
+  constructor({ role, listen, options, pool, onOutput }: ConnectionEnvironment) {
+    this.role = role;
+    this.options = completeOptions(options);
+    this.#onOutput = onOutput;
+    const { headerTableSize, maxHeaderListSize, connectionWindow } = this.options;
+    this.streams = new StreamTable(role);
+    this.exchanges = new Exchanges(this);
+    this.sender = new Sender(this.exchanges, pool);
+    this.#reader = new FrameReader(this);
+    this.#headers = new HeaderReceiver(this, { tableSize: headerTableSize, maxListSize: maxHeaderListSize });
+    this.data = new DataReceiver(this, this.#reader, connectionWindow);
+    this.#guard = new FloodGuard(this.options);
+    this.#handshake = new Handshake(role, this.sender, this.options);
+    this.#pings = new PingBook(this.sender);
+    this.#goodbye = new Goodbye(this.sender);
+    if (role === 'client') this.#handshake.introduce();
+    this.listener = listen(this);
+  }
+
+  // For the socket.
+
+  get output(): Output {
+    return this.sender.output;
+  }
+
+  /** `bytes[start…end)` were received; whoever is shown them sees them only during the call. */
+  receive(bytes: Buffer, start: number, end: number): void {
+    let at = start;
+    if (this.#handshake.needsPreface && !this.isFinished) {
+      at = this.#handshake.readPreface(bytes, start, end);
+      if (at < 0) {
+        this.#handshake.introduce();
+        this.fail(new Http2Error('PROTOCOL_ERROR', 'the connection does not begin with the preface of HTTP/2'));
+        return;
+      }
+    }
+    try {
+      if (at < end) this.#reader.read(bytes, at, end);
+    } catch (error) {
+      // Streams have caught what their listeners throw; this is the connection's, or our own fault.
+      this.listener.onListenerError?.(error, 0);
+      this.fail(new Http2Error('INTERNAL_ERROR', 'internal error'));
+    }
+    if (this.sender.unreadControlBytes > MOST_UNREAD_CONTROL_BYTES) {
+      this.fail(new Http2Error('ENHANCE_YOUR_CALM', 'the peer does not read the answers to its frames'));
+    }
+  }
+
+  /** Where the next bytes are best read to, instead of the usual place (data-receiver.ts). */
+  directTarget(): Buffer | undefined {
+    return this.data.directTarget();
+  }
+
+  /** The socket is closed, or the peer's side of it. */
+  lost(cause?: Error): void {
+    if (this.isFinished) return;
+    const isExpected = cause === undefined && this.streams.size === 0;
+    const message = cause === undefined ? 'the peer closed the connection' : `the connection is lost: ${cause.message}`;
+    this.#finish(new Http2Error('CONNECTION_LOST', message, { cause }), isExpected);
+  }
+
+  /** To be called now and then, with milliseconds of any clock. */
+  tick(now: number): void {
+    if (this.isFinished) return;
+    this.#guard.refill(now);
+    const delay = this.#handshake.findDelay(now);
+    if (delay !== undefined) {
+      this.fail(delay);
+      return;
+    }
+    const { idleTimeout, drainTimeout } = this.options;
+    const idle = this.#idleTime.look(now, this.streams.size === 0);
+    if (this.#goodbye.isOverdue(now, drainTimeout)) this.#decideLastStream();
+    else if (idleTimeout > 0 && idle >= idleTimeout) this.drain();
+  }
+
+  // For the user.
+
+  /** Of all streams: data that neither the peer nor the socket has taken yet. */
+  get queuedBytes(): number {
+    return this.sender.queuedBytes;
+  }
+
+  /** A client: whether {@link openStream} may be called. */
+  get canOpenStream(): boolean {
+    return this.takesStreams && this.streams.size < this.#mostStreams;
+  }
+
+  /** A client: whether streams can be opened, if not now then when others have ended. */
+  get takesStreams(): boolean {
+    const isEnding = this.isFinished || this.#goodbye.isBegun || this.#goodbye.isSaidByPeer;
+    return this.role === 'client' && !isEnding && this.streams.hasLocalIds;
+  }
+
+  /** A client sends a request's head, and with `endsStream` all of it. */
+  openStream(headers: OutgoingHeaders, listener: StreamListener, endsStream = false): Http2Stream {
+    if (!this.canOpenStream) throw new Http2Error('REFUSED_STREAM', 'the connection takes no more streams');
+    const stream = this.exchanges.open(this.streams.takeLocalId());
+    stream.listener = listener;
+    stream.sendHeaders(headers, endsStream);
+    return stream;
+  }
+
+  /** `onAnswer` when the peer has answered; never when the connection ends before. */
+  ping(onAnswer: () => void): void {
+    if (this.isFinished) return;
+    this.#pings.send(onAnswer);
+    this.#onOutput();
+  }
+
+  /** Ends the connection when its streams have ended. No more can be opened, by a client of ours at once. */
+  drain(): void {
+    if (this.isFinished || this.#goodbye.isBegun) return;
+    if (this.role === 'client' || !this.#handshake.isReady) this.#decideLastStream();
+    else this.#goodbye.announce(this.#pings, () => this.#decideLastStream());
+    this.#onOutput();
+  }
+
+  /** Ends the connection and its streams now, and tells the peer why. */
+  close(code: ErrorCodeName, message: string): void {
+    this.fail(new Http2Error(code, message));
+    this.#onOutput();
+  }
+
+  // For the parts of the connection: frames.
+
+  frameBegins(head: FrameHead): Payload {
+    const problem = findFrameProblem(head, this.options.maxFrameSize) ?? this.#findMisplacement(head);
+    if (problem !== undefined) {
+      this.fail(problem);
+      return PAYLOAD.SKIPPED;
+    }
+    switch (head.type) {
+      case FRAME.DATA:
+        return this.data.begins(head) ? PAYLOAD.PIECES : PAYLOAD.SKIPPED;
+      case FRAME.HEADERS:
+      case FRAME.CONTINUATION:
+        return this.#headers.begins(head) ? PAYLOAD.WHOLE : PAYLOAD.SKIPPED;
+      case FRAME.PRIORITY:
+      case FRAME.RST_STREAM:
+      case FRAME.SETTINGS:
+      case FRAME.PING:
+      case FRAME.GOAWAY:
+      case FRAME.WINDOW_UPDATE:
+        if (head.length <= LONGEST_CONTROL_FRAME) return PAYLOAD.WHOLE;
+        this.fail(new Http2Error('ENHANCE_YOUR_CALM', `${nameOfFrame(head.type)} of ${head.length} bytes`));
+        return PAYLOAD.SKIPPED;
+      default:
+        // Of extensions that were not agreed on (section 5.5).
+        this.charge(1, 'frames of unknown types');
+        return PAYLOAD.SKIPPED;
+    }
+  }
+
+  framePiece(bytes: Buffer, start: number, end: number): void {
+    this.data.piece(bytes, start, end);
+  }
+
+  framePayload(bytes: Buffer, start: number, end: number): void {
+    const head = this.#reader;
+    switch (head.type) {
+      case FRAME.HEADERS:
+        this.#headers.headers(head, bytes, { start, end });
+        break;
+      case FRAME.CONTINUATION:
+        this.#headers.continuation(head, bytes, { start, end });
+        break;
+      case FRAME.PRIORITY:
+        this.#priority(head.streamId, readUint31(bytes, start));
+        break;
+      case FRAME.RST_STREAM:
+        this.#reset(head.streamId, nameOfErrorCode(readUint32(bytes, start)));
+        break;
+      case FRAME.SETTINGS:
+        this.#settings(head.flags, bytes, { start, end });
+        break;
+      case FRAME.PING:
+        this.#ping(head.flags, bytes.subarray(start, end));
+        break;
+      case FRAME.GOAWAY:
+        this.#goaway(bytes.subarray(start, end));
+        break;
+      default:
+        this.#windowUpdate(head.streamId, readUint31(bytes, start));
+    }
+  }
+
+  /** Frames that may not come now, or never. */
+  #findMisplacement({ type, flags, streamId }: FrameHead): Http2Error | undefined {
+    const { openBlock } = this.#headers;
+    const isContinuation = type === FRAME.CONTINUATION;
+    if (openBlock !== 0 ? !isContinuation || streamId !== openBlock : isContinuation) {
+      const expected = openBlock === 0 ? '' : `, expected CONTINUATION on stream ${openBlock}`;
+      return new Http2Error('PROTOCOL_ERROR', `${nameOfFrame(type)} on stream ${streamId}${expected}`);
+    }
+    if (!this.#handshake.isReady && (type !== FRAME.SETTINGS || (flags & FLAG.ACK) !== 0)) {
+      return new Http2Error('PROTOCOL_ERROR', `${nameOfFrame(type)} first, expected SETTINGS`);
+    }
+    // Servers never get one, and clients of ours have forbidden it.
+    if (type === FRAME.PUSH_PROMISE) return new Http2Error('PROTOCOL_ERROR', 'PUSH_PROMISE');
+    return undefined;
+  }
+
+  /** Priorities have no meaning any more (section 5.3.2). */
+  #priority(streamId: number, dependency: number): void {
+    if (!this.charge(1, 'PRIORITY') || dependency !== streamId) return;
+    this.exchanges.failStream(streamId, 'PROTOCOL_ERROR', 'PRIORITY that makes a stream depend on itself');
+  }
+
+  #reset(streamId: number, code: ErrorCodeName): void {
+    const stream = this.streams.find(streamId);
+    if (stream === undefined && this.streams.stateOf(streamId) === 'idle') {
+      this.fail(new Http2Error('PROTOCOL_ERROR', `RST_STREAM on stream ${streamId}, which nobody opened`));
+      return;
+    }
+    // Opening streams and resetting them makes a server work for nobody (CVE-2023-44487).
+    if (this.role === 'server' && !this.charge(1, 'RST_STREAM')) return;
+    if (stream === undefined) return;
+    // A server has answered and does not want the rest of the request (section 8.1).
+    const isInOrder = stream.endIsReceived && code === 'NO_ERROR';
+    this.exchanges.close(stream, isInOrder ? undefined : new Http2Error(code, `the peer reset the stream: ${code}`));
+  }
+
+  #settings(flags: number, bytes: Buffer, range: { readonly start: number; readonly end: number }): void {
+    if ((flags & FLAG.ACK) !== 0) {
+      this.#settingsAcknowledged();
+      return;
+    }
+    if (!this.charge(1 + this.streams.size / STREAMS_PER_CREDIT, 'SETTINGS')) return;
+    const isFirst = !this.#handshake.isReady;
+    const mostBefore = this.#mostStreams;
+    try {
+      const settings = this.#handshake.receive(bytes, range);
+      if (!this.sender.applySettings(settings, this.streams.all())) {
+        throw new Http2Error('FLOW_CONTROL_ERROR', 'SETTINGS_INITIAL_WINDOW_SIZE makes a window too large');
+      }
+    } catch (error) {
+      if (!(error instanceof Http2Error)) throw error;
+      this.fail(error);
+      return;
+    }
+    if (isFirst) this.listener.onReady?.();
+    if (this.streams.size >= mostBefore && this.canOpenStream) this.listener.onStreamAvailable?.();
+  }
+
+  #settingsAcknowledged(): void {
+    if (this.#handshake.isAcknowledged) {
+      this.charge(1, 'SETTINGS with ACK');
+      return;
+    }
+    this.#handshake.isAcknowledged = true;
+    this.#headers.settingsAcknowledged();
+    for (const stream of this.streams.all()) this.data.resizeWindow(stream, this.#handshake.receiveWindow);
+  }
+
+  #ping(flags: number, payload: Buffer): void {
+    if ((flags & FLAG.ACK) !== 0) {
+      if (!this.#pings.answered(payload)) this.charge(1, 'PING with ACK');
+    } else if (this.charge(1, 'PING')) {
+      const pingsWithoutData = this.#pings.answer(payload);
+      this.listener.onPing?.(pingsWithoutData);
+    }
+  }
+
+  #goaway(payload: Buffer): void {
+    if (!this.charge(1, 'GOAWAY')) return;
+    const goaway = this.#goodbye.receive(payload);
+    this.listener.onGoaway?.(goaway);
+    const error = new Http2Error(
+      'REFUSED_STREAM',
+      `the peer ends the connection (${goaway.code}) and did not process the stream`,
+    );
+    for (const stream of this.streams.all()) {
+      if (this.streams.isLocal(stream.id) && stream.id > goaway.lastStreamId) this.exchanges.close(stream, error);
+    }
+    this.#finishWhenEmpty();
+  }
+
+  #windowUpdate(streamId: number, increment: number): void {
+    const isCaused = ++this.#windowUpdates <= UPDATES_PER_FRAME * this.sender.worthwhileFrames;
+    if (!isCaused && !this.charge(1, 'WINDOW_UPDATE')) return;
+    const stream = streamId === 0 ? undefined : this.streams.find(streamId);
+    if (stream === undefined) {
+      if (streamId !== 0) this.#windowUpdateOfNoStream(streamId);
+      else if (increment === 0) this.fail(new Http2Error('PROTOCOL_ERROR', 'WINDOW_UPDATE by 0'));
+      else if (!this.sender.enlargeConnectionWindow(increment)) {
+        this.fail(new Http2Error('FLOW_CONTROL_ERROR', "WINDOW_UPDATE makes the connection's window too large"));
+      }
+      return;
+    }
+    if (increment === 0) this.exchanges.failStream(streamId, 'PROTOCOL_ERROR', 'WINDOW_UPDATE by 0');
+    else if (!this.sender.enlargeWindow(stream, increment)) {
+      this.exchanges.failStream(streamId, 'FLOW_CONTROL_ERROR', 'WINDOW_UPDATE makes the window too large');
+    }
+  }
+
+  #windowUpdateOfNoStream(streamId: number): void {
+    if (this.streams.stateOf(streamId) !== 'idle') return;
+    this.fail(new Http2Error('PROTOCOL_ERROR', `WINDOW_UPDATE on stream ${streamId}, which nobody opened`));
+  }
+
+  // For the parts of the connection.
+
+  fail(error: Http2Error): void {
+    if (this.isFinished) return;
+    this.#handshake.introduce();
+    this.#goodbye.write(this.streams.lastPeerId, error.code as ErrorCodeName, error.message);
+    this.#finish(error, false);
+  }
+
+  charge(cost: number, what: string): boolean {
+    if (this.#guard.spend(cost)) return true;
+    this.fail(new Http2Error('ENHANCE_YOUR_CALM', `too many ${what}`));
+    return false;
+  }
+
+  earn(): void {
+    this.#guard.earn(1);
+  }
+
+  get receiveWindow(): number {
+    return this.#handshake.receiveWindow;
+  }
+
+  get lastServedId(): number {
+    return this.#goodbye.lastStreamId;
+  }
+
+  streamClosed(): void {
+    if (this.isFinished) return;
+    this.#finishWhenEmpty();
+    if (this.streams.size === this.#mostStreams - 1 && this.canOpenStream) this.listener.onStreamAvailable?.();
+  }
+
+  changed(): void {
+    this.#onOutput();
+  }
+
+  get #mostStreams(): number {
+    const { isReady, peer } = this.#handshake;
+    return isReady ? peer.maxConcurrentStreams : STREAMS_BEFORE_SETTINGS;
+  }
+
+  #decideLastStream(): void {
+    if (this.isFinished) return;
+    this.#handshake.introduce();
+    this.#goodbye.decide(this.streams.lastPeerId);
+    this.#finishWhenEmpty();
+    this.#onOutput();
+  }
+
+  #finishWhenEmpty(): void {
+    if (this.streams.size > 0 || this.isFinished) return;
+    const isDecided = this.#goodbye.isBegun && !this.#goodbye.isUndecided;
+    if (isDecided || this.#goodbye.isSaidByPeer) this.#finish(undefined, true);
+  }
+
+  #finish(error: Http2Error | undefined, isInOrder: boolean): void {
+    this.isFinished = true;
+    this.isInOrder = isInOrder;
+    this.#reader.stop();
+    const lost = error ?? new Http2Error('CONNECTION_LOST', 'the connection has ended');
+    for (const stream of this.streams.all()) this.exchanges.close(stream, lost);
+    this.listener.onClose?.(isInOrder ? undefined : error);
+    this.#onOutput();
+  }
+}

@@ -1,0 +1,237 @@
+// The streams of a connection from their beginning to their end: who opens, answers and resets them, and what their users are
+// told. A listener that throws ends its stream and nothing else.
+
+import type { CompleteConnectionOptions } from './connection-options.js';
+import type { ConnectionListener } from './connection-listener.js';
+import type { HeaderList } from './header-list.js';
+import { ERROR_CODE, Http2Error, type ErrorCodeName } from './http2-error.js';
+import { HeaderTemplate, type OutgoingHeaders } from './outgoing-headers.js';
+import { ReceiveWindow } from './receive-window.js';
+import type { Sender, SenderOwner } from './sender.js';
+import { StreamState, type MessageRest, type StreamOwner } from './stream-state.js';
+import type { Role, StreamTable } from './stream-table.js';
+
+const FIELDS_TOO_LARGE = new HeaderTemplate([':status', '431']);
+
+/** Data that streams have received, as far as their users have not consumed it. */
+export interface ReceivedData {
+  consume(stream: StreamState, bytes: number): void;
+  forget(stream: StreamState): void;
+}
+
+/** What the streams need of their connection. */
+export interface ExchangeConnection {
+  readonly role: Role;
+  readonly options: CompleteConnectionOptions;
+  readonly listener: ConnectionListener;
+  readonly streams: StreamTable;
+  readonly sender: Sender;
+  readonly data: ReceivedData;
+  readonly isFinished: boolean;
+  /** The receive window of new streams. */
+  readonly receiveWindow: number;
+  /** The peer's streams after this one are not served. */
+  readonly lastServedId: number;
+  fail(error: Http2Error): void;
+  /** The peer made work for nothing. False when the connection has failed over it. */
+  charge(cost: number, what: string): boolean;
+  /** A stream was worth its while. */
+  earn(): void;
+  streamClosed(): void;
+  /** There may be output. */
+  changed(): void;
+}
+
+export class Exchanges implements StreamOwner, SenderOwner {
+  readonly #connection: ExchangeConnection;
+
+  constructor(connection: ExchangeConnection) {
+    this.#connection = connection;
+  }
+
+  // What the peer does.
+
+  /** It opens a stream, at a server. */
+  accept(streamId: number, headers: HeaderList, endsStream: boolean): void {
+    const { streams, options, lastServedId } = this.#connection;
+    // It crossed our GOAWAY, which says that it is not served.
+    if (streamId > lastServedId) {
+      streams.rememberReset(streamId);
+      return;
+    }
+    if (streams.size >= options.maxConcurrentStreams) {
+      if (this.#connection.charge(1, 'streams beyond the limit')) this.#refuse(streamId, 'REFUSED_STREAM');
+      return;
+    }
+    const stream = this.open(streamId);
+    stream.headIsReceived = true;
+    stream.endIsReceived = endsStream;
+    stream.missingBytes = headers.contentLength;
+    if (headers.isCut) stream.sendHeaders(FIELDS_TOO_LARGE, true);
+    else this.#tellBeginning(stream, headers, endsStream);
+    if (endsStream && !stream.isClosed) this.tellEnd(stream);
+  }
+
+  /** It broke the protocol on a stream, which may be closed already. */
+  failStream(streamId: number, code: ErrorCodeName, message: string): void {
+    const { listener, streams, sender } = this.#connection;
+    if (!this.#connection.charge(1, 'errors on streams')) return;
+    const error = new Http2Error(code, message);
+    listener.onStreamError?.(error, streamId);
+    const stream = streams.find(streamId);
+    if (stream === undefined) this.#refuse(streamId, code);
+    else {
+      sender.writeReset(streamId, ERROR_CODE[code]);
+      this.close(stream, error, true);
+    }
+  }
+
+  tellHeaders(stream: StreamState, headers: HeaderList): void {
+    try {
+      stream.listener?.onHeaders?.(headers);
+    } catch (error) {
+      this.#listenerFailed(stream, error);
+    }
+  }
+
+  /** The chunk is valid only during the call. */
+  tellData(stream: StreamState, chunk: Buffer): void {
+    try {
+      stream.listener?.onData(chunk);
+    } catch (error) {
+      this.#listenerFailed(stream, error);
+    }
+  }
+
+  tellFilled(stream: StreamState): void {
+    try {
+      stream.listener?.onFilled?.();
+    } catch (error) {
+      this.#listenerFailed(stream, error);
+    }
+  }
+
+  /** The message is complete, as `stream.endIsReceived` says. */
+  tellEnd(stream: StreamState): void {
+    try {
+      stream.listener?.onEnd();
+    } catch (error) {
+      this.#listenerFailed(stream, error);
+    }
+    if (stream.endIsSent && !stream.isClosed) this.close(stream, undefined);
+  }
+
+  // What the sender does.
+
+  endSent(stream: StreamState): void {
+    stream.endIsSent = true;
+    if (stream.endIsReceived) this.close(stream, undefined);
+    else if (this.#connection.role === 'server') {
+      // The answer does without the rest of the request (RFC 9113, section 8.1).
+      this.#connection.sender.writeReset(stream.id, ERROR_CODE.NO_ERROR);
+      this.close(stream, undefined, true);
+    }
+  }
+
+  drained(stream: StreamState): void {
+    try {
+      stream.listener?.onDrain?.();
+    } catch (error) {
+      this.#listenerFailed(stream, error);
+    }
+  }
+
+  // What the streams' users do.
+
+  sendHeaders(stream: StreamState, headers: OutgoingHeaders, endsStream: boolean): void {
+    if (this.#connection.isFinished) return;
+    this.#connection.sender.sendHeaders(stream, headers, endsStream);
+    this.#connection.changed();
+  }
+
+  sendData(stream: StreamState, chunk: Uint8Array, endsStream: boolean): void {
+    if (this.#connection.isFinished) return;
+    this.#connection.sender.sendData(stream, chunk, endsStream);
+    this.#sent();
+  }
+
+  sendMessage(stream: StreamState, head: OutgoingHeaders, rest: MessageRest): void {
+    if (this.#connection.isFinished) return;
+    this.#connection.sender.sendMessage(stream, head, rest);
+    this.#sent();
+  }
+
+  consume(stream: StreamState, bytes: number): void {
+    if (this.#connection.isFinished) return;
+    this.#connection.data.consume(stream, bytes);
+    this.#connection.changed();
+  }
+
+  reset(stream: StreamState, code: ErrorCodeName): void {
+    const { role, sender, isFinished } = this.#connection;
+    stream.listener = undefined;
+    if (isFinished) return;
+    // What the peer has not heard of needs no reset.
+    if (role === 'server' || stream.headersAreSent) sender.writeReset(stream.id, ERROR_CODE[code]);
+    this.close(stream, undefined, true);
+    this.#connection.changed();
+  }
+
+  // Their beginning and their end.
+
+  open(id: number): StreamState {
+    const { streams, sender, receiveWindow } = this.#connection;
+    const windows = { send: sender.initialWindow, receive: new ReceiveWindow(receiveWindow) };
+    const stream = new StreamState(id, this, windows);
+    streams.add(stream);
+    return stream;
+  }
+
+  /** Without an error: in order, or by its own user. */
+  close(stream: StreamState, error: Http2Error | undefined, isResetByUs = false): void {
+    if (stream.isClosed) return;
+    const connection = this.#connection;
+    const { listener } = stream;
+    stream.isClosed = true;
+    stream.listener = undefined;
+    connection.streams.remove(stream, isResetByUs);
+    connection.sender.forget(stream);
+    if (!connection.isFinished) connection.data.forget(stream);
+    if (error === undefined && !isResetByUs) connection.earn();
+    try {
+      listener?.onClose?.(error);
+    } catch (failure) {
+      connection.listener.onListenerError?.(failure, stream.id);
+    }
+    connection.streamClosed();
+  }
+
+  #tellBeginning(stream: StreamState, headers: HeaderList, endsStream: boolean): void {
+    try {
+      const listener = this.#connection.listener.onStream?.(stream, headers, endsStream);
+      if (!stream.isClosed) stream.listener = listener;
+    } catch (error) {
+      this.#listenerFailed(stream, error);
+    }
+  }
+
+  /** A stream that is not there. */
+  #refuse(streamId: number, code: ErrorCodeName): void {
+    this.#connection.sender.writeReset(streamId, ERROR_CODE[code]);
+    this.#connection.streams.rememberReset(streamId);
+  }
+
+  #listenerFailed(stream: StreamState, error: unknown): void {
+    this.#connection.listener.onListenerError?.(error, stream.id);
+    stream.reset('INTERNAL_ERROR');
+  }
+
+  #sent(): void {
+    const { sender, options } = this.#connection;
+    if (sender.queuedBytes > options.maxQueuedBytes) {
+      const message = `more than ${options.maxQueuedBytes} bytes wait for the peer to take them`;
+      this.#connection.fail(new Http2Error('ENHANCE_YOUR_CALM', message));
+    }
+    this.#connection.changed();
+  }
+}

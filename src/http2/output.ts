@@ -1,0 +1,92 @@
+// The bytes that a connection has to send. Small frames are written into blocks; large chunks are referred to and never
+// copied, so that what a turn of the event loop produces goes out as one write, scattered where chunks are large. Blocks
+// come from a pool that all connections of a thread share, and belong to a connection only while it has unsent bytes.
+
+/** Holds some hundred small answers; larger header blocks go out as chunks of their own. */
+export const BLOCK_BYTES = 32_768;
+const MOST_KEPT_BLOCKS = 64;
+
+const EMPTY = Buffer.alloc(0);
+
+export class BlockPool {
+  readonly #blocks: Buffer[] = [];
+
+  take(): Buffer {
+    return this.#blocks.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  }
+
+  give(block: Buffer): void {
+    if (this.#blocks.length < MOST_KEPT_BLOCKS) this.#blocks.push(block);
+  }
+}
+
+export class Output {
+  /** Small bytes go to `block` from `end` on; those from `start` on are not among the chunks yet. */
+  block: Buffer = EMPTY;
+  end = 0;
+  #start = 0;
+  #chunks: Uint8Array[] = [];
+  #chunkBytes = 0;
+  readonly #pool: BlockPool;
+  /** The socket keeps what it is given until later, as those of TLS do: it gets copies of blocks. */
+  copiesBlocks = false;
+
+  constructor(pool: BlockPool) {
+    this.#pool = pool;
+  }
+
+  /** All that is unsent. */
+  get bytes(): number {
+    return this.#chunkBytes + this.end - this.#start;
+  }
+
+  /** Makes room for `bytes`, at most {@link BLOCK_BYTES}, in `block` from `end` on. */
+  reserve(bytes: number): void {
+    if (this.end + bytes > this.block.length) this.#nextBlock();
+  }
+
+  /** Whether what was written at `at` is unsent and in the block, and `bytes` more have room behind all that is. */
+  holds(at: number, bytes: number): boolean {
+    return at >= this.#start && at < this.end && this.end + bytes <= this.block.length;
+  }
+
+  /** Sends a chunk without copying it; nobody may write to it any more. */
+  refer(chunk: Uint8Array): void {
+    this.#cut();
+    this.#chunks.push(chunk);
+    this.#chunkBytes += chunk.length;
+  }
+
+  /** Everything unsent, in order. It counts as unsent until {@link sent}. */
+  take(): readonly Uint8Array[] {
+    this.#cut();
+    return this.#chunks;
+  }
+
+  /** What was taken is sent. `isCopied`: nobody reads the blocks any more, so they may be written again. */
+  sent(isCopied: boolean): void {
+    if (this.#chunks.length > 1) this.#chunks = [];
+    else this.#chunks.length = 0;
+    this.#chunkBytes = 0;
+    if (isCopied && this.block !== EMPTY) this.#pool.give(this.block);
+    this.block = EMPTY;
+    this.#start = 0;
+    this.end = 0;
+  }
+
+  #cut(): void {
+    if (this.end === this.#start) return;
+    const bytes = this.block.subarray(this.#start, this.end);
+    const chunk = this.copiesBlocks ? Buffer.from(bytes) : bytes;
+    this.#chunks.push(chunk);
+    this.#chunkBytes += chunk.length;
+    this.#start = this.end;
+  }
+
+  #nextBlock(): void {
+    this.#cut();
+    this.block = this.#pool.take();
+    this.#start = 0;
+    this.end = 0;
+  }
+}

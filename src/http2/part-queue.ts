@@ -1,0 +1,46 @@
+// What waits to be sent on one stream: headers and chunks in order, the first of them perhaps sent in part already.
+
+import type { OutgoingHeaders } from './outgoing-headers.js';
+
+export interface Part {
+  /** Or else the chunk. */
+  readonly headers: OutgoingHeaders | undefined;
+  readonly chunk: Uint8Array;
+  readonly endsStream: boolean;
+}
+
+/** Parts that were sent are cut off when there are so many: taking each from the front of an array costs more. */
+const MOST_SENT = 64;
+
+export class PartQueue {
+  /** Bytes of the chunks that are not sent. */
+  bytes = 0;
+  /** Of the first part's chunk: what is sent already. */
+  offset = 0;
+  #parts: Part[] = [];
+  #sent = 0;
+
+  get first(): Part | undefined {
+    return this.#parts[this.#sent];
+  }
+
+  push(part: Part): void {
+    this.#parts.push(part);
+    this.bytes += part.chunk.length;
+  }
+
+  /** Bytes of the first part's chunk were sent. */
+  advance(bytes: number): void {
+    this.offset += bytes;
+    this.bytes -= bytes;
+  }
+
+  /** The first part is sent. */
+  shift(): void {
+    this.offset = 0;
+    this.#sent++;
+    if (this.#sent < MOST_SENT) return;
+    this.#parts = this.#parts.slice(this.#sent);
+    this.#sent = 0;
+  }
+}

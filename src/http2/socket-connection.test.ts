@@ -1,0 +1,218 @@
+// How often a connection writes to its socket, and what it does when the socket takes no more.
+import { Duplex } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { encodeFrame, FRAME, PREFACE, setting, type RawFrame } from '../../test/support/raw-http2.js';
+import { frames } from '../../test/support/tested-http2.js';
+import { HEAD, OK } from '../../test/support/http2-echo.js';
+import type { ConnectionListener } from './connection-listener.js';
+import type { Http2Stream } from './http2-stream.js';
+import { BlockPool } from './output.js';
+import { SocketConnection } from './socket-connection.js';
+import { KEEPS_NOTHING } from './socket-reader.js';
+import { WriteTurn } from './write-turn.js';
+
+/** A socket that passes on what it is given at once, or when it is told to. */
+class FakeSocket extends Duplex {
+  readonly writes: Buffer[] = [];
+  isSlow = false;
+  #done: (() => void) | undefined;
+
+  constructor(highWaterMark: number) {
+    super({ highWaterMark, autoDestroy: false });
+  }
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: () => void): void {
+    this.#take([chunk], done);
+  }
+
+  override _writev(chunks: readonly { readonly chunk: Buffer }[], done: () => void): void {
+    this.#take(
+      chunks.map(({ chunk }) => chunk),
+      done,
+    );
+  }
+
+  drainOnce(): void {
+    const done = this.#done;
+    this.#done = undefined;
+    done?.();
+  }
+
+  #take(chunks: readonly Buffer[], done: () => void): void {
+    this.writes.push(Buffer.concat(chunks));
+    if (this.isSlow) this.#done = done;
+    else done();
+  }
+}
+
+interface Bound {
+  readonly socket: FakeSocket;
+  readonly bound: SocketConnection;
+  readonly streams: Http2Stream[];
+  send(...sent: readonly RawFrame[]): void;
+}
+
+function bind(listener: ConnectionListener = {}, { highWaterMark = KEEPS_NOTHING } = {}): Bound {
+  const socket = new FakeSocket(highWaterMark);
+  const streams: Http2Stream[] = [];
+  const bound = new SocketConnection(() => socket as unknown as Socket, {
+    role: 'server',
+    listen: () => ({
+      onStream: (stream) => {
+        streams.push(stream);
+        return { onData: () => undefined, onEnd: () => undefined };
+      },
+      ...listener,
+    }),
+    pool: new BlockPool(),
+    turn: new WriteTurn(),
+  });
+  const send = (...sent: readonly RawFrame[]): void => {
+    const bytes = Buffer.concat(sent.map((frame) => encodeFrame(frame)));
+    bound.received(bytes, 0, bytes.length);
+  };
+  bound.received(PREFACE, 0, PREFACE.length);
+  send(frames.settings(setting(4, 1 << 24)), frames.windowUpdate(0, 1 << 24));
+  socket.writes.length = 0;
+  return { socket, bound, streams, send };
+}
+
+function requests(count: number): RawFrame[] {
+  return Array.from({ length: count }, (_, i) => frames.request(2 * i + 1, true));
+}
+
+describe('SocketConnection', () => {
+  it('writes once for all that a read has brought', () => {
+    const { socket, send } = bind({
+      onStream: (stream) => ({
+        onData: () => undefined,
+        onEnd: () => stream.sendMessage(HEAD, [Buffer.from('answer')], OK),
+      }),
+    });
+    send(...requests(20), frames.ping(), frames.settings());
+    expect(socket.writes).toHaveLength(1);
+    expect(socket.writes[0]!.toString('latin1').split('answer')).toHaveLength(21);
+  });
+
+  it('writes once for all that a turn of the event loop has brought, promises included', async () => {
+    const { socket, streams, send } = bind();
+    send(...requests(4));
+    const answer = async (stream: Http2Stream, waits: number) => {
+      for (let i = 0; i < waits; i++) await Promise.resolve();
+      stream.sendMessage(HEAD, [Buffer.from('answer')], OK);
+    };
+    await Promise.all(streams.map((stream, i) => answer(stream, 5 * i)));
+    await turn();
+    expect(socket.writes).toHaveLength(1);
+    expect(socket.writes[0]!.toString('latin1').split('answer')).toHaveLength(5);
+  });
+
+  it('writes large chunks beside small ones without a copy', async () => {
+    const { socket, streams, send } = bind();
+    send(frames.settings(setting(5, 1 << 20)), ...requests(1));
+    const written: Uint8Array[] = [];
+    const { write } = socket;
+    socket.write = ((chunk: Uint8Array) => {
+      written.push(chunk);
+      return Reflect.apply(write, socket, [chunk]) as boolean;
+    }) as typeof write;
+    const large = Buffer.alloc(50_000, 7);
+    streams[0]!.sendMessage(HEAD, [large], OK);
+    await turn();
+    expect(written).toContain(large);
+    expect(socket.writes).toHaveLength(2);
+  });
+
+  it('uses its memory again when the socket has passed everything on, and only then', async () => {
+    for (const isSlow of [false, true]) {
+      const { socket, streams, send } = bind();
+      send(...requests(2));
+      const buffers: ArrayBufferLike[] = [];
+      const { write } = socket;
+      socket.write = ((chunk: Buffer) => {
+        buffers.push(chunk.buffer);
+        return Reflect.apply(write, socket, [chunk]) as boolean;
+      }) as typeof write;
+      socket.isSlow = isSlow;
+      for (const stream of streams) {
+        stream.sendMessage(HEAD, [Buffer.from('answer')], OK);
+        await turn();
+      }
+      expect(buffers[0] === buffers[1]).toBe(!isSlow);
+      socket.drainOnce();
+    }
+  });
+
+  it('gives a socket that writes later copies', async () => {
+    const { socket, streams, send } = bind({}, { highWaterMark: 16_384 });
+    send(...requests(2));
+    socket.isSlow = true;
+    for (const stream of streams) {
+      stream.sendMessage(HEAD, [Buffer.from(`answer ${stream.id}`)], OK);
+      await turn();
+    }
+    socket.drainOnce();
+    expect(Buffer.concat(socket.writes).toString('latin1')).toMatch(/answer 1.*answer 3/s);
+  });
+
+  it('waits with messages while the socket takes no more, and goes on when it does', async () => {
+    const { socket, streams, send, bound } = bind();
+    send(...requests(2));
+    socket.isSlow = true;
+    streams[0]!.sendMessage(HEAD, [Buffer.alloc(3 << 20)], OK);
+    await turn();
+    expect(socket.writes).toHaveLength(1);
+    streams[1]!.sendMessage(HEAD, [Buffer.from('answer')], OK);
+    send(frames.ping());
+    await turn();
+    expect(streams.map(({ isClosed }) => isClosed)).toEqual([false, false]);
+    expect(bound.connection.queuedBytes).toBeGreaterThan(1 << 20);
+    for (let i = 0; i < 50 && socket.writableLength > 0; i++) {
+      socket.drainOnce();
+      await turn();
+    }
+    const sent = Buffer.concat(socket.writes);
+    expect(sent.length).toBeGreaterThan(3 << 20);
+    expect(sent.includes('answer')).toBe(true);
+    expect(streams.every(({ isClosed }) => isClosed)).toBe(true);
+  });
+
+  it('keeps little for a socket that takes nothing, however often there is something to write', async () => {
+    const { socket, streams, send, bound } = bind();
+    send(...requests(1));
+    socket.isSlow = true;
+    streams[0]!.sendHeaders(HEAD);
+    await turn();
+    for (let i = 0; i < 1000; i++) {
+      send(frames.ping());
+      await turn();
+    }
+    expect(socket.writes).toHaveLength(1);
+    expect(bound.connection.output.bytes).toBe(1000 * 17);
+    socket.isSlow = false;
+    socket.drainOnce();
+    expect(socket.writes).toHaveLength(2);
+  });
+
+  it('ends the socket when the connection has ended, after its last words', async () => {
+    const { socket, send } = bind();
+    send(frames.data(0, 'x'));
+    await turn();
+    expect(socket.writes.at(-1)![3]).toBe(FRAME.GOAWAY);
+    expect(socket.writableEnded).toBe(true);
+    socket.emit('close');
+  });
+
+  it('tells the connection when the socket is lost, and why', () => {
+    const ends: (string | undefined)[] = [];
+    const { socket, send } = bind({ onClose: (error) => ends.push(error?.message) });
+    send(...requests(1));
+    socket.emit('error', new Error('read ECONNRESET'));
+    socket.emit('close');
+    expect(ends).toEqual(['the connection is lost: read ECONNRESET']);
+  });
+});

@@ -1,0 +1,130 @@
+// Binds a connection to its socket: received bytes in, output out in one write per turn of the event loop, and the end of each
+// told to the other. A socket that takes no more holds back the connection's messages until it has drained.
+
+import type { Socket } from 'node:net';
+
+import type { ConnectionListener } from './connection-listener.js';
+import type { ConnectionOptions } from './connection-options.js';
+import { Http2Connection } from './connection.js';
+import type { BlockPool } from './output.js';
+import { KEEPS_NOTHING, type ByteSink } from './socket-reader.js';
+import type { Role } from './stream-table.js';
+import type { Writing, WriteTurn } from './write-turn.js';
+
+/** How long the last answers of a connection that ends in order may take to reach the peer. */
+const FLUSH_MILLISECONDS = 30_000;
+/** How long the peer may take to close its side when ours is closed; until then it can read why. */
+const LINGER_MILLISECONDS = 1000;
+
+export interface SocketEnvironment {
+  readonly role: Role;
+  readonly listen: (connection: Http2Connection, socket: Socket) => ConnectionListener;
+  readonly options?: ConnectionOptions | undefined;
+  /** Shared by the connections of a thread. */
+  readonly pool: BlockPool;
+  readonly turn: WriteTurn;
+}
+
+export class SocketConnection implements ByteSink, Writing {
+  readonly connection: Http2Connection;
+  readonly socket: Socket;
+  readonly #turn: WriteTurn;
+  #isReceiving = false;
+  #isWaiting = false;
+  #isEnding = false;
+  #error: Error | undefined;
+  #closing: NodeJS.Timeout | undefined;
+
+  /** `read` gives the socket, may be still connecting, and has it read to the sink from then on. */
+  constructor(read: (sink: ByteSink) => Socket, environment: SocketEnvironment) {
+    const socket = read(this);
+    this.socket = socket;
+    this.#turn = environment.turn;
+    this.connection = new Http2Connection({
+      ...environment,
+      listen: (connection) => environment.listen(connection, socket),
+      onOutput: () => this.#writeSoon(),
+    });
+    // Sockets of TLS pass on later what they are given.
+    this.connection.output.copiesBlocks = socket.writableHighWaterMark !== KEEPS_NOTHING;
+    socket.on('drain', () => this.#drained());
+    socket.on('error', (error) => (this.#error = error));
+    // Who closes its half has hung up as far as can be seen.
+    socket.on('end', () => this.connection.lost());
+    socket.on('close', () => this.#closed());
+    if (this.connection.output.bytes > 0) this.#writeSoon();
+  }
+
+  received(bytes: Buffer, start: number, end: number): void {
+    this.#isReceiving = true;
+    this.connection.receive(bytes, start, end);
+    this.#isReceiving = false;
+    this.write();
+  }
+
+  directTarget(): Buffer | undefined {
+    return this.connection.directTarget();
+  }
+
+  /** Writes what there is. */
+  write(): void {
+    this.#isWaiting = false;
+    if (this.#isEnding) return;
+    const { connection, socket } = this;
+    const { sender, output } = connection;
+    // What waits in the output shares its memory; each write that the socket keeps would have a block of its own.
+    while (!sender.isCongested || connection.isFinished) {
+      sender.fill();
+      if (output.bytes === 0) break;
+      const isTaken = writeAll(socket, output.take());
+      output.sent(isTaken || output.copiesBlocks);
+      sender.isCongested = !isTaken && socket.writableNeedDrain;
+    }
+    if (connection.isFinished) this.#end();
+  }
+
+  /** To be called now and then, with milliseconds of any clock. */
+  tick(now: number): void {
+    this.connection.tick(now);
+  }
+
+  #writeSoon(): void {
+    if (this.#isReceiving || this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#turn.add(this);
+  }
+
+  #drained(): void {
+    if (!this.connection.sender.isCongested) return;
+    this.connection.sender.isCongested = false;
+    this.write();
+  }
+
+  /** What is written still goes out, and the peer has some time to read it. */
+  #end(): void {
+    this.#isEnding = true;
+    this.#closeAfter(this.connection.isInOrder ? FLUSH_MILLISECONDS : LINGER_MILLISECONDS);
+    this.socket.end(() => this.#closeAfter(LINGER_MILLISECONDS));
+  }
+
+  #closeAfter(milliseconds: number): void {
+    clearTimeout(this.#closing);
+    if (!this.socket.destroyed) this.#closing = setTimeout(() => this.socket.destroy(), milliseconds);
+  }
+
+  #closed(): void {
+    clearTimeout(this.#closing);
+    this.connection.lost(this.#error);
+  }
+}
+
+/** Whether the socket has passed everything on already. */
+function writeAll(socket: Socket, chunks: readonly Uint8Array[]): boolean {
+  if (chunks.length === 1) socket.write(chunks[0]!);
+  else {
+    socket.cork();
+    for (const chunk of chunks) socket.write(chunk);
+    socket.uncork();
+  }
+  return socket.writableLength === 0;
+}
