@@ -9,6 +9,7 @@ import type { Logger } from '../../model/logger.js';
 import { ConnectionKeepalive, type KeepaliveOptions } from './connection-keepalive.js';
 import type { AcceptCall } from './grpc-call.js';
 import { Http2Call } from './http2-call.js';
+import { RefusedCall } from './refused-call.js';
 
 const METHOD_NOT_ALLOWED = new HeaderTemplate([':status', '405']);
 const UNSUPPORTED_MEDIA_TYPE = new HeaderTemplate([':status', '415']);
@@ -36,16 +37,10 @@ export class GrpcConnection implements ConnectionListener {
       stream.reset('REFUSED_STREAM');
       return undefined;
     }
-    if (headers.get(':method') !== 'POST') {
-      stream.sendHeaders(METHOD_NOT_ALLOWED, true);
-      return undefined;
-    }
-    if (!isGrpcContentType(headers.get('content-type'))) {
-      stream.sendHeaders(UNSUPPORTED_MEDIA_TYPE, true);
-      return undefined;
-    }
     const call = new Http2Call(stream, headers);
-    call.start(this.#options.accept);
+    const refusal = findRefusal(headers);
+    if (refusal === undefined) call.start(this.#options.accept);
+    else call.start(() => new RefusedCall(() => call.refuse(refusal)));
     return call;
   }
 
@@ -67,6 +62,12 @@ export class GrpcConnection implements ConnectionListener {
   #log(text: string): void {
     this.#options.logger.verbose(1, text);
   }
+}
+
+/** What HTTP says of a request that is no call; undefined of one that is. */
+function findRefusal(headers: HeaderList): HeaderTemplate | undefined {
+  if (headers.get(':method') !== 'POST') return METHOD_NOT_ALLOWED;
+  return isGrpcContentType(headers.get('content-type')) ? undefined : UNSUPPORTED_MEDIA_TYPE;
 }
 
 const CONTENT_TYPE = /^(?:application\/grpc(?:[+;].*)?)?$/i;

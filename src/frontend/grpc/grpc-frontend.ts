@@ -13,6 +13,7 @@ import { GrpcPort } from './grpc-port.js';
 import { readGrpcTls, type GrpcTlsFiles } from './grpc-tls.js';
 import { categoryOfMethod, RESTRICTION_PREFIX } from './method-categories.js';
 import type { ControlledCore, ServedCore } from './served-core.js';
+import { RefusedCall } from './refused-call.js';
 import { isStreaming, servedMethods, type ServedMethod } from './service.js';
 import { StreamCall } from './stream-call.js';
 import { UnaryCall } from './unary-call.js';
@@ -85,25 +86,19 @@ export class GrpcFrontend implements Frontend {
 
   #accept(call: GrpcCall): CallListener | undefined {
     const method = this.#methods.get(call.path);
-    if (method === undefined) {
-      // Without a text, as Triton answers unknown paths.
-      call.fail(GRPC_STATUS.UNIMPLEMENTED, '');
-      return undefined;
-    }
+    // Without a text, as Triton answers unknown paths.
+    if (method === undefined) return new RefusedCall(() => call.fail(GRPC_STATUS.UNIMPLEMENTED, ''));
     const category = categoryOfMethod(call.path);
     const missing = category && this.#restricted.missing(category, (name) => call.header(name));
     if (missing !== undefined) {
-      call.fail(GRPC_STATUS.UNAVAILABLE, `This protocol is restricted, expecting header '${missing}'`);
-      return undefined;
+      const text = `This protocol is restricted, expecting header '${missing}'`;
+      return new RefusedCall(() => call.fail(GRPC_STATUS.UNAVAILABLE, text));
     }
     const encoding = call.header('grpc-encoding');
     if (!isKnownEncoding(encoding)) {
-      call.fail(
-        GRPC_STATUS.UNIMPLEMENTED,
-        `grpc-encoding '${encoding}' is not supported, expected one of ${ACCEPTED_ENCODINGS}`,
-        { 'grpc-accept-encoding': ACCEPTED_ENCODINGS },
-      );
-      return undefined;
+      const text = `grpc-encoding '${encoding}' is not supported, expected one of ${ACCEPTED_ENCODINGS}`;
+      const headers = { 'grpc-accept-encoding': ACCEPTED_ENCODINGS };
+      return new RefusedCall(() => call.fail(GRPC_STATUS.UNIMPLEMENTED, text, headers));
     }
     const maxMessageSize = Math.min(this.#options.maxMessageSize, method.maxMessageSize ?? Infinity);
     if (!isStreaming(method)) return new UnaryCall(call, method, maxMessageSize);

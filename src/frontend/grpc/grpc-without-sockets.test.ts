@@ -185,6 +185,7 @@ describe('a unary call on a stream', () => {
   ])('is refused when it is one %s', async (_, headers, answer) => {
     const { call } = await serve();
     const stream = call(headers);
+    stream.halfClose();
     expect([stream.heads, stream.hasEnded]).toEqual([[answer], true]);
   });
 
@@ -210,7 +211,11 @@ describe('a stream of requests on a stream', () => {
     stream.halfClose();
     await turn();
     expect(stream.heads.at(-1)).toEqual({ 'grpc-status': '0' });
-    expect(Buffer.concat(stream.data).toString('latin1').match(/\x1a\x01[abc]/g)).toHaveLength(3);
+    expect(
+      Buffer.concat(stream.data)
+        .toString('latin1')
+        .match(/\x1a\x01[abc]/g),
+    ).toHaveLength(3);
   });
 
   it('has the client wait while its answers are not taken, and go on when they are', async () => {

@@ -76,6 +76,13 @@ export class Http2Call implements GrpcCall, StreamListener {
     this.#stream.sendHeaders((this.#hasBegun ? TRAILERS : STATUS_ANSWER).with(fields), true);
   }
 
+  /** Ends what is no call with a status of HTTP. */
+  refuse(head: HeaderTemplate): void {
+    if (this.#hasEnded) return;
+    this.#end();
+    this.#stream.sendHeaders(head, true);
+  }
+
   reset(): void {
     if (this.#hasEnded) return;
     this.#end();
