@@ -262,6 +262,16 @@ describe('pings', () => {
     expect(server.connection.receivedBytes - before).toBe(17);
   });
 
+  it('of ours come behind our settings, also before the client has said anything', () => {
+    const server = new TestedHttp2('server');
+    server.connection.ping(() => undefined);
+    const kinds = () => server.sent().map((frame) => frame.split(' ')[0]);
+    expect(kinds()).toEqual(['SETTINGS', 'WINDOW_UPDATE', 'PING']);
+    server.receive(PREFACE);
+    server.send(frames.settings());
+    expect(kinds()).toEqual(['SETTINGS']);
+  });
+
   it('of ours are told when they are answered, each once', () => {
     const server = TestedHttp2.open('server');
     const answered: string[] = [];

@@ -191,6 +191,7 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
 
   ping(onAnswer: () => void): void {
     if (this.isFinished) return;
+    this.#handshake.introduce();
     this.#pings.send(onAnswer);
     this.#onOutput();
   }

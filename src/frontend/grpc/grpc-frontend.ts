@@ -6,7 +6,7 @@ import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS, isKnownEncoding, type CompressionLevel } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { Frontend } from '../frontend.js';
-import { RestrictedFeatures, type Restriction } from '../restricted-features.js';
+import { RestrictedFeatures, type Category, type Restriction } from '../restricted-features.js';
 import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './connection-keepalive.js';
 import type { CallListener, GrpcCall } from './grpc-call.js';
 import { GrpcPort } from './grpc-port.js';
@@ -39,9 +39,18 @@ export interface GrpcFrontendOptions {
   readonly openPort: OpenHttp2Port;
 }
 
+/** What is known of the calls of one method before they come. */
+interface Route {
+  readonly method: ServedMethod;
+  /** When it wants a header. */
+  readonly restriction: Category | undefined;
+  readonly maxMessageSize: number;
+}
+
 export class GrpcFrontend implements Frontend {
   readonly #options: GrpcFrontendOptions;
-  readonly #methods: ReadonlyMap<string, ServedMethod>;
+  /** By path. */
+  readonly #routes: ReadonlyMap<string, Route>;
   readonly #restricted: RestrictedFeatures;
   readonly #streams = new Set<StreamCall>();
   #port: GrpcPort | undefined;
@@ -53,7 +62,8 @@ export class GrpcFrontend implements Frontend {
     this.#options = options;
     this.#restricted = new RestrictedFeatures(options.restrictions ?? [], RESTRICTION_PREFIX);
     const forwarding = pattern === undefined ? undefined : new HeaderForwarding(pattern, 'grpcHeaderForwardPattern');
-    this.#methods = servedMethods({ server, forwarding, compression: compressionLevel });
+    const methods = servedMethods({ server, forwarding, compression: compressionLevel });
+    this.#routes = new Map([...methods].map(([path, method]) => [path, this.#routeOf(path, method)]));
   }
 
   /** Rejects also with INVALID_ARG when certificates cannot be used. */
@@ -84,12 +94,19 @@ export class GrpcFrontend implements Frontend {
     await this.#port?.close();
   }
 
+  #routeOf(path: string, method: ServedMethod): Route {
+    const category = categoryOfMethod(path);
+    const isRestricted = category !== undefined && this.#restricted.has(category);
+    const maxMessageSize = Math.min(this.#options.maxMessageSize, method.maxMessageSize ?? Infinity);
+    return { method, restriction: isRestricted ? category : undefined, maxMessageSize };
+  }
+
   #accept(call: GrpcCall): CallListener | undefined {
-    const method = this.#methods.get(call.path);
+    const route = this.#routes.get(call.path);
     // Without a text, as Triton answers unknown paths.
-    if (method === undefined) return new RefusedCall(() => call.fail(GRPC_STATUS.UNIMPLEMENTED, ''));
-    const category = categoryOfMethod(call.path);
-    const missing = category && this.#restricted.missing(category, (name) => call.header(name));
+    if (route === undefined) return new RefusedCall(() => call.fail(GRPC_STATUS.UNIMPLEMENTED, ''));
+    const { method, restriction, maxMessageSize } = route;
+    const missing = restriction && this.#restricted.missing(restriction, (name) => call.header(name));
     if (missing !== undefined) {
       const text = `This protocol is restricted, expecting header '${missing}'`;
       return new RefusedCall(() => call.fail(GRPC_STATUS.UNAVAILABLE, text));
@@ -100,7 +117,6 @@ export class GrpcFrontend implements Frontend {
       const headers = { 'grpc-accept-encoding': ACCEPTED_ENCODINGS };
       return new RefusedCall(() => call.fail(GRPC_STATUS.UNIMPLEMENTED, text, headers));
     }
-    const maxMessageSize = Math.min(this.#options.maxMessageSize, method.maxMessageSize ?? Infinity);
     if (!isStreaming(method)) return new UnaryCall(call, method, maxMessageSize);
     const stream = new StreamCall(call, method, { maxMessageSize, onEnd: (ended) => this.#streams.delete(ended) });
     if (stream.ended) return undefined;

@@ -11,7 +11,7 @@ import {
   type CompressionLevel,
   type MessageEncoding,
 } from '../../protocol/grpc/message-compression.js';
-import { MessageFrameReader, wholeMessage, type ReceivedMessage } from '../../protocol/grpc/message-frame.js';
+import { copyWholeMessage, MessageFrameReader, type ReceivedMessage } from '../../protocol/grpc/message-frame.js';
 import { CallDeadline } from './call-deadline.js';
 import type { CallListener, GrpcCall } from './grpc-call.js';
 
@@ -62,9 +62,9 @@ export class UnaryCall implements CallListener, UnaryAnswer {
   onData(chunk: Buffer): void {
     if (this.#ended) return;
     if (this.#frames === undefined && !this.#serving) {
-      const message = wholeMessage(chunk, this.#maxMessageSize);
-      // Tensors are views of the message: it is copied, because the chunk is overwritten.
-      if (message !== undefined) return this.#serve(Buffer.from(message));
+      // Tensors are views of the message, and the chunk is overwritten.
+      const message = copyWholeMessage(chunk, this.#maxMessageSize);
+      if (message !== undefined) return this.#serve(message);
     }
     const frames = (this.#frames ??= this.#startFrames());
     frames.add(Buffer.from(chunk));

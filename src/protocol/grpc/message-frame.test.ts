@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { frameMessage, MessageFrameReader, wholeMessage } from './message-frame.js';
+import { copyWholeMessage, frameMessage, MessageFrameReader } from './message-frame.js';
 
 const MAX = 1_000_000;
 
@@ -145,10 +145,17 @@ describe('MessageFrameReader', () => {
   });
 });
 
-describe('wholeMessage', () => {
+describe('copyWholeMessage', () => {
   it('gives the message of a chunk that is exactly one frame', () => {
-    expect(String(wholeMessage(frame('all'), MAX))).toBe('all');
-    expect(wholeMessage(frame(''), MAX)?.length).toBe(0);
+    expect(String(copyWholeMessage(frame('all'), MAX))).toBe('all');
+    expect(copyWholeMessage(frame(''), MAX)?.length).toBe(0);
+  });
+
+  it('gives memory that nothing else writes to', () => {
+    const chunk = frame('kept');
+    const message = copyWholeMessage(chunk, MAX)!;
+    chunk.fill(0);
+    expect(String(message)).toBe('kept');
   });
 
   it.each([
@@ -158,6 +165,6 @@ describe('wholeMessage', () => {
     ['compressed', frame('all', 1)],
     ['too large', frame('x'.repeat(MAX + 1))],
   ])('leaves a chunk to the reader that is %s', (_, chunk) => {
-    expect(wholeMessage(chunk, MAX)).toBeUndefined();
+    expect(copyWholeMessage(chunk, MAX)).toBeUndefined();
   });
 });

@@ -22,13 +22,14 @@ export interface FrameFailure {
   readonly message: string;
 }
 
-/** The message when `chunk` is exactly one uncompressed frame, a view of it. */
-export function wholeMessage(chunk: Buffer, maxMessageSize: number): Buffer | undefined {
+/** A copy of the message when `chunk` is exactly one uncompressed frame. */
+export function copyWholeMessage(chunk: Buffer, maxMessageSize: number): Buffer | undefined {
   if (chunk.length < MESSAGE_PREFIX_BYTES || chunk[0] !== 0) return undefined;
   const length = chunk.length - MESSAGE_PREFIX_BYTES;
-  return chunk.readUInt32BE(1) === length && length <= maxMessageSize
-    ? chunk.subarray(MESSAGE_PREFIX_BYTES)
-    : undefined;
+  if (chunk.readUInt32BE(1) !== length || length > maxMessageSize) return undefined;
+  const message = Buffer.allocUnsafe(length);
+  chunk.copy(message, 0, MESSAGE_PREFIX_BYTES);
+  return message;
 }
 
 /** A message with its prefix. */
@@ -96,7 +97,8 @@ export class MessageFrameReader {
    */
   target(): Buffer | undefined {
     if (this.#isFilling || this.#failure !== undefined || this.#chunks.length > 0) return undefined;
-    if (this.#prefixFilled < MESSAGE_PREFIX_BYTES || this.#length - this.#filled < SMALLEST_TARGET_BYTES) return undefined;
+    if (this.#prefixFilled < MESSAGE_PREFIX_BYTES || this.#length - this.#filled < SMALLEST_TARGET_BYTES)
+      return undefined;
     if (!this.#makeRoom(1)) return undefined;
     this.#isFilling = true;
     return this.#message!.subarray(this.#filled);
