@@ -51,7 +51,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
     'http2/http2-server.ts',
     ...FRONTEND,
   ],
-  client: ['protocol', ...PLAIN_DATA],
+  client: ['protocol', 'http2', ...PLAIN_DATA],
   onnx: ['link', ...PLAIN_DATA],
   // Both ends of a request, without what lies between.
   testing: ['client', 'core', 'link', 'protocol', ...PLAIN_DATA],
