@@ -1,16 +1,13 @@
 // What the README says of `await using` in loops: with some compilers an error that was caught comes back. When this fails,
 // the trap is gone, and so may be the sentences about it.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type typescript from 'typescript-5.9';
+import { describe, expect, it } from 'vitest';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const require = createRequire(import.meta.url);
-
+const ts = require('typescript-5.9') as typeof typescript;
 /** Fails once, and then goes well twice. */
 const ATTEMPTS = `
 const clients = [1, 2, 3].map((attempt) => ({ attempt, async [Symbol.asyncDispose]() {} }));
@@ -26,30 +23,32 @@ for (const next of clients) {
 export {};
 `;
 
+function run(type: 'module' | 'commonjs', code: string): string {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [`--input-type=${type}`, '--eval', code], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+function printedBy(module: string): string[] {
+  return run('module', module).trim().split('\n');
+}
+
 describe('await using in a loop', () => {
-  let folder: string;
-  beforeAll(() => {
-    // In the package, so that tsc finds the types of Node.
-    folder = mkdtempSync(join(ROOT, 'build', 'await-using-'));
-    writeFileSync(join(folder, 'attempts.mts'), ATTEMPTS);
-  });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  function run(...args: readonly string[]): string[] {
-    const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
-    if (status !== 0) throw new Error(stdout + stderr);
-    return stdout.trim().split('\n');
-  }
-
   it('is right when TypeScript compiles it', () => {
-    const tsc = join(dirname(require.resolve('typescript-5.9/package.json')), 'bin', 'tsc');
-    const options = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,esnext.disposable'];
-    run(tsc, ...options, '--types', 'node', 'attempts.mts');
-    expect(run('attempts.mjs')).toEqual(['1 caught the error of attempt 1', '2 went well', '3 went well']);
+    const { ScriptTarget, ModuleKind } = ts;
+    const compilerOptions = { target: ScriptTarget.ES2022, module: ModuleKind.ES2022 };
+    const { outputText } = ts.transpileModule(ATTEMPTS, { compilerOptions });
+    expect(printedBy(outputText)).toEqual(['1 caught the error of attempt 1', '2 went well', '3 went well']);
   });
 
-  it('throws an old error again when esbuild compiles it, which tsx has do that', () => {
-    expect(run('--import', 'tsx', 'attempts.mts')).toEqual([
+  it('throws an old error again when esbuild compiles it', () => {
+    const fromTsx = createRequire(require.resolve('tsx/package.json')); // the one that tsx has
+    const code = `
+      const { transformSync } = require(${JSON.stringify(fromTsx.resolve('esbuild'))});
+      process.stdout.write(transformSync(${JSON.stringify(ATTEMPTS)}, { loader: 'ts', target: 'es2022' }).code);`;
+    expect(printedBy(run('commonjs', code))).toEqual([
       '1 caught the error of attempt 1',
       '2 went well',
       '2 caught the error of attempt 1',
