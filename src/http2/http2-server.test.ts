@@ -130,7 +130,10 @@ describe('our server and our client', () => {
   it('speak TLS, when the client asks for h2', async () => {
     const { cert, key } = selfSignedCertificate();
     const failures: string[] = [];
-    await using echo = await startEcho({ tls: { cert, key }, onHandshakeError: (error) => failures.push(error.message) });
+    await using echo = await startEcho({
+      tls: { cert, key },
+      onHandshakeError: (error) => failures.push(error.message),
+    });
     using client = connectTo(echo.port, { tls: { ca: cert } });
     const message = pattern(3 * MEGABYTE);
     expect((await client.call([message])).data.equals(message)).toBe(true);
