@@ -1,9 +1,6 @@
 // How often something happened and how long it took altogether: the protocol's StatisticDuration.
 
-export interface StatisticDuration {
-  readonly count: number;
-  readonly ns: number;
-}
+import type { StatisticDuration } from '../model/model-statistics.js';
 
 /** Adds up milliseconds, reports nanoseconds. */
 export class Duration implements StatisticDuration {

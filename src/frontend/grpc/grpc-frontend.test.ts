@@ -22,7 +22,7 @@ import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { GrpcFrontend, type GrpcFrontendOptions } from './grpc-frontend.js';
-import type { ControlledCore, ServedCore } from './served-core.js';
+import type { ServedCore } from '../served-core.js';
 import { DEFAULT_KEEPALIVE } from './session-keepalive.js';
 
 const PROTO_FOLDER = fileURLToPath(new URL('../../../proto', import.meta.url));
@@ -52,7 +52,7 @@ const config: CompleteModelConfig = {
 const ignore = () => undefined;
 const logger = { error: ignore, warn: ignore, info: ignore, verbose: ignore };
 /** A core with one model `m` that gives its inputs back. */
-function fakeCore(changes: Partial<ServedCore> = {}): ServedCore & ControlledCore {
+function fakeCore(changes: Partial<ServedCore> = {}): ServedCore {
   const find = (name: string): CompleteModelConfig => {
     if (name === 'm') return config;
     if (name === 'decoupled') return { ...config, decoupled: true };
@@ -65,7 +65,9 @@ function fakeCore(changes: Partial<ServedCore> = {}): ServedCore & ControlledCor
     exiting: false,
     isReady: () => true,
     isModelReady: (name) => name === 'm',
-    modelConfig: find,
+    live: true,
+    resolve: (name) => ({ config: find(name), load: 1 }),
+    serves: () => true,
     modelMetadata: (name) => ({ config: find(name), versions: ['1', '3'] }),
     statistics: () => [],
     ...controlledCore(),
@@ -89,7 +91,7 @@ afterEach(async () => {
 });
 
 async function start(
-  core: ServedCore & ControlledCore,
+  core: ServedCore,
   maxMessageSize = 2 ** 31 - 1,
   channelOptions: object = {},
   more: Partial<GrpcFrontendOptions> = {},

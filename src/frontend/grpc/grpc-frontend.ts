@@ -10,14 +10,14 @@ import { readGrpcTls, type GrpcTlsFiles } from './grpc-tls.js';
 import type { CallListener, GrpcCall, GrpcTransport } from './grpc-transport.js';
 import { categoryOfMethod, RESTRICTION_PREFIX } from './method-categories.js';
 import { NodeHttp2Transport } from './node-http2-transport.js';
-import type { ControlledCore, ServedCore } from './served-core.js';
+import type { ServedCore } from '../served-core.js';
 import { isStreaming, servedMethods, type ServedMethod } from './service.js';
 import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './session-keepalive.js';
 import { StreamCall } from './stream-call.js';
 import { UnaryCall } from './unary-call.js';
 
 export interface GrpcFrontendOptions {
-  readonly server: ServedCore & ControlledCore;
+  readonly server: ServedCore;
   readonly address: string;
   readonly port: number;
   /** Largest inference request in bytes, also once it is inflated. */
@@ -36,6 +36,7 @@ export interface GrpcFrontendOptions {
 }
 
 export class GrpcFrontend implements Frontend {
+  readonly name = 'GRPCInferenceService';
   readonly #options: GrpcFrontendOptions;
   readonly #methods: ReadonlyMap<string, ServedMethod>;
   readonly #restricted: RestrictedFeatures;

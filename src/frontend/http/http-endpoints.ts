@@ -1,23 +1,23 @@
 // The endpoints of the HTTP/REST protocol, answered from the core. What path led to them is the business of the caller.
 
-import type { InferenceServer } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
 import type { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import { modelConfigJson } from '../../protocol/model-config-json.js';
 import { modelMetadata } from '../../protocol/model-metadata.js';
+import { statisticsJson } from '../../protocol/http/statistics-json.js';
 import { RestrictedFeatures, type Restriction } from '../restricted-features.js';
+import type { ServedCore } from '../served-core.js';
 import { HEADER_FRAMING, type BinaryFraming } from './binary-framing.js';
 import { CATEGORY_OF } from './endpoint-categories.js';
 import { handleGenerate } from './generate-handler.js';
 import type { HttpExchange } from './http-exchange.js';
-import { handleInfer } from './infer-handler.js';
-import { handleManagement } from './management-handler.js';
+import { handleInfer, type InferHandlerOptions } from './infer-handler.js';
+import { handleControl } from './control-handler.js';
 import { PendingWork } from './pending-work.js';
 import type { Route } from './routes.js';
-import { statisticsJson } from './statistics-json.js';
 
 export interface HttpEndpointsOptions {
-  readonly server: InferenceServer;
+  readonly server: ServedCore;
   /** Largest JSON of an inference request in bytes, and largest tensor given in JSON. */
   readonly maxInputSize: number;
   /** The endpoints that want a header. */
@@ -31,13 +31,14 @@ export interface HttpEndpointsOptions {
 export class HttpEndpoints {
   readonly #options: HttpEndpointsOptions;
   readonly #restricted: RestrictedFeatures;
-  readonly #framing: BinaryFraming;
   readonly #pending = new PendingWork();
+  readonly #infer: InferHandlerOptions;
 
   constructor(options: HttpEndpointsOptions) {
     this.#options = options;
     this.#restricted = new RestrictedFeatures(options.restrictions);
-    this.#framing = options.framing ?? HEADER_FRAMING;
+    const { server, maxInputSize, forwarding, framing = HEADER_FRAMING } = options;
+    this.#infer = { server, maxInputSize, forwarding, framing, pending: this.#pending };
   }
 
   /** Resolves when no answer is being made any more that the core has given out of its hands. */
@@ -47,8 +48,8 @@ export class HttpEndpoints {
 
   /** Refuses the request when the endpoint wants a header that it does not have. True when it did. */
   refuseRestricted(exchange: HttpExchange, { endpoint }: Route): boolean {
-    const { headers } = exchange.request;
-    const missing = this.#restricted.missing(CATEGORY_OF[endpoint], (name) => headers[name]?.toString());
+    const { request } = exchange;
+    const missing = this.#restricted.missing(CATEGORY_OF[endpoint], (name) => request.header(name));
     if (missing === undefined) return false;
     exchange.answerJson(403, { error: `This API is restricted, expecting header '${missing}'` });
     return true;
@@ -56,17 +57,11 @@ export class HttpEndpoints {
 
   /** Answers a request whose method is one of the route's, or stands for it. Throws what is wrong with it at first sight. */
   answer(exchange: HttpExchange, route: Route): void {
-    const { server, maxInputSize, forwarding } = this.#options;
+    const { server, maxInputSize } = this.#options;
     const { model, version } = route;
     switch (route.endpoint) {
       case 'infer':
-        handleInfer(exchange, route, {
-          server,
-          maxInputSize,
-          forwarding,
-          pending: this.#pending,
-          framing: this.#framing,
-        });
+        handleInfer(exchange, route, this.#infer);
         return;
       case 'generate':
       case 'generate stream':
@@ -91,13 +86,16 @@ export class HttpEndpoints {
         return;
       }
       case 'model config':
-        exchange.answerJson(200, modelConfigJson(server.modelConfig(model, version)));
+        exchange.answerJson(200, modelConfigJson(server.resolve(model, version).config));
         return;
       case 'statistics':
-        exchange.answerJson(200, statisticsJson(server.statistics(model, version)));
+        Promise.resolve(server.statistics(model, version)).then(
+          (models) => exchange.answerJson(200, statisticsJson(models)),
+          (error: unknown) => exchange.answerError(TritonError.from(error)),
+        );
         return;
       default:
-        handleManagement(exchange, route, { server, maxInputSize });
+        handleControl(exchange, route, { server, maxInputSize });
     }
   }
 

@@ -3,7 +3,7 @@
 
 import { TritonError } from '../../errors.js';
 import { assemble } from '../../model/assemble.js';
-import { startPaced, type PacedRun } from '../../model/paced-work.js';
+import { startPaced } from '../../model/paced-work.js';
 import type { HttpExchange } from './http-exchange.js';
 
 /** Larger bodies are refused whatever they are. */
@@ -16,13 +16,6 @@ export const MAX_BODY_BYTES = 2 ** 31;
 const MAX_PIECES = 65_536;
 const TINY = 1024;
 
-/** The length that the request declares; undefined for a chunked body. */
-export function declaredLength({ request }: HttpExchange): number | undefined {
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  if (length !== undefined) return Number(length);
-  return encoding === undefined ? 0 : undefined;
-}
-
 export interface BodyReceiver {
   received(body: Buffer): void;
   /** The body is larger than `limit` or there is no memory for it. What comes of it is not kept. */
@@ -31,22 +24,21 @@ export interface BodyReceiver {
 
 /** Calls the receiver once, or never when the client hangs up before the end. */
 export function receiveBody(exchange: HttpExchange, limit: number, receiver: BodyReceiver): void {
-  const { request } = exchange;
-  const length = declaredLength(exchange);
+  const { request, answer } = exchange;
+  const length = request.bodyLength;
   if (length !== undefined && length > limit) {
     receiver.refused(tooLarge(String(length), limit));
     return;
   }
-  exchange.continue();
   let whole: Buffer | undefined;
   const pieces: Buffer[] = [];
   let size = 0;
   const refuse = (error: TritonError) => {
-    request.off('data', onData).off('end', onEnd).resume();
+    request.dropBody();
     pieces.length = 0;
     receiver.refused(error);
   };
-  const onData = (piece: Buffer) => {
+  const data = (piece: Buffer) => {
     const offset = size;
     size += piece.length;
     if (length === undefined) {
@@ -65,29 +57,18 @@ export function receiveBody(exchange: HttpExchange, limit: number, receiver: Bod
       piece.copy(whole, offset);
     }
   };
-  const onEnd = () => {
-    // What came after the body may have spoilt the connection before this event.
-    if (exchange.answered) return;
+  const end = () => {
     if (whole !== undefined) {
       receiver.received(whole);
       return;
     }
-    const { connection } = exchange;
-    let run: PacedRun | undefined = undefined;
-    const over = () => run && connection.done(run);
-    run = startPaced(assemble(pieces, size), {
-      done(body) {
-        over();
-        receiver.received(body);
-      },
-      failed(cause) {
-        over();
-        receiver.refused(noMemory(size, cause));
-      },
+    const run = startPaced(assemble(pieces, size), {
+      done: (body) => receiver.received(body),
+      failed: (cause) => receiver.refused(noMemory(size, cause)),
     });
-    if (run !== undefined) connection.started(run);
+    if (run !== undefined) answer.onAbort(() => run.cancel());
   };
-  request.on('data', onData).on('end', onEnd);
+  request.readBody({ data, end });
 }
 
 function noMemory(size: number, cause: unknown): TritonError {

@@ -14,13 +14,12 @@ import { elementCount } from '../../tensor/shape.js';
 import { JsonParser } from '../json/json-parser.js';
 import { membersOf } from '../json/json-shape.js';
 import { JsonArray, JsonDouble, JsonObject, JsonText, type JsonValue } from '../json/json-value.js';
+import type { RequestForm } from '../request-form.js';
 import { checkJsonSize } from './decode-infer-request.js';
 import { expectString, member, parameterNumber, ParameterTexts } from './json-members.js';
 import { tensorDataReader, type DataText } from './read-tensor-data.js';
 
 export interface GenerateBody {
-  /** Of the model that the request is for. */
-  readonly config: CompleteModelConfig;
   /** As in the path; '' asks for the latest. */
   readonly modelVersion: string;
   readonly body: Buffer;
@@ -34,33 +33,34 @@ const MEMBERS = { limit: REQUEST_LIMITS.parameters, what: 'members', repeated: '
 const GENERATE_REQUEST = membersOf(MEMBERS, { [NESTED]: membersOf(MEMBERS) });
 
 /** Throws INVALID_ARG. */
-export function* decodeGenerateRequest({
-  config,
-  modelVersion,
-  body,
-  maxInputSize,
-}: GenerateBody): PacedWork<ModelInferRequest> {
+export function* decodeGenerateRequest({ modelVersion, body, maxInputSize }: GenerateBody): PacedWork<RequestForm> {
   checkJsonSize(body.length, maxInputSize);
   const parser = new JsonParser(body, {}, GENERATE_REQUEST);
   while (!parser.advance(PAUSE_BYTES)) yield;
   const json = parser.value;
   if (!(json instanceof JsonObject)) throw new TritonError('INVALID_ARG', 'attempt to get members for non-object');
   const id = member(json, 'id');
-  const mapping = new GenerateMapping(config, id === undefined ? '' : expectString(id, 'id'), maxInputSize);
-  for (const given of membersIn(body, json)) {
-    if (given.name === NESTED) yield* mapping.addNested(given);
-    else yield* mapping.add(given);
-  }
+  const idText = id === undefined ? '' : expectString(id, 'id');
   return {
-    modelName: config.name,
-    modelVersion,
-    id: mapping.id,
-    parameters: mapping.parameters,
-    inputs: mapping.inputs,
-    outputs: [],
-    priority: 0,
-    timeoutMicroseconds: 0,
-    memory: mapping.memory,
+    *complete(config) {
+      const mapping = new GenerateMapping(config, idText, maxInputSize);
+      for (const given of membersIn(body, json)) {
+        if (given.name === NESTED) yield* mapping.addNested(given);
+        else yield* mapping.add(given);
+      }
+      const request: ModelInferRequest = {
+        modelName: config.name,
+        modelVersion,
+        id: idText,
+        parameters: mapping.parameters,
+        inputs: mapping.inputs,
+        outputs: [],
+        priority: 0,
+        timeoutMicroseconds: 0,
+        memory: mapping.memory,
+      };
+      return { request };
+    },
   };
 }
 

@@ -2,9 +2,9 @@
 // memory (server/src/http_server.cc, HandleTrace, HandleLogging, HandleRepositoryIndex, HandleRepositoryControl,
 // HandleSystemSharedMemory).
 
-import type { InferenceServer } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
+import { noCudaMemory, refuseRepository, unknownCudaRegion } from '../../protocol/control-refusals.js';
 import { parseBody } from '../../protocol/http/json-access.js';
 import { decodeLogUpdate, logSettingsJson } from '../../protocol/http/log-settings-json.js';
 import {
@@ -14,15 +14,16 @@ import {
 } from '../../protocol/http/repository-json.js';
 import { decodeSharedMemoryRegistration, sharedMemoryStatusJson } from '../../protocol/http/shared-memory-json.js';
 import { decodeTraceUpdate, traceSettingsJson } from '../../protocol/http/trace-settings-json.js';
+import type { ServedCore } from '../served-core.js';
 import type { HttpExchange } from './http-exchange.js';
 import { receiveBody } from './receive-body.js';
 import type { Route, SharedMemoryEndpoint } from './routes.js';
 
-export type ManagementEndpoint =
+export type ControlEndpoint =
   'trace' | 'logging' | 'repository index' | 'model load' | 'model unload' | SharedMemoryEndpoint;
 
-export interface ManagementHandlerOptions {
-  readonly server: InferenceServer;
+export interface ControlHandlerOptions {
+  readonly server: ServedCore;
   /** Largest body in bytes. */
   readonly maxInputSize: number;
 }
@@ -31,7 +32,7 @@ export interface ManagementHandlerOptions {
 type Answer = object | undefined;
 
 /** Answers once the body is there. */
-export function handleManagement(exchange: HttpExchange, route: Route, options: ManagementHandlerOptions): void {
+export function handleControl(exchange: HttpExchange, route: Route, options: ControlHandlerOptions): void {
   const { server, maxInputSize } = options;
   const fail = (error: unknown) => exchange.answerError(TritonError.from(error));
   receiveBody(exchange, Math.min(maxInputSize, REQUEST_LIMITS.controlBytes), {
@@ -41,75 +42,57 @@ export function handleManagement(exchange: HttpExchange, route: Route, options: 
       }, fail);
     },
     refused: (error) => {
-      exchange.connection.closeWhenAnswered();
+      exchange.answer.closeConnection();
       fail(error);
     },
   });
 }
 
-async function load(server: InferenceServer, model: string, body: Buffer): Promise<void> {
-  const { config, files } = decodeLoadParameters(body);
-  if (config === undefined) return server.loadModel(model, { files });
-  // It needs protobuf's descriptors, which are loaded when they are first asked for.
-  const { readConfigOverride } = await import('../../protocol/config-override.js');
-  await server.loadModel(model, { override: readConfigOverride(config), files });
-}
-
-async function perform(server: InferenceServer, route: Route, body: Buffer, reads: boolean): Promise<Answer> {
+async function perform(server: ServedCore, route: Route, body: Buffer, reads: boolean): Promise<Answer> {
   const { model, region, repository } = route;
-  switch (route.endpoint as ManagementEndpoint) {
+  switch (route.endpoint as ControlEndpoint) {
     case 'trace': {
-      const settings = server.traceSettings(model);
+      const settings = await server.traceSettings(model);
       return traceSettingsJson(
-        reads ? settings : server.updateTraceSettings(model, decodeTraceUpdate(parseBody(body))),
+        reads ? settings : await server.updateTraceSettings(model, decodeTraceUpdate(parseBody(body))),
       );
     }
     case 'logging': {
       const { logSettings } = server;
-      const settings = reads ? logSettings.get() : logSettings.update(decodeLogUpdate(parseBody(body)));
-      return logSettingsJson(logSettings.file, settings);
+      const update = reads ? {} : decodeLogUpdate(parseBody(body));
+      return logSettingsJson(logSettings.file, await logSettings.update(update));
     }
     case 'repository index':
-      return repositoryIndexJson(server.models.index(decodeRepositoryIndex(body)));
+      return repositoryIndexJson(await server.models.index(decodeRepositoryIndex(body)));
     case 'model load':
       refuseRepository(repository);
-      await load(server, model, body);
+      await server.loadModel(model, decodeLoadParameters(body));
       return undefined;
     case 'model unload':
       refuseRepository(repository);
       // Triton takes whatever the body says: nothing here depends on a model.
-      server.models.unload(model);
+      await server.models.unload(model);
       return undefined;
     case 'system shared memory status':
       return sharedMemoryStatusJson(
-        region === undefined ? server.sharedMemory.regions() : [server.sharedMemory.region(region)],
+        region === undefined ? await server.sharedMemory.regions() : [await server.sharedMemory.region(region)],
       );
     case 'system shared memory register':
-      server.sharedMemory.register(decodeSharedMemoryRegistration(regionOf(region, 'system'), body));
+      await server.sharedMemory.register(decodeSharedMemoryRegistration(regionOf(region, 'system'), body));
       return undefined;
     case 'system shared memory unregister':
-      if (region === undefined) server.sharedMemory.unregisterAll();
-      else server.sharedMemory.unregister(region);
+      if (region === undefined) await server.sharedMemory.unregisterAll();
+      else await server.sharedMemory.unregister(region);
       return undefined;
     case 'cuda shared memory status':
       if (region === undefined) return [];
-      throw new TritonError('NOT_FOUND', `Unable to find cuda shared memory region: '${region}'`);
-    case 'cuda shared memory register': {
-      const name = regionOf(region, 'cuda');
-      throw new TritonError(
-        'UNSUPPORTED',
-        `failed to register CUDA shared memory region: '${name}', GPUs not supported`,
-      );
-    }
+      throw unknownCudaRegion(region);
+    case 'cuda shared memory register':
+      throw noCudaMemory(regionOf(region, 'cuda'));
     case 'cuda shared memory unregister':
       // There is none, and unknown ones are no mistake.
       return undefined;
   }
-}
-
-function refuseRepository(repository: string | undefined): void {
-  if (repository !== undefined)
-    throw new TritonError('UNSUPPORTED', "'repository_name' specification is not supported");
 }
 
 function regionOf(region: string | undefined, kind: string): string {

@@ -8,10 +8,12 @@ import { finishPaced } from '../../model/paced-work.js';
 import { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferRequest, ModelInferResponse } from '../../model/exchange.js';
 import { DATATYPE_BYTE_SIZE, type Datatype } from '../../tensor/dtype.js';
-import { decodeModelInferRequest } from './decode-model-infer-request.js';
-import { decodeModelInferResponse } from './decode-model-infer-response.js';
-import { encodeModelInferRequest } from './encode-model-infer-request.js';
-import { encodeModelInferResponse } from './encode-model-infer-response.js';
+import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import { NO_SHARED_MEMORY } from '../../model/shared-memory.js';
+import { decodeInferRequest } from './decode-infer-request.js';
+import { decodeInferResponse } from './decode-infer-response.js';
+import { encodeInferRequest } from './encode-infer-request.js';
+import { encodeInferResponse } from './encode-infer-response.js';
 import {
   InferParameterSchema,
   ModelInferRequestSchema,
@@ -77,13 +79,18 @@ const plain = (exchange: ModelInferRequest | ModelInferResponse, tensors: readon
   outputs: 'inputs' in exchange ? exchange.outputs : undefined,
 });
 
+function decodeWhole(bytes: Uint8Array): ModelInferRequest {
+  const form = finishPaced(decodeInferRequest(bytes));
+  return finishPaced(form.complete({} as CompleteModelConfig, NO_SHARED_MEMORY)).request;
+}
+
 const SHARED = { numRuns: 300 };
 
 describe('ModelInferRequest', () => {
   it('comes back from its own codec', () => {
     fc.assert(
       fc.property(request, (given) => {
-        const decoded = finishPaced(decodeModelInferRequest(messageOf(encodeModelInferRequest(given)))).request;
+        const decoded = decodeWhole(messageOf(encodeInferRequest(given)));
         expect(plain(decoded, decoded.inputs)).toEqual(plain(given, given.inputs));
       }),
       SHARED,
@@ -93,7 +100,7 @@ describe('ModelInferRequest', () => {
   it('reads the same for the generated codec', () => {
     fc.assert(
       fc.property(request, (given) => {
-        const bytes = messageOf(encodeModelInferRequest(given));
+        const bytes = messageOf(encodeInferRequest(given));
         const generated = fromBinary(ModelInferRequestSchema, bytes);
         expect(generated.$unknown).toBeUndefined();
         expect(generated.inputs.map((input) => input.name)).toEqual(given.inputs.map((input) => input.name));
@@ -102,7 +109,7 @@ describe('ModelInferRequest', () => {
         );
         expect(generated.outputs.map((output) => output.name)).toEqual(given.outputs);
         // What the generated codec writes again is the same request to ours.
-        const again = finishPaced(decodeModelInferRequest(toBinary(ModelInferRequestSchema, generated))).request;
+        const again = decodeWhole(toBinary(ModelInferRequestSchema, generated));
         expect(plain(again, again.inputs)).toEqual(plain(given, given.inputs));
       }),
       SHARED,
@@ -112,7 +119,7 @@ describe('ModelInferRequest', () => {
   it('is a message or a TritonError, whatever the bytes are', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-        expect(isMessageOrError(() => decodeModelInferRequest(bytes))).toBe(true);
+        expect(isMessageOrError(() => decodeWhole(bytes))).toBe(true);
       }),
       { numRuns: 2000 },
     );
@@ -126,11 +133,11 @@ describe('ModelInferRequest', () => {
     );
     fc.assert(
       fc.property(spoilt, ([given, changes, cut]) => {
-        const bytes = Buffer.from(messageOf(encodeModelInferRequest({ ...given, inputs: given.inputs.slice(0, 2) })));
+        const bytes = Buffer.from(messageOf(encodeInferRequest({ ...given, inputs: given.inputs.slice(0, 2) })));
         for (const [at, value] of changes) if (bytes.length > 0) bytes[at % bytes.length] = value;
         const message = bytes.subarray(0, Math.max(0, bytes.length - cut));
-        expect(isMessageOrError(() => decodeModelInferRequest(message))).toBe(true);
-        expect(isMessageOrError(() => decodeModelInferResponse(message))).toBe(true);
+        expect(isMessageOrError(() => decodeWhole(message))).toBe(true);
+        expect(isMessageOrError(() => decodeInferResponse(message))).toBe(true);
       }),
       { numRuns: 1000 },
     );
@@ -141,7 +148,7 @@ describe('ModelInferResponse', () => {
   it('comes back from its own codec', () => {
     fc.assert(
       fc.property(response, (given) => {
-        const decoded = decodeModelInferResponse(messageOf(encodeModelInferResponse(given)));
+        const decoded = decodeInferResponse(messageOf(encodeInferResponse(given)));
         expect(plain(decoded, decoded.outputs)).toEqual(plain(given, given.outputs));
       }),
       SHARED,
@@ -154,7 +161,7 @@ describe('ModelInferResponse', () => {
       fc.property(
         response.map((given) => ({ ...given, parameters: undefined })),
         (given) => {
-          const bytes = messageOf(encodeModelInferResponse(given));
+          const bytes = messageOf(encodeInferResponse(given));
           const generated = fromBinary(ModelInferResponseSchema, bytes);
           expect(generated.rawOutputContents).toHaveLength(given.outputs.length);
           expect(generated.$unknown).toBeUndefined();
@@ -171,7 +178,7 @@ describe('ModelInferResponse', () => {
       { name: 'a', datatype: 'BYTES', shape: [0], bytes: new Uint8Array(0) },
       { name: 'b', datatype: 'UINT8', shape: [1 << 20], bytes: large },
     ];
-    const frame = encodeModelInferResponse({
+    const frame = encodeInferResponse({
       modelName: 'm',
       modelVersion: '1',
       id: '',
@@ -188,22 +195,22 @@ describe('ModelInferResponse', () => {
 
   it('writes an unsigned parameter that no int64 holds, and refuses a larger one', () => {
     const empty = { modelName: 'm', modelVersion: '1', id: '', outputs: [] };
-    const frame = encodeModelInferResponse({ ...empty, parameters: { big: 2n ** 64n - 1n } });
-    expect(decodeModelInferResponse(messageOf(frame)).parameters).toEqual({ big: 2n ** 64n - 1n });
-    expect(() => encodeModelInferResponse({ ...empty, parameters: { big: 2n ** 64n } })).toThrow(
+    const frame = encodeInferResponse({ ...empty, parameters: { big: 2n ** 64n - 1n } });
+    expect(decodeInferResponse(messageOf(frame)).parameters).toEqual({ big: 2n ** 64n - 1n });
+    expect(() => encodeInferResponse({ ...empty, parameters: { big: 2n ** 64n } })).toThrow(
       expect.objectContaining({
         code: 'INVALID_ARG',
         message: "parameter 'big' is 18446744073709551616, expected an integer of 64 bits",
       }),
     );
-    expect(() => encodeModelInferResponse({ ...empty, parameters: { bad: {} as string } })).toThrow(
+    expect(() => encodeInferResponse({ ...empty, parameters: { bad: {} as string } })).toThrow(
       "parameter 'bad' is of type object",
     );
   });
 
   it('keeps the kinds of parameters: integers, doubles, minus zero', () => {
     const given = { i: 5, d: 0.5, z: -0, n: NaN };
-    const frame = encodeModelInferResponse({ modelName: '', modelVersion: '', id: '', parameters: given, outputs: [] });
+    const frame = encodeInferResponse({ modelName: '', modelVersion: '', id: '', parameters: given, outputs: [] });
     const { parameters: kinds } = fromBinary(ModelInferResponseSchema, messageOf(frame));
     expect(Object.values(kinds).map((kind) => kind.parameterChoice.case)).toEqual([
       'int64Param',
@@ -216,7 +223,7 @@ describe('ModelInferResponse', () => {
 
 describe('a response of another server', () => {
   const decode = (init: Parameters<typeof create<typeof ModelInferResponseSchema>>[1]) =>
-    decodeModelInferResponse(toBinary(ModelInferResponseSchema, create(ModelInferResponseSchema, init)));
+    decodeInferResponse(toBinary(ModelInferResponseSchema, create(ModelInferResponseSchema, init)));
 
   it('may have typed contents', () => {
     const outputs = [
@@ -252,13 +259,13 @@ describe('a response of another server', () => {
   it('may have shapes that are not packed', () => {
     const output = Buffer.from([10, 1, 121, 18, 4, 66, 79, 79, 76, 24, 1, 24, 2]); // y, BOOL, 1, 2
     const message = Buffer.concat([Buffer.from([42, output.length]), output, Buffer.from([50, 2, 1, 0])]);
-    expect(decodeModelInferResponse(message).outputs).toEqual([
+    expect(decodeInferResponse(message).outputs).toEqual([
       { name: 'y', datatype: 'BOOL', shape: [1, 2], bytes: Buffer.from([1, 0]) },
     ]);
   });
 
   it('is refused when it is no message', () => {
-    expect(() => decodeModelInferResponse(Uint8Array.of(0xff))).toThrow(
+    expect(() => decodeInferResponse(Uint8Array.of(0xff))).toThrow(
       expect.objectContaining({ code: 'INTERNAL', message: 'Unable to parse response' }),
     );
   });

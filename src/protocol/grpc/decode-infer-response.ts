@@ -23,7 +23,7 @@ const UNLIMITED = { rank: Infinity, tensorParameters: Infinity };
  * Decodes a response. Throws INTERNAL when the bytes are no such message or it cannot be understood.
  * The tensors are views of `bytes`, which must not change any more.
  */
-export function decodeModelInferResponse(bytes: Uint8Array): ModelInferResponse {
+export function decodeInferResponse(bytes: Uint8Array): ModelInferResponse {
   reader.start(bytes);
   try {
     return readResponse();

@@ -21,8 +21,8 @@ import {
   HealthCheckResponseSchema,
 } from '../../protocol/grpc/generated/health_pb.js';
 import { healthMethods } from './health-methods.js';
-import { managementMethods } from './management-methods.js';
-import type { ControlledCore, ServedCore } from './served-core.js';
+import { metadataMethods } from './metadata-methods.js';
+import type { ServedCore } from '../served-core.js';
 import type { CallContext, UnaryMethod } from './unary-call.js';
 
 const SERVICE = '/inference.GRPCInferenceService/';
@@ -43,7 +43,7 @@ const config: CompleteModelConfig = {
 
 const duration = (count: number) => ({ count, ns: count * 1_000_000_000 });
 
-function coreWith(changes: Partial<ServedCore> = {}): ServedCore & ControlledCore {
+function coreWith(changes: Partial<ServedCore> = {}): ServedCore {
   const known = (name: string): CompleteModelConfig => {
     if (name !== 'm') throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' is not found`);
     return config;
@@ -55,7 +55,9 @@ function coreWith(changes: Partial<ServedCore> = {}): ServedCore & ControlledCor
     exiting: false,
     isReady: () => true,
     isModelReady: (name, version) => name === 'm' && version === '1',
-    modelConfig: known,
+    live: true,
+    resolve: (name) => ({ config: known(name), load: 1 }),
+    serves: () => true,
     modelMetadata: (name, version) => ({ config: known(name), versions: version === '' ? ['1', '3'] : [version] }),
     statistics: () => [],
     traces: false,
@@ -70,14 +72,14 @@ function coreWith(changes: Partial<ServedCore> = {}): ServedCore & ControlledCor
 
 const NO_HEADERS: CallContext = { header: () => undefined, rawHeaders: [] };
 
-function unaryMethod(server: ServedCore & ControlledCore, path: string): UnaryMethod {
-  const methods: Readonly<Record<string, UnaryMethod>> = { ...healthMethods(server), ...managementMethods(server) };
+function unaryMethod(server: ServedCore, path: string): UnaryMethod {
+  const methods: Readonly<Record<string, UnaryMethod>> = { ...healthMethods(server), ...metadataMethods(server) };
   return methods[path.slice(path.lastIndexOf('/') + 1)]!;
 }
 
 /** Calls a method with `{ name, version }` and decodes its answer. */
 function ask<Schema extends DescMessage>(
-  core: ServedCore & ControlledCore,
+  core: ServedCore,
   path: string,
   { schema, name = '', version = '' }: { readonly schema: Schema; readonly name?: string; readonly version?: string },
 ): MessageShape<Schema> {
@@ -196,7 +198,7 @@ describe('a model', () => {
       defaultQueuePolicy: queuePolicy,
       priorityQueuePolicy: { 1: { ...queuePolicy, timeoutAction: 'REJECT' } },
     };
-    const core = coreWith({ modelConfig: () => ({ ...config, dynamicBatching }) });
+    const core = coreWith({ resolve: () => ({ config: { ...config, dynamicBatching }, load: 1 }) });
     const { config: given } = ask(core, `${SERVICE}ModelConfig`, { schema: ModelConfigResponseSchema, name: 'm' });
     const policy = {
       timeoutAction: 1,

@@ -28,7 +28,7 @@ const writer = new WireWriter();
  * The chunks of the frame, prefix included: one, unless tensors are large. These are then chunks of their own, not
  * copied. Throws INVALID_ARG when the message is larger than gRPC allows.
  */
-export function encodeModelInferResponse(response: ModelInferResponse): readonly Uint8Array[] {
+export function encodeInferResponse(response: ModelInferResponse): readonly Uint8Array[] {
   writer.begin(responseBound(response));
   writeResponse(response, undefined);
   return writer.finish();

@@ -1,10 +1,12 @@
 import { create, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
-import { finishPaced, PAUSE_BYTES } from '../../model/paced-work.js';
+import { finishPaced, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 
 import { TritonError } from '../../errors.js';
-import { decodeModelInferRequest, type AdmitModel } from './decode-model-infer-request.js';
+import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import { NO_SHARED_MEMORY } from '../../model/shared-memory.js';
+import { decodeInferRequest, type CompleteInferRequest } from './decode-infer-request.js';
 import { InferParameterSchema, ModelInferRequestSchema } from './generated/grpc_service_pb.js';
 
 type RequestInit = MessageInitShape<typeof ModelInferRequestSchema>;
@@ -13,8 +15,17 @@ function encode(init: RequestInit): Uint8Array {
   return toBinary(ModelInferRequestSchema, create(ModelInferRequestSchema, init));
 }
 
+/** Is told what a well-formed message is about. */
+type AdmitModel = (modelName: string, modelVersion: string, id: string) => void;
+
+function* decodeWhole(bytes: Uint8Array, admit?: AdmitModel): PacedWork<CompleteInferRequest> {
+  const form = yield* decodeInferRequest(bytes);
+  admit?.(form.modelName, form.modelVersion, form.id);
+  return yield* form.complete({} as CompleteModelConfig, NO_SHARED_MEMORY);
+}
+
 function decodeBytes(bytes: Uint8Array, admit?: AdmitModel) {
-  return finishPaced(decodeModelInferRequest(bytes, admit && { admit })).request;
+  return finishPaced(decodeWhole(bytes, admit)).request;
 }
 
 function decode(init: RequestInit) {
@@ -235,7 +246,7 @@ function outcomeOf(message: Buffer): string {
 
 describe('a message with long contents', () => {
   const pausesOf = (message: Uint8Array) => {
-    const work = decodeModelInferRequest(message);
+    const work = decodeWhole(message);
     let pauses = 0;
     let step = work.next();
     for (; step.done !== true; step = work.next()) pauses++;
@@ -265,7 +276,7 @@ describe('a message with long contents', () => {
 
   it('is no obstacle to others that are read while it pauses', () => {
     const contents = { intContents: Array.from({ length: 300_000 }, (_, i) => i) };
-    const long = decodeModelInferRequest(withContents('INT32', contents));
+    const long = decodeWhole(withContents('INT32', contents));
     expect(long.next().done).toBe(false);
     const other = encode({
       modelName: 'other',

@@ -3,13 +3,14 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import type { InferenceServer } from '../../core/inference-server.js';
 import type { ResponseSink } from '../../core/response-sink.js';
 import { InferenceStatistics } from '../../core/statistics.js';
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
-import { HttpFrontend } from './http-frontend.js';
+import type { ServedCore } from '../served-core.js';
+import { HttpPort, type HttpPortOptions } from './http-port.js';
+import { HttpService, type HttpServiceOptions } from './http-service.js';
 
 const tensorSpec = (name: string): CompleteTensorSpec => ({
   name,
@@ -65,6 +66,14 @@ class FakeCore {
     return { ...MODEL, name, decoupled: name === 'stream' };
   }
 
+  resolve(name: string, version: string) {
+    return { config: this.modelConfig(name, version), load: 1 };
+  }
+
+  serves(): boolean {
+    return true;
+  }
+
   modelMetadata(name: string, version: string) {
     return { config: this.modelConfig(name, version), versions: ['1'] };
   }
@@ -107,7 +116,7 @@ function respond({ request, sink }: Waiting): void {
 
 interface Started {
   readonly core: FakeCore;
-  readonly frontend: HttpFrontend;
+  readonly frontend: HttpPort;
   readonly port: number;
   readonly errors: string[];
   connect(): Promise<Client>;
@@ -122,13 +131,17 @@ afterEach(async () => {
   for (const resource of open.splice(0).reverse()) await resource.close();
 });
 
+function openPort({ address, port, logger, ...options }: HttpServiceOptions & HttpPortOptions): HttpPort {
+  return new HttpPort(new HttpService(options), { address, port, logger });
+}
+
 async function start(maxInputSize?: number): Promise<Started> {
   const core = new FakeCore();
   const errors: string[] = [];
   const nothing = () => undefined;
   const logger = { error: (message: string) => errors.push(message), warn: nothing, info: nothing, verbose: nothing };
-  const server = core as unknown as InferenceServer;
-  const frontend = new HttpFrontend({
+  const server = core as unknown as ServedCore;
+  const frontend = openPort({
     server,
     address: '127.0.0.1',
     port: 0,
@@ -309,7 +322,7 @@ describe('endpoints', () => {
       status: 500,
       body: '{"error":"a bug"}',
     });
-    expect(errors.join()).toContain('http-frontend.test');
+    expect(errors.join()).toContain('http-service.test');
     expect((await client.send(get('/v2')).answer()).status).toBe(200);
   });
 });
@@ -642,8 +655,8 @@ describe('the end', () => {
 
   it('of a frontend that never started is at once', async () => {
     const logger = { error: fail, warn: fail, info: fail, verbose: fail };
-    const frontend = new HttpFrontend({
-      server: new FakeCore() as unknown as InferenceServer,
+    const frontend = openPort({
+      server: new FakeCore() as unknown as ServedCore,
       address: '127.0.0.1',
       port: 0,
       logger,
@@ -658,8 +671,8 @@ it('names address and port when they are taken', async () => {
   open.push({ close: () => new Promise((resolve) => holder.close(resolve)) });
   const { port } = holder.address() as AddressInfo;
   const logger = { error: fail, warn: fail, info: fail, verbose: fail };
-  const frontend = new HttpFrontend({
-    server: new FakeCore() as unknown as InferenceServer,
+  const frontend = openPort({
+    server: new FakeCore() as unknown as ServedCore,
     address: '127.0.0.1',
     port,
     logger,

@@ -16,7 +16,7 @@ const writer = new WireWriter();
  * The chunks of the frame, prefix included: one, unless tensors are large. These are then chunks of their own, not
  * copied. Throws INVALID_ARG when the message is larger than gRPC allows.
  */
-export function encodeModelInferRequest(request: ModelInferRequest): readonly Uint8Array[] {
+export function encodeInferRequest(request: ModelInferRequest): readonly Uint8Array[] {
   const { modelName, modelVersion, id, parameters, inputs, outputs, priority, timeoutMicroseconds, sequence } = request;
   let bound = stringBound(modelName) + stringBound(modelVersion) + stringBound(id);
   bound += parameterBound('priority') + parameterBound('timeout');

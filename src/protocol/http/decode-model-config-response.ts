@@ -9,7 +9,7 @@ import { arrayMember, expectBoolean, expectUnsigned, member, stringMember, unpar
 import { parseResponseJson, readResponse } from './parse-response-json.js';
 
 /** Throws INTERNAL when the body is no model configuration. */
-export function decodeModelConfig(body: Buffer): ModelSignature {
+export function decodeModelConfigResponse(body: Buffer): ModelSignature {
   const json = parseResponseJson(body);
   return readResponse(() => ({
     name: stringMember(json, 'name'),

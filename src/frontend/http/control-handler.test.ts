@@ -10,11 +10,13 @@ import { ServerLogger } from '../../logger.js';
 import { completeModelConfig } from '../../model/complete-model.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import type { Restriction } from '../restricted-features.js';
-import { HttpFrontend } from './http-frontend.js';
+import { readConfigOverride } from '../../protocol/config-override.js';
+import { HttpPort } from './http-port.js';
+import { HttpService } from './http-service.js';
 
 const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
 
-const opened: HttpFrontend[] = [];
+const opened: HttpPort[] = [];
 
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((frontend) => frontend.close()));
@@ -27,6 +29,7 @@ async function start(options: Partial<InferenceServerOptions> = {}, restrictions
     version: '1',
     logger: LOGGER,
     modelControlMode: 'explicit',
+    readOverride: async (config) => readConfigOverride(config),
     ...options,
   });
   const instance = new ManualInstance();
@@ -39,7 +42,11 @@ async function start(options: Partial<InferenceServerOptions> = {}, restrictions
   }
   await server.models.loadVersion('m', 1);
   server.started();
-  const frontend = new HttpFrontend({ server, address: '127.0.0.1', port: 0, logger: LOGGER, restrictions });
+  const frontend = new HttpPort(new HttpService({ server, restrictions }), {
+    address: '127.0.0.1',
+    port: 0,
+    logger: LOGGER,
+  });
   opened.push(frontend);
   const port = await frontend.start();
   /** `status content-type body` */

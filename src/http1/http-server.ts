@@ -1,24 +1,18 @@
-// A listening HTTP/1.1 server on node:http: the port, its connections, and how both end. What requests mean is the
-// business of those that extend it.
+// A listening HTTP/1.1 server on node:http: the port, its connections, and how both end. What is no HTTP is answered here, as
+// JSON that says why.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-import { TritonError } from '../../errors.js';
-import type { Logger } from '../../model/logger.js';
-import type { Frontend } from '../frontend.js';
-import { listenFailure } from '../listen-failure.js';
 import { framingFault } from './framing-fault.js';
 import { HttpConnection } from './http-connection.js';
-import { HttpExchange } from './http-exchange.js';
-import { declaredLength } from './receive-body.js';
+import type { HttpAnswer, ServeRequest } from './http-exchange.js';
+import { NodeExchange } from './node-exchange.js';
 
-export interface HttpListenerOptions {
-  /** As the log names it. */
-  readonly name: string;
-  readonly address: string;
-  readonly port: number;
-  readonly logger: Logger;
+export interface HttpServerOptions {
+  readonly serve: ServeRequest;
+  /** Told when the port fails after it was opened. */
+  readonly onError: (error: Error) => void;
 }
 
 // Clients pool connections and load balancers keep them for up to ten minutes: whoever closes first without the other
@@ -31,14 +25,14 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Of bodies that are read and of answers that wait for a slow reader, before the other side has to wait. */
 const BUFFERED_BYTES = 256 * 1024;
 
-export abstract class HttpListener implements Frontend {
-  readonly #options: HttpListenerOptions;
+export class HttpServer {
+  readonly #options: HttpServerOptions;
   readonly #server: Server;
   readonly #connections = new Map<Socket, HttpConnection>();
   #closed: Promise<void> | undefined;
   #draining = false;
 
-  constructor(options: HttpListenerOptions) {
+  constructor(options: HttpServerOptions) {
     this.#options = options;
     this.#server = createServer(
       {
@@ -62,22 +56,20 @@ export abstract class HttpListener implements Frontend {
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#refuse(error, socket as Socket));
   }
 
-  start(): Promise<number> {
-    const { name, address, port, logger } = this.#options;
+  /** Resolves with the real port. Rejects with what Node says when the address cannot be used. */
+  listen(address: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
-      const fail = (error: NodeJS.ErrnoException) => {
-        reject(listenFailure(error, address, port));
-      };
-      this.#server.once('error', fail);
+      this.#server.once('error', reject);
       this.#server.listen({ host: address, port }, () => {
-        this.#server.off('error', fail);
-        this.#server.on('error', (error) => logger.error(`${name}: ${error.message}`));
+        this.#server.off('error', reject);
+        this.#server.on('error', this.#options.onError);
         this.#closed = new Promise((closed) => this.#server.once('close', closed));
         resolve((this.#server.address() as AddressInfo).port);
       });
     });
   }
 
+  /** No new connections; existing ones close as soon as they have no request under way. */
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;
@@ -86,18 +78,17 @@ export abstract class HttpListener implements Frontend {
     for (const connection of this.#connections.values()) connection.closeWhenAnswered();
   }
 
+  /** Open now. */
   get connections(): number {
     return this.#connections.size;
   }
 
+  /** Closes whatever is left; resolves when no socket is open. Idempotent. */
   close(): Promise<void> {
     this.drain();
     for (const socket of this.#connections.keys()) socket.destroy();
     return this.#closed ?? Promise.resolve();
   }
-
-  /** Answers the request, at once or later; what this throws becomes the answer. */
-  protected abstract answer(exchange: HttpExchange): void;
 
   #accept(socket: Socket): void {
     const connection = new HttpConnection(socket);
@@ -109,31 +100,15 @@ export abstract class HttpListener implements Frontend {
   #receive(request: IncomingMessage, response: ServerResponse, { expectsContinue = false } = {}): void {
     const connection = this.#connections.get(request.socket);
     if (connection === undefined) return;
-    const exchange = new HttpExchange(request, response, connection);
-    if (expectsContinue && declaredLength(exchange) === 0) response.writeContinue();
-    else exchange.expectsContinue = expectsContinue;
+    const exchange = new NodeExchange(request, response, { connection, expectsContinue });
     connection.opened(exchange);
     const fault = framingFault(request);
-    if (fault !== undefined) {
-      connection.closeWhenAnswered();
-      exchange.answerJson(fault.status, { error: fault.message });
+    if (fault === undefined) {
+      this.#options.serve(exchange, exchange);
       return;
     }
-    try {
-      this.answer(exchange);
-    } catch (error) {
-      this.#fail(exchange, error);
-    }
-  }
-
-  #fail(exchange: HttpExchange, thrown: unknown): void {
-    const error = TritonError.from(thrown);
-    if (!TritonError.is(thrown)) {
-      this.#options.logger.error(
-        `${this.#options.name}: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : error.message}`,
-      );
-    }
-    if (!exchange.answered) exchange.answerError(error);
+    connection.closeWhenAnswered();
+    refuse(exchange, fault.status, errorText(fault.message));
   }
 
   /** What came is no HTTP, came too slowly, or the connection broke. */
@@ -150,23 +125,31 @@ export abstract class HttpListener implements Frontend {
     }
     const { newest } = connection;
     const [status, reason] = REFUSALS[error.code ?? ''] ?? REFUSALS.malformed!;
-    const body = JSON.stringify({
-      error:
-        reason === 'Bad Request' ? `malformed HTTP request: ${error.message.replace('Parse Error: ', '')}` : reason,
-    });
-    if (newest === undefined || (newest.answered && newest.request.complete)) {
+    const body = errorText(
+      reason === 'Bad Request' ? `malformed HTTP request: ${error.message.replace('Parse Error: ', '')}` : reason,
+    );
+    if (newest === undefined || (newest.begun && newest.isComplete)) {
       connection.endWith(lastAnswer(status, reason, body));
       return;
     }
     connection.closeWhenAnswered();
-    if (!newest.answered && !newest.request.complete) newest.answerBody(status, 'application/json', Buffer.from(body));
+    if (!newest.begun && !newest.isComplete) refuse(newest, status, body);
   }
+}
+
+function errorText(message: string): string {
+  return JSON.stringify({ error: message });
+}
+
+function refuse(answer: HttpAnswer, status: number, text: string): void {
+  const body = Buffer.from(text);
+  answer.respond(status, ['Content-Type', 'application/json', 'Content-Length', String(body.length)], [body]);
 }
 
 /** CONNECT asks for a connection to elsewhere; node:http has given up the socket. */
 function refuseTunnel(socket: Socket): void {
   socket.on('error', () => undefined);
-  socket.end(lastAnswer(405, 'Method Not Allowed', '{"error":"Method Not Allowed"}'), () => socket.destroy());
+  socket.end(lastAnswer(405, 'Method Not Allowed', errorText('Method Not Allowed')), () => socket.destroy());
 }
 
 function lastAnswer(status: number, reason: string, body: string): string {

@@ -1,15 +1,17 @@
 // A ModelInferRequest from its protobuf bytes, by hand, because every inference passes here. Raw contents become views
-// of the message; nothing is copied but typed contents, which may be long, so that this pauses. Which of several errors
+// of the message. Only typed contents are copied, and because they may be long, decoding pauses. Which of several errors
 // wins follows Triton's order: the form of the message, the model, the parameters, the tensors' data, the requested
 // outputs.
 
 import { TritonError } from '../../errors.js';
-import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
+import type { InferTensor } from '../../model/exchange.js';
 import { ownMemory } from '../../model/own-memory.js';
 import type { PacedWork } from '../../model/paced-work.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
-import { NO_SHARED_MEMORY, type SharedMemoryAccess } from '../../model/shared-memory.js';
-import { DATATYPE_BYTE_SIZE, isDatatype } from '../../tensor/dtype.js';
+import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import type { SharedMemoryAccess } from '../../model/shared-memory.js';
+import { isDatatype } from '../../tensor/dtype.js';
+import { checkTensorSize, inputDatatype, type CompleteRequest, type RequestForm } from '../request-form.js';
 import { readParameter, type ParameterMap } from './infer-parameters.js';
 import { NO_EXTRAS, readTensorMessage, type TensorExtras } from './read-tensor-message.js';
 import {
@@ -20,30 +22,20 @@ import {
 } from './request-parameters.js';
 import { LENGTH_DELIMITED, WireReader } from './wire-reader.js';
 
-/**
- * Called with the model's name and version and the request's id when the message is well-formed; throws when there is
- * no such model.
- */
-export type AdmitModel = (modelName: string, modelVersion: string, id: string) => void;
-
-export interface DecodeOptions {
-  readonly admit?: AdmitModel;
-  /** Where tensors in shared memory are found. Default: nowhere. */
-  readonly sharedMemory?: SharedMemoryAccess;
+/** What a request is about, and what its answers say of it. */
+export interface RequestReference {
+  readonly modelName: string;
+  /** As it was asked for; '' for the latest. */
+  readonly modelVersion: string;
+  readonly id: string;
 }
 
-export interface DecodedInferRequest {
-  readonly request: ModelInferRequest;
-  /** How many classes are wanted of an output; undefined when none is to be classified. */
-  readonly classes: ReadonlyMap<string, number | bigint> | undefined;
+export interface CompleteInferRequest extends CompleteRequest {
   /** Whether the end of a stream of answers is wanted as a message when it comes after the last of them. */
   readonly emptyFinalResponse: boolean;
 }
 
 const NOTHING = Buffer.alloc(0);
-// What Triton calls a datatype that it does not know. It is no Datatype, and equals none that a model declares: the core
-// refuses it under this name, in its own order of checks.
-const UNKNOWN = '<invalid>';
 const NO_PARAMETERS: RequestParameters = {
   parameters: undefined,
   priority: 0,
@@ -51,8 +43,6 @@ const NO_PARAMETERS: RequestParameters = {
   sequence: undefined,
   emptyFinalResponse: false,
 };
-
-const MAX_INT64 = 9223372036854775807n;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -70,21 +60,23 @@ const reader = new WireReader('request', {
 });
 
 /**
- * Decodes a request. Throws INTERNAL when the bytes are no such message, what `admit` and `sharedMemory` throw, and
- * INVALID_ARG or UNSUPPORTED for what the message says. The tensors are views of `bytes`, which must not change any
- * more, or of shared memory.
+ * Decodes a request, whose bytes must not change any more. Throws INTERNAL when they are no such message; completing it
+ * throws INVALID_ARG or UNSUPPORTED for what the message says.
  */
-export function decodeModelInferRequest(
-  bytes: Uint8Array,
-  options: DecodeOptions = {},
-): PacedWork<DecodedInferRequest> {
-  return new RequestMessage().decode(bytes, options);
+export function* decodeInferRequest(bytes: Uint8Array): PacedWork<InferRequestMessage> {
+  const message = new InferRequestMessage();
+  yield* message.read(bytes);
+  return message;
 }
 
-class RequestMessage {
-  #modelName = '';
-  #modelVersion = '';
-  #id = '';
+/** A well-formed message. */
+export class InferRequestMessage implements RequestReference, RequestForm<CompleteInferRequest> {
+  modelName = '';
+  modelVersion = '';
+  id = '';
+  #message: Buffer = NOTHING;
+  /** Reads the typed contents; undefined when no input has any. */
+  #contentsReader: WireReader | undefined;
   #parameters: ParameterMap | undefined;
   readonly #inputs: Mutable<InferTensor>[] = [];
   /** By index of the input; undefined when no input has any. */
@@ -96,29 +88,37 @@ class RequestMessage {
   /** Of the inputs, what belongs to them alone. */
   #memory: Set<ArrayBuffer> | undefined;
 
-  *decode(
-    bytes: Uint8Array,
-    { admit, sharedMemory = NO_SHARED_MEMORY }: DecodeOptions,
-  ): PacedWork<DecodedInferRequest> {
-    let message: Buffer;
+  *read(bytes: Uint8Array): PacedWork<void> {
     try {
       reader.start(bytes);
-      message = reader.bytes;
+      this.#message = reader.bytes;
       this.#readForm();
     } finally {
       reader.release();
     }
-    const contents = yield* this.#scanContents(message);
-    admit?.(this.#modelName, this.#modelVersion, this.#id);
+    for (const extras of this.#extras ?? []) {
+      if (extras?.contents === undefined) continue;
+      if (this.#contentsReader === undefined) {
+        // Of its own: other messages are read while this one pauses.
+        this.#contentsReader = new WireReader('request');
+        this.#contentsReader.start(this.#message);
+      }
+      yield* extras.contents.scan(this.#contentsReader);
+    }
+  }
+
+  *complete(_config: CompleteModelConfig, sharedMemory: SharedMemoryAccess): PacedWork<CompleteInferRequest> {
     const { parameters, priority, timeoutMicroseconds, sequence, emptyFinalResponse } =
       this.#parameters === undefined ? NO_PARAMETERS : readRequestParameters(this.#parameters);
-    if (this.#extras === undefined && this.#raw.length >= 2 * this.#inputs.length) this.#takeRaw(message);
-    else yield* this.#takeData(message, contents, sharedMemory);
+    this.#memory = undefined;
+    if (this.#extras === undefined && this.#raw.length >= 2 * this.#inputs.length) this.#takeRaw();
+    else yield* this.#takeData(sharedMemory);
+    const { modelName, modelVersion, id } = this;
     return {
       request: {
-        modelName: this.#modelName,
-        modelVersion: this.#modelVersion,
-        id: this.#id,
+        modelName,
+        modelVersion,
+        id,
         parameters,
         inputs: this.#inputs,
         outputs: this.#outputs,
@@ -131,21 +131,6 @@ class RequestMessage {
         this.#outputParameters === undefined ? undefined : this.#readOutputs(this.#outputParameters, sharedMemory),
       emptyFinalResponse,
     };
-  }
-
-  /** Gives the reader that the contents are read with; undefined when no input has any. */
-  *#scanContents(message: Buffer): PacedWork<WireReader | undefined> {
-    let contentsReader: WireReader | undefined;
-    for (const extras of this.#extras ?? []) {
-      if (extras?.contents === undefined) continue;
-      if (contentsReader === undefined) {
-        // Of its own: other messages are read while this one pauses.
-        contentsReader = new WireReader('request');
-        contentsReader.start(message);
-      }
-      yield* extras.contents.scan(contentsReader);
-    }
-    return contentsReader;
   }
 
   #readOutputs(
@@ -168,13 +153,13 @@ class RequestMessage {
       const tag = reader.tag();
       switch (tag) {
         case (1 << 3) | LENGTH_DELIMITED:
-          this.#modelName = reader.name();
+          this.modelName = reader.name();
           break;
         case (2 << 3) | LENGTH_DELIMITED:
-          this.#modelVersion = reader.name();
+          this.modelVersion = reader.name();
           break;
         case (3 << 3) | LENGTH_DELIMITED:
-          this.#id = reader.string();
+          this.id = reader.string();
           break;
         case (4 << 3) | LENGTH_DELIMITED:
           if (++parameters > REQUEST_LIMITS.parameters) throw beyondLimit('parameters', REQUEST_LIMITS.parameters);
@@ -207,7 +192,7 @@ class RequestMessage {
   #readInput(): void {
     const input = { name: '', datatype: '', shape: [] as number[], bytes: NOTHING as Uint8Array };
     const extras = readTensorMessage(reader, input, REQUEST_LIMITS);
-    if (!isDatatype(input.datatype)) input.datatype = UNKNOWN;
+    input.datatype = inputDatatype(input.datatype);
     if (extras !== undefined) (this.#extras ??= [])[this.#inputs.length] = extras;
     this.#inputs.push(input as Mutable<InferTensor>);
   }
@@ -234,7 +219,8 @@ class RequestMessage {
   }
 
   // As nearly always: a raw entry for each input. Further entries are passed over, as Triton does.
-  #takeRaw(message: Buffer): void {
+  #takeRaw(): void {
+    const message = this.#message;
     const inputs = this.#inputs;
     for (let i = 0; i < inputs.length; i++) inputs[i]!.bytes = message.subarray(this.#raw[2 * i], this.#raw[2 * i + 1]);
     this.#own(ownMemory(message));
@@ -244,17 +230,14 @@ class RequestMessage {
     if (memory !== undefined) (this.#memory ??= new Set()).add(memory);
   }
 
-  *#takeData(
-    message: Buffer,
-    contentsReader: WireReader | undefined,
-    sharedMemory: SharedMemoryAccess,
-  ): PacedWork<void> {
+  *#takeData(sharedMemory: SharedMemoryAccess): PacedWork<void> {
+    const message = this.#message;
     const raw = this.#raw;
     let nextRaw = 0;
     for (const [index, input] of this.#inputs.entries()) {
       const { contents, parameters, hugeShape } = this.#extras?.[index] ?? NO_EXTRAS;
-      if (hugeShape !== undefined) checkHugeShape(input, hugeShape);
-      const describe = () => `input tensor '${input.name}' for model '${this.#modelName}'`;
+      if (hugeShape !== undefined) checkTensorSize(input.name, hugeShape, input.datatype);
+      const describe = () => `input tensor '${input.name}' for model '${this.modelName}'`;
       const reference = parameters === undefined ? undefined : readSharedMemory(parameters, input.name);
       if (reference !== undefined) {
         if (contents !== undefined) {
@@ -270,11 +253,11 @@ class RequestMessage {
         if (raw.length > 0) {
           throw new TritonError(
             'INVALID_ARG',
-            `contents field must not be specified when using raw_input_contents for '${input.name}' for model '${this.#modelName}'`,
+            `contents field must not be specified when using raw_input_contents for '${input.name}' for model '${this.modelName}'`,
           );
         }
         const datatype = isDatatype(input.datatype) ? input.datatype : undefined;
-        input.bytes = yield* contents.toRaw(contentsReader!, datatype, describe);
+        input.bytes = yield* contents.toRaw(this.#contentsReader!, datatype, describe);
         this.#own(ownMemory(input.bytes.buffer === message.buffer ? message : input.bytes));
       } else if (nextRaw < raw.length) {
         input.bytes = message.subarray(raw[nextRaw], raw[nextRaw + 1]);
@@ -284,24 +267,5 @@ class RequestMessage {
         throw new TritonError('INVALID_ARG', `unable to find data for ${describe()} in request.`);
       }
     }
-  }
-}
-
-/** Throws INVALID_ARG when the number of elements or the size does not fit int64; what else is wrong the core says. */
-function checkHugeShape({ name, datatype }: InferTensor, shape: readonly (number | bigint)[]): void {
-  if (shape.some((dim) => dim < 0)) return;
-  const count = shape.reduce<bigint>((product, dim) => product * BigInt(dim), 1n);
-  if (count > MAX_INT64) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `invalid shape for input '${name}': shape [${shape.join(',')}] causes total element count to exceed maximum size of ${MAX_INT64}`,
-    );
-  }
-  const size = isDatatype(datatype) ? DATATYPE_BYTE_SIZE[datatype] : 0;
-  if (count * BigInt(size) > MAX_INT64) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `byte size overflow for input '${name}': element count (${count}) * data type size (${size}) exceeds maximum allowed size (${MAX_INT64})`,
-    );
   }
 }

@@ -2,24 +2,20 @@
 // (server/src/sagemaker_server.cc). Models are functions that were bound, so that those of multi-model endpoints, which
 // come as archives, are not served.
 
-import type { InferenceServer } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
-import type { Logger } from '../../model/logger.js';
 import { contentTypeFraming } from '../http/binary-framing.js';
 import { HttpEndpoints } from '../http/http-endpoints.js';
 import type { HttpExchange } from '../http/http-exchange.js';
-import { HttpListener } from '../http/http-listener.js';
+import type { PortService } from '../http/http-port.js';
 import { pathOf, type Endpoint, type Route } from '../http/routes.js';
 import type { Restriction } from '../restricted-features.js';
+import type { ServedCore } from '../served-core.js';
 
 /** What /invocations does. */
 export type SagemakerInferenceType = 'infer' | 'generate' | 'generate_stream';
 
-export interface SagemakerFrontendOptions {
-  readonly server: InferenceServer;
-  readonly address: string;
-  readonly port: number;
-  readonly logger: Logger;
+export interface SagemakerServiceOptions {
+  readonly server: ServedCore;
   /** Largest JSON of an inference request in bytes, and largest tensor given in JSON. */
   readonly maxInputSize: number;
   /** Whether /ping asks if the server is ready or if it is live. */
@@ -38,14 +34,14 @@ const ENDPOINT_OF = {
   generate_stream: 'generate stream',
 } as const satisfies Record<SagemakerInferenceType, Endpoint>;
 
-export class SagemakerFrontend extends HttpListener {
+export class SagemakerService implements PortService {
+  readonly name = 'Sagemaker HTTPService';
   readonly #endpoints: HttpEndpoints;
   readonly #ping: Route;
   readonly #invocations: Route;
 
-  constructor(options: SagemakerFrontendOptions) {
-    const { server, address, port, logger, maxInputSize, restrictions, pingMode, defaultModel } = options;
-    super({ name: 'Sagemaker HTTPService', address, port, logger });
+  constructor(options: SagemakerServiceOptions) {
+    const { server, maxInputSize, restrictions, pingMode, defaultModel } = options;
     this.#endpoints = new HttpEndpoints({
       server,
       maxInputSize,
@@ -61,14 +57,13 @@ export class SagemakerFrontend extends HttpListener {
     };
   }
 
-  override async close(): Promise<void> {
-    await this.#endpoints.done();
-    await super.close();
+  close(): Promise<void> {
+    return this.#endpoints.done();
   }
 
-  protected override answer(exchange: HttpExchange): void {
-    const { url, method } = exchange.request;
-    const path = pathOf(url!);
+  answer(exchange: HttpExchange): void {
+    const { target, method } = exchange.request;
+    const path = pathOf(target);
     if (MULTI_MODEL.test(path)) {
       throw new TritonError(
         'UNSUPPORTED',
@@ -78,7 +73,7 @@ export class SagemakerFrontend extends HttpListener {
     const route = path === '/ping' ? this.#ping : path === '/invocations' ? this.#invocations : undefined;
     if (route === undefined) exchange.answerEmpty(400);
     else if (this.#endpoints.refuseRestricted(exchange, route)) return;
-    else if (route.methods.includes(method!)) this.#endpoints.answer(exchange, route);
+    else if (route.methods.includes(method)) this.#endpoints.answer(exchange, route);
     else exchange.answerJson(405, { error: 'Method Not Allowed' }, ['Allow', route.methods.join(', ')]);
   }
 }

@@ -3,20 +3,21 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { EchoInstance } from '../../../test/support/echo-instance.js';
 import { InferenceServer } from '../../core/inference-server.js';
 import { completeModelConfig } from '../../model/complete-model.js';
+import { HttpPort } from '../http/http-port.js';
 import type { Restriction } from '../restricted-features.js';
-import { VertexAiFrontend, type VertexAiFrontendOptions } from './vertex-ai-frontend.js';
+import { VertexAiService, type VertexAiServiceOptions } from './vertex-ai-service.js';
 
 const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
 const PREDICT = '/v1/endpoints/7:predict';
 const HEALTH = '/v1/health';
 
-const opened: VertexAiFrontend[] = [];
+const opened: HttpPort[] = [];
 
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((frontend) => frontend.close()));
 });
 
-async function start(models: readonly string[], options: Partial<VertexAiFrontendOptions> = {}) {
+async function start(models: readonly string[], options: Partial<VertexAiServiceOptions> = {}) {
   const server = new InferenceServer({ name: 'triton', version: '1', logger: LOGGER });
   for (const modelName of models) {
     const tensor = { dtype: 'float32', shape: [-1] } as const;
@@ -25,11 +26,8 @@ async function start(models: readonly string[], options: Partial<VertexAiFronten
     await server.models.loadVersion(modelName, 1);
   }
   server.started();
-  const frontend = new VertexAiFrontend({
+  const service = new VertexAiService({
     server,
-    address: '127.0.0.1',
-    port: 0,
-    logger: LOGGER,
     maxInputSize: 1_000_000,
     predictRoute: PREDICT,
     healthRoute: HEALTH,
@@ -38,10 +36,11 @@ async function start(models: readonly string[], options: Partial<VertexAiFronten
     metrics: { contentType: 'text/plain; charset=utf-8', text: () => 'nv_metric 1\n' },
     ...options,
   });
+  const frontend = new HttpPort(service, { address: '127.0.0.1', port: 0, logger: LOGGER });
   opened.push(frontend);
   const port = await frontend.start();
   return {
-    frontend,
+    frontend: service,
     call: (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${port}${path}`, init),
   };
 }

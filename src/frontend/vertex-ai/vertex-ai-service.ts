@@ -2,21 +2,18 @@
 // the HTTP protocol, and a route for health (server/src/vertex_ai_server.cc). All that Vertex AI sends is POST, whatever
 // method the endpoint has.
 
-import type { InferenceServer } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
-import type { Logger } from '../../model/logger.js';
 import { contentTypeFraming } from '../http/binary-framing.js';
 import { HttpEndpoints } from '../http/http-endpoints.js';
 import type { HttpExchange } from '../http/http-exchange.js';
-import { HttpListener } from '../http/http-listener.js';
+import type { PortService } from '../http/http-port.js';
 import { matchRoute, pathOf, type Endpoint, type Route } from '../http/routes.js';
+import { answerMetrics, type MetricsText } from '../metrics/metrics-service.js';
 import type { Restriction } from '../restricted-features.js';
+import { whenHere, type Later, type ServedCore } from '../served-core.js';
 
-export interface VertexAiFrontendOptions {
-  readonly server: InferenceServer;
-  readonly address: string;
-  readonly port: number;
-  readonly logger: Logger;
+export interface VertexAiServiceOptions {
+  readonly server: ServedCore;
   /** Largest JSON of an inference request in bytes, and largest tensor given in JSON. */
   readonly maxInputSize: number;
   /** Paths, as Vertex AI gives them in `AIP_PREDICT_ROUTE` and `AIP_HEALTH_ROUTE`. */
@@ -26,7 +23,7 @@ export interface VertexAiFrontendOptions {
   readonly defaultModel: string | undefined;
   readonly restrictions: readonly Restriction[];
   /** The metrics, which have a port of their own but are reached through this one too; undefined when they are off. */
-  readonly metrics: { readonly contentType: string; readonly text: () => string } | undefined;
+  readonly metrics: MetricsText | undefined;
 }
 
 const REDIRECT = 'x-vertex-ai-triton-redirect';
@@ -35,17 +32,17 @@ const BINARY_TYPE = 'application/vnd.vertex-ai-triton.binary+json;json-header-si
 const NOT_REDIRECTED: readonly Endpoint[] = ['trace', 'logging', 'generate', 'generate stream'];
 const HEALTH: Route = { endpoint: 'ready', methods: ['GET'], model: '', version: '' };
 
-export class VertexAiFrontend extends HttpListener {
-  readonly #server: InferenceServer;
+export class VertexAiService implements PortService {
+  readonly name = 'Vertex AI HTTPService';
+  readonly #server: ServedCore;
   readonly #endpoints: HttpEndpoints;
   readonly #predictRoute: string;
   readonly #healthRoute: string;
-  readonly #metrics: VertexAiFrontendOptions['metrics'];
+  readonly #metrics: VertexAiServiceOptions['metrics'];
   #model: string | undefined;
 
-  constructor(options: VertexAiFrontendOptions) {
-    const { server, address, port, logger, maxInputSize, restrictions } = options;
-    super({ name: 'Vertex AI HTTPService', address, port, logger });
+  constructor(options: VertexAiServiceOptions) {
+    const { server, maxInputSize, restrictions } = options;
     this.#server = server;
     this.#predictRoute = options.predictRoute;
     this.#healthRoute = options.healthRoute;
@@ -60,8 +57,11 @@ export class VertexAiFrontend extends HttpListener {
   }
 
   /** The models are loaded. Throws INVALID_ARG, as Triton does, when none of them is clearly the one to predict with. */
-  started(): void {
-    const ready = new Set(this.#server.models.index(true).map(({ name }) => name));
+  started(): Later<void> {
+    return whenHere(this.#server.models.index(true), (index) => this.#choose(new Set(index.map(({ name }) => name))));
+  }
+
+  #choose(ready: ReadonlySet<string>): void {
     if (this.#model === undefined) {
       if (ready.size !== 1) {
         throw new TritonError(
@@ -75,14 +75,14 @@ export class VertexAiFrontend extends HttpListener {
     }
   }
 
-  override async close(): Promise<void> {
-    await this.#endpoints.done();
-    await super.close();
+  close(): Promise<void> {
+    return this.#endpoints.done();
   }
 
-  protected override answer(exchange: HttpExchange): void {
-    const { url, headers, method } = exchange.request;
-    const path = pathOf(url!);
+  answer(exchange: HttpExchange): void {
+    const { request } = exchange;
+    const { method } = request;
+    const path = pathOf(request.target);
     if (path === this.#healthRoute) {
       this.#answerRoute(exchange, HEALTH, method === 'GET');
       return;
@@ -91,7 +91,7 @@ export class VertexAiFrontend extends HttpListener {
       exchange.answerEmpty(400);
       return;
     }
-    const redirect = headers[REDIRECT]?.toString();
+    const redirect = request.header(REDIRECT);
     if (redirect === undefined) {
       if (this.#model === undefined) throw new TritonError('UNAVAILABLE', 'Server not ready');
       const route: Route = { endpoint: 'infer', methods: ['POST'], model: this.#model, version: '' };
@@ -103,7 +103,7 @@ export class VertexAiFrontend extends HttpListener {
 
   #redirect(exchange: HttpExchange, path: string, allowed: boolean): void {
     if (allowed && path === '/metrics' && this.#metrics !== undefined) {
-      exchange.answerBody(200, this.#metrics.contentType, Buffer.from(this.#metrics.text()));
+      answerMetrics(exchange, this.#metrics);
       return;
     }
     const route = matchRoute(path);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { decodeModelConfig } from './decode-model-config.js';
+import { decodeModelConfigResponse } from './decode-model-config-response.js';
 
 function decode(json: object) {
-  return decodeModelConfig(Buffer.from(JSON.stringify(json)));
+  return decodeModelConfigResponse(Buffer.from(JSON.stringify(json)));
 }
 
 const X = { name: 'x', data_type: 'TYPE_FP32', format: 'FORMAT_NONE', dims: [-1, 3], optional: false };
 
-describe('decodeModelConfig', () => {
+describe('decodeModelConfigResponse', () => {
   it('reads names, datatypes, dimensions and the largest batch size', () => {
     const config = {
       name: 'M',

@@ -3,27 +3,25 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { EchoInstance } from '../../../test/support/echo-instance.js';
 import { InferenceServer } from '../../core/inference-server.js';
 import { completeModelConfig } from '../../model/complete-model.js';
-import { SagemakerFrontend, type SagemakerFrontendOptions } from './sagemaker-frontend.js';
+import { HttpPort } from '../http/http-port.js';
+import { SagemakerService, type SagemakerServiceOptions } from './sagemaker-service.js';
 
 const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
 
-const opened: SagemakerFrontend[] = [];
+const opened: HttpPort[] = [];
 
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((frontend) => frontend.close()));
 });
 
-async function start(options: Partial<SagemakerFrontendOptions> = {}) {
+async function start(options: Partial<SagemakerServiceOptions> = {}) {
   const server = new InferenceServer({ name: 'triton', version: '1', logger: LOGGER });
   const text = { dtype: 'string', shape: [1] } as const;
   const config = completeModelConfig({ modelName: 'm', inputs: { text: text }, outputs: { reply: text } }, 1);
   server.models.bind({ config, open: () => [new EchoInstance(config)] });
   await server.models.loadVersion('m', 1);
-  const frontend = new SagemakerFrontend({
+  const service = new SagemakerService({
     server,
-    address: '127.0.0.1',
-    port: 0,
-    logger: LOGGER,
     maxInputSize: 1_000_000,
     pingMode: 'ready',
     defaultModel: 'm',
@@ -31,6 +29,7 @@ async function start(options: Partial<SagemakerFrontendOptions> = {}) {
     restrictions: [],
     ...options,
   });
+  const frontend = new HttpPort(service, { address: '127.0.0.1', port: 0, logger: LOGGER });
   opened.push(frontend);
   const port = await frontend.start();
   const call = async (method: string, path: string, body: string | null = null) => {

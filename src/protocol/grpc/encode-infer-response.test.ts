@@ -4,8 +4,8 @@ import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
 import type { ModelInferResponse } from '../../model/exchange.js';
-import { encodeModelInferRequest } from './encode-model-infer-request.js';
-import { encodeStreamError, encodeStreamResponse } from './encode-model-infer-response.js';
+import { encodeInferRequest } from './encode-infer-request.js';
+import { encodeStreamError, encodeStreamResponse } from './encode-infer-response.js';
 import { ModelStreamInferResponseSchema } from './generated/grpc_service_pb.js';
 
 function responseOf(sizes: readonly number[], id = 'r'): ModelInferResponse {
@@ -101,7 +101,7 @@ it('a request that is too large is called a request', () => {
     priority: 0,
     timeoutMicroseconds: 0,
   };
-  expect(() => encodeModelInferRequest(request)).toThrow(
+  expect(() => encodeInferRequest(request)).toThrow(
     expect.objectContaining({
       code: 'INVALID_ARG',
       message: expect.stringMatching(

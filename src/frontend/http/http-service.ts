@@ -1,20 +1,16 @@
 // The HTTP/REST protocol: finds the endpoint that each request is for.
 
-import type { InferenceServer } from '../../core/inference-server.js';
-import type { Logger } from '../../model/logger.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { Restriction } from '../restricted-features.js';
+import type { ServedCore } from '../served-core.js';
 import { CorsPolicy, isPreflight } from './cors.js';
 import { HttpEndpoints } from './http-endpoints.js';
 import type { HttpExchange } from './http-exchange.js';
-import { HttpListener } from './http-listener.js';
+import type { PortService } from './http-port.js';
 import { matchRoute } from './routes.js';
 
-export interface HttpFrontendOptions {
-  readonly server: InferenceServer;
-  readonly address: string;
-  readonly port: number;
-  readonly logger: Logger;
+export interface HttpServiceOptions {
+  readonly server: ServedCore;
   /** Largest JSON of an inference request in bytes, and largest tensor given in JSON. Default 64 MiB. */
   readonly maxInputSize?: number;
   /** Headers whose name matches become parameters of inference requests. Default: none. */
@@ -27,14 +23,14 @@ export interface HttpFrontendOptions {
 
 const DEFAULT_MAX_INPUT_SIZE = 64 * 1024 * 1024;
 
-export class HttpFrontend extends HttpListener {
+export class HttpService implements PortService {
+  readonly name = 'HTTPService';
   readonly #endpoints: HttpEndpoints;
   readonly #cors: CorsPolicy | undefined;
 
   /** Throws INVALID_ARG for a pattern that is none. */
-  constructor(options: HttpFrontendOptions) {
-    const { server, address, port, logger, headerForwardPattern, corsAllowOrigin = [] } = options;
-    super({ name: 'HTTPService', address, port, logger });
+  constructor(options: HttpServiceOptions) {
+    const { server, headerForwardPattern, corsAllowOrigin = [] } = options;
     this.#endpoints = new HttpEndpoints({
       server,
       maxInputSize: options.maxInputSize ?? DEFAULT_MAX_INPUT_SIZE,
@@ -47,23 +43,23 @@ export class HttpFrontend extends HttpListener {
     if (corsAllowOrigin.length > 0) this.#cors = new CorsPolicy(corsAllowOrigin);
   }
 
-  override async close(): Promise<void> {
-    await this.#endpoints.done();
-    await super.close();
+  close(): Promise<void> {
+    return this.#endpoints.done();
   }
 
-  protected override answer(exchange: HttpExchange): void {
-    const { method, url, headers } = exchange.request;
-    const route = matchRoute(url!);
+  answer(exchange: HttpExchange): void {
+    const { request, answer } = exchange;
+    const { method } = request;
+    const route = matchRoute(request.target);
     const cors = this.#cors;
-    if (cors !== undefined) exchange.commonHeaders = cors.answerHeaders(headers.origin);
+    if (cors !== undefined) answer.commonHeaders = cors.answerHeaders(request.header('origin'));
     if (route === undefined) {
       exchange.answerJson(404, { error: 'Not Found' });
-    } else if (cors !== undefined && isPreflight(method, headers)) {
-      exchange.answerNoContent(cors.preflightHeaders(route.methods, headers['access-control-request-headers']));
+    } else if (cors !== undefined && isPreflight(request)) {
+      answer.respond(204, cors.preflightHeaders(route.methods, request.header('access-control-request-headers')), []);
     } else if (this.#endpoints.refuseRestricted(exchange, route)) {
       // Before it tells which methods there are.
-    } else if (!route.methods.includes(method!)) {
+    } else if (!route.methods.includes(method)) {
       exchange.answerJson(405, { error: 'Method Not Allowed' }, ['Allow', route.methods.join(', ')]);
     } else {
       this.#endpoints.answer(exchange, route);
