@@ -1,14 +1,17 @@
 // The recorded cases as values: what was sent to the real servers and what they answered.
 import { readFileSync } from 'node:fs';
 
-import { withOwnNames } from './shared-memory-objects.js';
-
 export function readCases<T>(file: string): T[] {
   const text = readFileSync(new URL(`./cases/${file}`, import.meta.url), 'utf8');
   return text
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line, withOwnNames) as T);
+    .map((line) => JSON.parse(line) as T);
+}
+
+/** The case under another name; its members are read when they are asked for, not before. */
+export function renamed<Case extends object>(testCase: Case, name: string): Case & { readonly name: string } {
+  return Object.create(testCase, { name: { value: name, enumerable: true } }) as Case & { readonly name: string };
 }
 
 /** A line of `cases/http`. */
@@ -30,6 +33,8 @@ export interface HttpCase {
     readonly headers?: readonly (readonly [string, string])[];
     readonly body?: string;
     readonly body_base64?: string;
+    /** Sizes of the chunks of an answer in chunks. */
+    readonly chunks?: readonly number[];
     readonly closed?: true;
     readonly timeout?: true;
   };
@@ -54,6 +59,8 @@ export interface GrpcCase {
     readonly status_code: number;
     readonly status_name: string;
     readonly message: string;
+    readonly initial_metadata: readonly (readonly [string, string])[];
+    readonly trailing_metadata: readonly (readonly [string, string])[];
     /** A list for streams. */
     readonly body_base64: string | readonly string[] | null;
     readonly body: unknown;
@@ -135,6 +142,8 @@ export interface RecordedOutcome {
     readonly end_ms: number;
     readonly batch: readonly (readonly [id: string, rows: number])[];
     readonly cancelled_at_end?: readonly string[];
+    /** Where there are several. */
+    readonly instance?: number;
   }[];
   readonly answers?: Readonly<
     Record<
@@ -156,6 +165,11 @@ export interface RecordedOutcome {
   readonly probes?: readonly { readonly nv_inference_pending_request_count: number }[];
   readonly notes?: readonly Readonly<Record<string, unknown>>[];
   readonly statistics?: Readonly<Record<string, number>>;
+  readonly durations_ms?: Readonly<Record<'success' | 'fail' | 'queue' | 'compute_infer', number>>;
+  /** Differences; those that are 0 are left out. */
+  readonly metrics?: Readonly<Record<string, number>>;
+  /** Why a model was refused. */
+  readonly server_log?: string;
   /** How long requests were left waiting beside an idle instance. */
   readonly idle_while_waiting_ms?: number;
   readonly times_seen?: number;

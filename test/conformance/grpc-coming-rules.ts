@@ -1,6 +1,7 @@
 // Rules for what this version does not serve yet, each with the issue that brings it, and for what is not to come.
 import type { GrpcCase } from './cases.js';
 import { asksFor, methodName, refusal, STATUS, success, withJson, type JsonObject } from './grpc-json.js';
+import { changeStatistics } from './grpc-statistics-rules.js';
 import type { GrpcAnswer, GrpcRule } from './replay-grpc.js';
 
 /** What a server says about a model that it does not know. */
@@ -22,19 +23,11 @@ function withoutModels(recorded: GrpcAnswer, testCase: GrpcCase, names: readonly
   return changeStatistics(recorded, (models) => models.filter((model) => !names.includes(model['name'] as string)));
 }
 
-/** Statistics with the list of models changed. */
-export function changeStatistics(
-  answer: GrpcAnswer,
-  change: (models: readonly JsonObject[]) => readonly JsonObject[],
-): GrpcAnswer | undefined {
-  const { model_stats: models } = (answer.json ?? {}) as { readonly model_stats?: readonly JsonObject[] };
-  return models === undefined ? undefined : withJson(answer, (json) => ({ ...json, model_stats: change(models) }));
-}
-
 export const GRPC_COMING_RULES: readonly GrpcRule[] = [
   {
     name: 'labels are in the declaration',
     reason: 'There is no file of them to name.',
+    cases: ['ModelConfig of classify'],
     expects: (recorded, testCase) => {
       if (methodName(testCase) !== 'ModelConfig' || asksFor(testCase).name !== 'classify') return undefined;
       return withJson(recorded, ({ config }) => {
@@ -47,6 +40,23 @@ export const GRPC_COMING_RULES: readonly GrpcRule[] = [
   {
     name: 'sequence batching is not served',
     reason: '`bind` has no such option: state that belongs to a client is better kept by the callable.',
+    cases: [
+      'seq without sequence id',
+      'seq with id but no start',
+      'seq start',
+      'seq middle',
+      'seq end',
+      'seq after the end',
+      'seq id 0',
+      'seq text id start and end',
+      'seq negative id',
+      'seq batch 2',
+      'seq with a control input given',
+      'ModelMetadata of seq',
+      'ModelConfig of seq',
+      'statistics empty name with a version',
+      'statistics of all models before any inference',
+    ],
     expects: (recorded, testCase) => withoutModels(recorded, testCase, ['seq']),
   },
 ];

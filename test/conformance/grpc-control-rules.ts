@@ -4,7 +4,6 @@ import type { GrpcCase } from './cases.js';
 import { asksFor, methodName, refusal, STATUS, success, withJson, type JsonObject } from './grpc-json.js';
 import { keyRefusal, traceNumberRefusal } from './http-control-rules.js';
 import type { GrpcRule } from './replay-grpc.js';
-import { ownName } from './shared-memory-objects.js';
 
 /** The first parameter of a load that brings a file; undefined when it has none. */
 function fileOf(testCase: GrpcCase): string | undefined {
@@ -49,6 +48,12 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
     name: 'no model comes over the wire',
     reason: 'A model is a function that was bound: a load may change its configuration, and brings no files.',
+    cases: [
+      'load with file: parameter without config',
+      'load a model made of file: and config',
+      'ready of the model made of files',
+      'infer on the model made of files',
+    ],
     expects: (recorded, testCase) => {
       const { name = '' } = asksFor(testCase);
       const method = methodName(testCase);
@@ -67,6 +72,7 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
     name: 'a wrong configuration says what is wrong',
     reason: 'Triton says of all of them that polling failed, and that the server is to blame.',
+    cases: Object.keys(WRONG_CONFIGURATIONS),
     expects: (_recorded, { name }) =>
       name in WRONG_CONFIGURATIONS
         ? refusal(STATUS.INVALID_ARGUMENT, `Invalid config override: ${WRONG_CONFIGURATIONS[name]}`)
@@ -76,6 +82,7 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
     name: 'a group of instances has one name',
     reason:
       'With the configuration of a load Triton calls it by the name of the model, otherwise by that with a number.',
+    cases: ['config after override', 'config after going back'],
     expects: (recorded, testCase) =>
       methodName(testCase) === 'ModelConfig' && asksFor(testCase).name === 'notloaded' && recorded.code === STATUS.OK
         ? withJson(recorded, ({ config }) => {
@@ -89,6 +96,13 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
     name: 'a name that cannot be one is told so',
     reason:
       'Newer Tritons refuse empty names, paths, and keys of shared memory that are none or their own, in these words.',
+    cases: [
+      'load with empty name',
+      'load with a path in the name',
+      'shm register empty key',
+      "shm register key '/'",
+      'shm register key with reserved prefix',
+    ],
     expects: (recorded, testCase) => {
       const { name = '' } = asksFor(testCase);
       const refuse = (text: string) => refusal(STATUS.INVALID_ARGUMENT, text);
@@ -104,6 +118,7 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
     name: 'the name of what is not there is the mistake of the client',
     reason: 'Triton answers INTERNAL.',
+    cases: ['load unknown model', 'shm register unknown key', 'infer output to shm, region too small'],
     expects: (recorded) =>
       recorded.code === STATUS.INTERNAL && NAMED_WRONGLY.test(recorded.message)
         ? refusal(STATUS.INVALID_ARGUMENT, recorded.message)
@@ -112,6 +127,16 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
     name: 'numbers of trace settings are numbers',
     reason: 'Triton takes 5x for 5 and -1 for 4294967295.',
+    cases: [
+      'trace: rate negative',
+      'trace: rate with junk',
+      'trace: log_frequency negative',
+      'trace: trace_mode',
+      'trace: unknown key',
+      'trace: unknown key without value',
+      'trace: a good and a bad key together',
+      'trace: read after a good and a bad key',
+    ],
     expects: (recorded, testCase) => {
       if (methodName(testCase) !== 'TraceSetting') return undefined;
       const text = NO_NUMBERS[testCase.name];
@@ -122,6 +147,7 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
     name: 'the index is of what is bound',
     reason: 'Models that are not served here are in no list.',
+    cases: ['repository index', 'repository index, ready only', 'repository index after unload'],
     expects: (recorded, testCase) =>
       methodName(testCase) === 'RepositoryIndex'
         ? withJson(recorded, (json) => ({
@@ -133,6 +159,20 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
     name: 'the log goes to a file',
     reason: 'That of the recorded server went to standard error, where it would bury what a test has to say.',
+    cases: [
+      'log: read',
+      'log: info off',
+      'log: info on',
+      'log: several',
+      'log: verbose largest uint32',
+      'log: verbose back to 0',
+      'log: format ISO8601',
+      'log: format default',
+      'log: unknown key',
+      'log: unknown key and a good key',
+      'log: warning on',
+      'log: read at the end',
+    ],
     expects: (recorded, testCase) =>
       methodName(testCase) === 'LogSettings'
         ? withJson(recorded, ({ settings }) => ({
@@ -143,6 +183,7 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
     name: 'a level that the log does not have is refused',
     reason: 'Triton keeps the low bits: 4294967295 turns verbose lines off.',
+    cases: ['log: verbose largest uint32'],
     expects: (_recorded, { name }) =>
       name === 'log: verbose largest uint32'
         ? refusal(
@@ -154,19 +195,21 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
   {
     name: 'one object may be several regions',
     reason: 'Triton closes the descriptor of the first and cannot open the object again.',
+    cases: ['shm register the same key as another name, page offset', 'shm status of all'],
     expects: (recorded, testCase) => {
       if (testCase.name.startsWith('shm register the same key as another name')) return success({});
       const { name } = asksFor(testCase);
       if (methodName(testCase) !== 'SystemSharedMemoryStatus' || name !== undefined) return undefined;
       const regions = (recorded.json as JsonObject | null)?.['regions'] as JsonObject | undefined;
       if (regions === undefined) return undefined;
-      const second = { name: 'rsame', key: ownName('/golden_grpc_region'), offset: '4096', byte_size: '4096' };
+      const second = { ...(regions['r1'] as JsonObject), name: 'rsame', offset: '4096' };
       return withJson(recorded, (json) => ({ ...json, regions: { ...regions, rsame: second } }));
     },
   },
   {
     name: 'CUDA shared memory is not served',
     reason: 'Needs a GPU. Answered with UNIMPLEMENTED.',
+    cases: ['cuda shm register', 'cuda shm register empty'],
     expects: (_recorded, testCase) =>
       methodName(testCase) === 'CudaSharedMemoryRegister'
         ? refusal(

@@ -35,6 +35,7 @@ export function withMessage(answer: GrpcAnswer, change: (message: string) => str
 }
 
 export interface InferRequest {
+  readonly id?: string;
   readonly model_name?: string;
   readonly model_version?: string;
   readonly inputs?: readonly {

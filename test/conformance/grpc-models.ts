@@ -31,13 +31,16 @@ export const GRPC_LOADED_MODELS: readonly string[] = [
   ...COUNTING,
 ];
 
-export function bindGrpcModels(triton: Triton): void {
+/** Settles when what is to happen while a model is busy has happened, however late it is on a slow machine. */
+export type Meanwhile = () => Promise<unknown>;
+
+export function bindGrpcModels(triton: Triton, meanwhile: Meanwhile): void {
   bindIdentities(triton);
   bindAddSub(triton);
   bindNobatch(triton);
   bindOptional(triton);
   bindFailing(triton);
-  bindSlow(triton);
+  bindSlow(triton, meanwhile);
   bindCounting(triton);
   triton.bind({
     modelName: 'params',
@@ -133,9 +136,9 @@ function bindCounting(triton: Triton): void {
   }
 }
 
-function bindSlow(triton: Triton): void {
+function bindSlow(triton: Triton, meanwhile: Meanwhile): void {
   const inferFunc = async (requests: readonly InferenceRequest<{ readonly x: typeof FLOATS }>[]) => {
-    await delay(400);
+    await Promise.all([delay(400), meanwhile()]);
     return requests;
   };
   triton.bind({ modelName: 'slow', inferFunc, inputs: { x: FLOATS }, outputs: { y: FLOATS }, config: ALONE });

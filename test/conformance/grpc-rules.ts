@@ -10,9 +10,10 @@ import {
   withMessage,
   type JsonObject,
 } from './grpc-json.js';
-import { changeStatistics, GRPC_COMING_RULES } from './grpc-coming-rules.js';
+import { GRPC_COMING_RULES } from './grpc-coming-rules.js';
 import { GRPC_CONTROL_RULES } from './grpc-control-rules.js';
-import { GRPC_STREAM_RULES } from './grpc-stream-rules.js';
+import { GRPC_STATISTICS_RULES } from './grpc-statistics-rules.js';
+import { GRPC_STREAM_RULES, STREAM_CUT, STREAM_CUT_IN_SIMULATED_TIME } from './grpc-stream-rules.js';
 import { REFUSED_EXTENSIONS, VERSION } from './http-answer-rules.js';
 import { emptyBatch, inRequestOrder, laterInputDisagrees, withoutTraceback, X_MISSING } from './inference-messages.js';
 import type { GrpcAnswer, GrpcRule, Json } from './replay-grpc.js';
@@ -71,19 +72,6 @@ function impossibleShape(shape: readonly string[]): GrpcAnswer | undefined {
   return 4n * count > BigInt(MAX_INT64) ? labelled(tooMany) : undefined;
 }
 
-/** What failed requests are in statistics: not answers of the model. */
-function withFailures(models: readonly JsonObject[]): readonly JsonObject[] {
-  return models.map((model) => {
-    if (model['name'] !== 'throws' || model['inference_count'] === undefined) return model;
-    const { inference_count: _count, ...rest } = model;
-    const none = { success: {}, queue: {}, compute_input: {}, compute_infer: {}, compute_output: {} };
-    return {
-      ...rest,
-      inference_stats: { ...(model['inference_stats'] as JsonObject), ...none, fail: { count: '2', ns: '1' } },
-    };
-  });
-}
-
 /** The text that the model `params` answered with, changed. */
 function withDescription(recorded: GrpcAnswer, change: (text: string) => string): GrpcAnswer {
   return withJson(recorded, (json) => {
@@ -100,10 +88,12 @@ function withDescription(recorded: GrpcAnswer, change: (text: string) => string)
 export const GRPC_RULES: readonly GrpcRule[] = [
   ...GRPC_COMING_RULES,
   ...GRPC_STREAM_RULES,
+  ...GRPC_STATISTICS_RULES,
   ...GRPC_CONTROL_RULES,
   {
     name: 'an output is asked for once',
     reason: 'Newer Tritons refuse the second listing, in these words.',
+    cases: ['duplicate output'],
     expects: (_recorded, testCase) =>
       testCase.name === 'duplicate output'
         ? refusal(STATUS.INVALID_ARGUMENT, "[request id: 7] output 'add' already exists in request")
@@ -112,12 +102,14 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'the server survives',
     reason: 'Classification of BYTES ends the whole process of Triton.',
+    cases: ['ServerLive after classification on BYTES'],
     expects: (_recorded, { name }) =>
       name === 'ServerLive after classification on BYTES' ? success({ live: true }) : undefined,
   },
   {
     name: 'classes of text are refused',
     reason: 'They end the whole server process of Triton.',
+    cases: ['classification on BYTES'],
     expects: (_recorded, { name }) =>
       name === 'classification on BYTES'
         ? refusal(STATUS.INVALID_ARGUMENT, "class result not available for output due to unsupported type 'BYTES'")
@@ -126,6 +118,7 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'the server says which it is',
     reason: 'Server metadata has the version of TSTriton.',
+    cases: ['ServerMetadata', 'ServerMetadata with an unknown field in the request'],
     expects: (recorded, testCase) =>
       methodName(testCase) === 'ServerMetadata'
         ? withJson(recorded, (json) => ({ ...json, version: VERSION }))
@@ -134,12 +127,14 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'the sequence batcher and CUDA shared memory are not named',
     reason: 'They are not served.',
+    cases: ['ServerMetadata', 'ServerMetadata with an unknown field in the request'],
     expects: (recorded, testCase) =>
       methodName(testCase) === 'ServerMetadata' ? withoutExtensions(recorded, REFUSED_EXTENSIONS) : undefined,
   },
   {
     name: 'models are of backend tstriton',
     reason: 'They are TypeScript functions, not files for the Python backend.',
+    cases: 54,
     expects: (recorded, testCase) => {
       if (methodName(testCase) === 'ModelMetadata')
         return withJson(recorded, (json) => ({ ...json, platform: 'tstriton' }));
@@ -153,6 +148,7 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'every bound version is served',
     reason: 'Whoever binds a version wants it served; latest(1) would silently drop all but the highest.',
+    cases: 25,
     expects: (recorded, testCase) =>
       methodName(testCase) === 'ModelConfig'
         ? withJson(recorded, ({ config }) => ({ config: { ...(config as JsonObject), version_policy: { all: {} } } }))
@@ -161,6 +157,21 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'a version is a whole number',
     reason: 'Triton reads as many digits as there are: `1x`, `1.0` and ` 1` are 1.',
+    cases: [
+      "model 'id_fp32' version '1x'",
+      "ModelReady name 'addsub' version '1x'",
+      "ModelReady name 'addsub' version '+1'",
+      "ModelReady name 'addsub' version '1.0'",
+      "ModelReady name 'addsub' version ' 1'",
+      "ModelMetadata name 'addsub' version '1x'",
+      "ModelMetadata name 'addsub' version '+1'",
+      "ModelMetadata name 'addsub' version '1.0'",
+      "ModelMetadata name 'addsub' version ' 1'",
+      "ModelConfig name 'addsub' version '1x'",
+      "ModelConfig name 'addsub' version '+1'",
+      "ModelConfig name 'addsub' version '1.0'",
+      "ModelConfig name 'addsub' version ' 1'",
+    ],
     expects: (recorded, testCase) => {
       const { version } = asksFor(testCase);
       return recorded.code === STATUS.OK && !/^\d*$/.test(version)
@@ -174,6 +185,12 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'integers out of range are refused',
     reason: 'Triton keeps the low bits: 300 becomes 44 in an INT8, silently.',
+    cases: [
+      'INT8 typed out of range',
+      'INT16 typed out of range',
+      'UINT8 typed out of range',
+      'UINT16 typed out of range',
+    ],
     expects: (_recorded, testCase) => {
       const [input] = inferRequest(testCase)?.inputs ?? [];
       const range = RANGES[input?.datatype ?? ''];
@@ -192,6 +209,7 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'all strings are counted',
     reason: 'Triton stops at the first one too many and tells a number that the client never sent.',
+    cases: ['BYTES empty shape dimension [1,0], but 3 elements raw'],
     expects: (recorded, testCase) => {
       const [raw] = inferRequest(testCase)?.raw_input_contents ?? [];
       if (raw === undefined || !recorded.message.includes('unexpected number of string elements')) return undefined;
@@ -201,6 +219,7 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'a string that is cut off is named',
     reason: 'Triton counts it as missing when it is not the last.',
+    cases: ['BYTES raw length beyond the buffer in the first element'],
     expects: (recorded, testCase) => {
       const [raw] = inferRequest(testCase)?.raw_input_contents ?? [];
       if (raw === undefined || !/expected \d+ string elements/.test(recorded.message)) return undefined;
@@ -213,6 +232,12 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'a batch has at least one row',
     reason: 'Triton takes 0 for a missing batch dimension, or never answers.',
+    cases: [
+      'shape [0, 2] with data of 2 elements on a batching model',
+      'shape [0, 2] with fitting data',
+      'shape [0, 0] with data of 2 elements on a batching model',
+      'shape [0, 0] with fitting data',
+    ],
     expects: (_recorded, testCase) => {
       const { model_name: model = '', inputs = [] } = inferRequest(testCase) ?? {};
       return model.startsWith('id_') && inputs[0]?.shape?.[0] === '0'
@@ -223,6 +248,13 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'sizes do not overflow',
     reason: 'Triton multiplies shapes without a check and expects wrapped and negative numbers of bytes.',
+    cases: [
+      'shape [1, -5] with data of 2 elements on a batching model',
+      'shape [9223372036854775807, 2] with data of 2 elements on a batching model',
+      'shape [1, 2305843009213693952] with data of 2 elements on a batching model',
+      'shape [4294967296, 4294967296] with data of 2 elements on a batching model',
+      'shape [-9223372036854775808, 1] with data of 2 elements on a batching model',
+    ],
     expects: (recorded, testCase) => {
       const { model_name: model, inputs = [] } = inferRequest(testCase) ?? {};
       const shape = inputs[0]?.shape;
@@ -234,6 +266,7 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'inputs are named in the order of the request',
     reason: 'Triton names them in the order of a hash map, any of several, and loses a bracket where none is missing.',
+    cases: ['inputs disagree on the batch', 'extra input', 'optional model, three inputs'],
     expects: (recorded, testCase) => {
       const names = (inferRequest(testCase)?.inputs ?? []).map(({ name }) => name);
       return withMessage(recorded, (message) => laterInputDisagrees(inRequestOrder(message, names), names));
@@ -242,6 +275,7 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'an optional input does not stand for a required one',
     reason: 'Triton only counts them, and the model fails.',
+    cases: ['required left out, optional given'],
     expects: (recorded, testCase) =>
       asksFor(testCase).name === 'optional' && recorded.code === STATUS.INTERNAL
         ? refusal(STATUS.INVALID_ARGUMENT, X_MISSING)
@@ -250,16 +284,13 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'clients get messages, not tracebacks',
     reason: 'File names and lines of the server are for its log.',
+    cases: ['raises', 'triton_grpc_error true: python exception'],
     expects: (recorded) => withMessage(recorded, withoutTraceback),
-  },
-  {
-    name: 'failed requests are failures in statistics',
-    reason: 'Triton counts an error that a model answers with as a success.',
-    expects: (recorded) => changeStatistics(recorded, withFailures),
   },
   {
     name: 'numbers in parameters are numbers',
     reason: 'JavaScript does not tell 1.0 from 1.',
+    cases: ['custom parameter double 1.0'],
     expects: (recorded, testCase) =>
       asksFor(testCase).name === 'params'
         ? withDescription(recorded, (text) => text.replace('{"p": 1.0}', '{"p": 1}'))
@@ -268,6 +299,7 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'an empty sequence id is none',
     reason: 'It says nothing: a callable that asks whether there is a sequence gets one answer.',
+    cases: ['sequence_id empty text'],
     expects: (recorded, testCase) =>
       asksFor(testCase).name === 'params'
         ? withDescription(recorded, (text) => text.replace('"correlation_id": ""', '"correlation_id": 0'))
@@ -276,9 +308,16 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'timeout and asked outputs are not shown to callables',
     reason: 'They are for the server: it keeps the timeout itself, and outputs that nobody asked for are not sent.',
+    cases: ['parameter timeout of kind int64', 'timeout negative', 'timeout largest'],
     expects: (recorded, testCase) =>
       asksFor(testCase).name === 'params'
         ? withDescription(recorded, (text) => text.replace(/"timeout": \d+/, '"timeout": 0'))
         : undefined,
   },
+];
+
+/** The same where deadlines come at their moments: how long a stream is that one of them cuts is compared too. */
+export const GRPC_RULES_IN_SIMULATED_TIME: readonly GrpcRule[] = [
+  ...GRPC_RULES.filter((rule) => rule !== STREAM_CUT),
+  STREAM_CUT_IN_SIMULATED_TIME,
 ];

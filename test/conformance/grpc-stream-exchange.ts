@@ -26,8 +26,12 @@ export function deadlineOf({ note }: GrpcCase): number | undefined {
   return milliseconds === undefined ? undefined : Number(milliseconds);
 }
 
-export async function exchangeStream(session: ClientHttp2Session, testCase: GrpcCase): Promise<StreamAnswer> {
-  const deadline = deadlineOf(testCase);
+/** With this deadline in milliseconds, if any, whatever the recorded one was. */
+export async function exchangeStream(
+  session: ClientHttp2Session,
+  testCase: GrpcCase,
+  deadline: number | undefined,
+): Promise<StreamAnswer> {
   const headers: Record<string, string | string[]> = {
     ':method': 'POST',
     ':path': testCase.method,
@@ -66,7 +70,7 @@ export async function exchangeStream(session: ClientHttp2Session, testCase: Grpc
 }
 
 function requestsOf({ request_base64: request }: GrpcCase): readonly string[] {
-  return typeof request === 'string' || request === null ? [request ?? ''] : request;
+  return typeof request === 'string' || request === null ? [request ?? ''] : [...request];
 }
 
 function frameOf(base64: string): Buffer {

@@ -12,7 +12,7 @@ import {
 } from 'node:http2';
 import { devNull } from 'node:os';
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { stream, Triton, TritonError } from 'tstriton';
+import { stream, Triton, TritonError, type TritonConfig } from 'tstriton';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   encodeFrame,
@@ -25,6 +25,7 @@ import {
   uint32,
   type RawFrame,
 } from '../support/raw-http2.js';
+import { gate } from '../support/start-server.js';
 import { inSimulatedTime } from './simulated-time.js';
 
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
@@ -37,17 +38,38 @@ function delay(milliseconds: number): Promise<void> {
 
 let triton: Triton;
 let session: ClientHttp2Session;
+/** With the server in this thread, where its time can be simulated. */
+let simulated: Triton;
+let simulatedSession: ClientHttp2Session;
 beforeAll(async () => {
-  triton = new Triton({
+  const config: TritonConfig = {
     allowHttp: false,
     allowMetrics: false,
     grpcAddress: '127.0.0.1',
     grpcPort: 0,
-    serverThread: false,
     logFile: devNull,
     // For the calls that ask for it beside others.
     grpcHttp2MaxPingStrikes: 0,
-  });
+  };
+  triton = new Triton(config);
+  simulated = new Triton({ ...config, serverThread: false });
+  for (const each of [triton, simulated]) {
+    bindModels(each);
+    await each.run();
+  }
+  session = await connected();
+  simulatedSession = await connected(simulated);
+});
+afterAll(async () => {
+  session.destroy();
+  simulatedSession.destroy();
+  await Promise.all([triton.stop(), simulated.stop()]);
+});
+
+/** What the model `held` waits for. */
+let held = gate();
+
+function bindModels(triton: Triton): void {
   triton.bind({ modelName: 'm', inferFunc: (requests) => requests, inputs: { x: FLOATS }, outputs: { y: FLOATS } });
   triton.bind({
     modelName: 'slow',
@@ -58,6 +80,16 @@ beforeAll(async () => {
     inputs: { x: FLOATS },
     outputs: { y: FLOATS },
     config: { batching: false, concurrency: 200 },
+  });
+  triton.bind({
+    modelName: 'held',
+    inferFunc: async (requests) => {
+      await held.opened;
+      return requests;
+    },
+    inputs: { x: FLOATS },
+    outputs: { y: FLOATS },
+    config: { batching: false },
   });
   triton.bind({
     modelName: 'says_no',
@@ -80,17 +112,10 @@ beforeAll(async () => {
     outputs: { i: NUMBER },
     config: { batching: false, decoupled: true },
   });
-  await triton.run();
-});
-afterAll(() => triton.stop());
+}
 
-beforeAll(async () => {
-  session = await connected();
-});
-afterAll(() => session.destroy());
-
-async function connected(): Promise<ClientHttp2Session> {
-  const opened = connect(`http://127.0.0.1:${triton.grpcPort}`);
+async function connected(server = triton): Promise<ClientHttp2Session> {
+  const opened = connect(`http://127.0.0.1:${server.grpcPort}`);
   opened.on('error', () => undefined);
   await once(opened, 'connect');
   return opened;
@@ -159,12 +184,20 @@ interface Asked {
   readonly body?: Buffer;
   /** Whether the client ends its side. */
   readonly halfClose?: boolean;
+  /** On which connection. */
+  readonly over?: ClientHttp2Session;
 }
 
-function ask({ path = `${SERVICE}/ServerLive`, headers = {}, body, halfClose = true }: Asked): Promise<Answer> {
+function ask({
+  path = `${SERVICE}/ServerLive`,
+  headers = {},
+  body,
+  halfClose = true,
+  over = session,
+}: Asked): Promise<Answer> {
   const given = { ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers', ...headers };
   const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const call = session.request(present, { endStream: false });
+  const call = over.request(present, { endStream: false });
   const answer = answerOf(call);
   const bytes = body ?? frame(Buffer.alloc(0));
   if (bytes.length > 0) call.write(bytes);
@@ -208,8 +241,8 @@ describe('an answer', () => {
     const path = `${SERVICE}/ModelStreamInfer`;
     const good = await ask({ path, body: frame(request('count')) });
     expect([good.trailers?.['grpc-status'], good.body.length > 0]).toEqual(['0', true]);
-    const late = await inSimulatedTime(session, 30, () =>
-      ask({ path, body: frame(request('count')), headers: { 'grpc-timeout': '30m' } }),
+    const late = await inSimulatedTime(simulatedSession, 30, () =>
+      ask({ path, body: frame(request('count')), headers: { 'grpc-timeout': '30m' }, over: simulatedSession }),
     );
     expect([late.trailers?.['grpc-status'], late.message]).toEqual(['4', 'Deadline Exceeded']);
   });
@@ -283,13 +316,26 @@ describe('the timeout of a call', () => {
   it.each(['10S', '1H', '99999999H', '1M', '5000m', '5000000u', '5000000000n', '5 S', '5S ', '100000000S'])(
     '%j is enough',
     async (timeout) => {
-      const answer = await inSimulatedTime(session, 150, () => infer('slow', { headers: { 'grpc-timeout': timeout } }));
+      const asked = { headers: { 'grpc-timeout': timeout }, over: simulatedSession };
+      const answer = await inSimulatedTime(simulatedSession, 150, () => infer('slow', asked));
       expect(answer.status).toBe(0);
     },
   );
 
+  it.each(['1H', '99999999H', '1M', '100000000S'])('%j is enough in real time', async (timeout) => {
+    expect((await infer('slow', { headers: { 'grpc-timeout': timeout } })).status).toBe(0);
+  });
+
   it.each(['40m', '1000u', '1000000n', '1n', '0S', '0n'])('%j is too short', async (timeout) => {
-    const answer = await inSimulatedTime(session, 40, () => infer('slow', { headers: { 'grpc-timeout': timeout } }));
+    const asked = { headers: { 'grpc-timeout': timeout }, over: simulatedSession };
+    const answer = await inSimulatedTime(simulatedSession, 40, () => infer('slow', asked));
+    expect([answer.status, answer.message, answer.trailers]).toEqual([4, 'Deadline Exceeded', undefined]);
+  });
+
+  it.each(['40m', '1000u', '1000000n', '1n', '0S', '0n'])('%j is too short in real time', async (timeout) => {
+    held = gate();
+    const answer = await infer('held', { headers: { 'grpc-timeout': timeout } });
+    held.open();
     expect([answer.status, answer.message, answer.trailers]).toEqual([4, 'Deadline Exceeded', undefined]);
   });
 

@@ -89,6 +89,14 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'no model comes over the wire',
     reason: 'A model is a function that was bound: a load may change its configuration, and brings no files.',
+    cases: [
+      'load: file without config',
+      'load: file not base64 with config',
+      'load: file with config',
+      'infer after loading a file (negates)',
+      'load: new name from a file',
+      'infer on a model that exists only by its load',
+    ],
     expects: (recorded, testCase) => {
       const file = fileOf(testCase, recorded);
       if (file !== undefined) {
@@ -104,12 +112,14 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
     name: 'the files of a load change nothing later either',
     reason:
       'A plain load goes back to the files on the disk in Triton; without files it leaves what is loaded, in both.',
+    cases: ['config after a plain load'],
     expects: (_recorded, { name }) =>
       name === 'config after a plain load' ? recordedIn('config with priorities') : undefined,
   },
   {
     name: 'a wrong configuration says what is wrong',
     reason: 'Triton says of all of them that polling failed, and that the server is to blame.',
+    cases: Object.keys(WRONG_CONFIGURATIONS),
     expects: (_recorded, { name }) =>
       name in WRONG_CONFIGURATIONS
         ? errorAnswer(400, `Invalid config override: ${WRONG_CONFIGURATIONS[name]}`)
@@ -118,6 +128,7 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: "a model's tensors are its callable's",
     reason: 'A configuration that leaves them out gives Triton a model without any.',
+    cases: Object.keys(WITHOUT_TENSORS),
     expects: (_recorded, { name }) => {
       const rows = WITHOUT_TENSORS[name];
       if (rows === undefined) return undefined;
@@ -128,6 +139,15 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'there is no sequence batching',
     reason: 'Loads that want it are refused, and what was loaded before answers.',
+    cases: [
+      'load: config override sequence batching',
+      'config with sequence batching',
+      'sequence model: no id',
+      'sequence model: id without start',
+      'sequence model: after the end',
+      'sequence model: id 0',
+      'sequence model: batch of 2',
+    ],
     expects: (_recorded, testCase) => {
       const { name } = testCase;
       if (name === 'load: config override sequence batching')
@@ -140,6 +160,12 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
     name: 'a group of instances has one name',
     reason:
       'With the configuration of a load Triton calls it by the name of the model, otherwise by that with a number.',
+    cases: [
+      'then: config after override',
+      'config with priorities',
+      'config with sequence batching',
+      'config after a plain load',
+    ],
     expects: (recorded, { request }) =>
       request.path === '/v2/models/reload/config'
         ? withText(recorded, (text) => text.replace('"name":"reload","kind"', '"name":"reload_0","kind"'))
@@ -148,6 +174,7 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'an unknown load parameter is named',
     reason: 'It is the mistake of the client, and gRPC says so.',
+    cases: ['load: unknown parameter key'],
     expects: (recorded) =>
       errorOf(recorded) === 'unexpected error on creating Triton parameter'
         ? errorAnswer(400, "unrecognized load parameter 'foo'.")
@@ -156,6 +183,7 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'no name is a path',
     reason: "Triton looks for the model '..' in the folder above; newer ones say what is wrong, in these words.",
+    cases: ['load with name ..'],
     expects: (_recorded, { name }) =>
       name === 'load with name ..'
         ? errorAnswer(400, "invalid model name '..', model name must not contain path traversal characters")
@@ -164,6 +192,11 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'a key of shared memory that cannot be one is told so',
     reason: 'Newer Tritons say it in these words.',
+    cases: [
+      'shared memory: register r with body {"key":"","byte_size":8}',
+      'shared memory: register r with body {"key":"/","byte_size":8}',
+      'shared memory: register r with body {"key":"/triton_python_backend_shm_region_1","byte_size":8}',
+    ],
     expects: (recorded, { request }) => {
       const text = keyRefusal(errorOf(recorded), request.path.split('/')[4]);
       return text === undefined ? undefined : errorAnswer(400, text);
@@ -172,12 +205,26 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'the name of what is not there is the mistake of the client',
     reason: 'Triton answers 500: the same mistake in the name of a model to ask is 404, in JSON 400.',
+    cases: [
+      'load: unknown model',
+      'load with percent-encoded name',
+      'shared memory: register r with body {"key":"/no_such_key","byte_size":8}',
+      'shared memory: infer, output too small',
+    ],
     expects: (recorded) =>
       recorded.status === 500 && NAMED_WRONGLY.test(errorOf(recorded) ?? '') ? { ...recorded, status: 400 } : undefined,
   },
   {
     name: 'numbers of trace settings are numbers',
     reason: 'Triton takes 12x for 12 and -1 for 4294967295.',
+    cases: [
+      'trace: post {"trace_rate":"-1"}',
+      'trace: post {"trace_rate":"12x"}',
+      'trace: post {"log_frequency":"-1"}',
+      'trace of addsub: post {"trace_rate":"-1"}',
+      'trace of addsub: post {"trace_rate":"12x"}',
+      'trace of addsub: post {"log_frequency":"-1"}',
+    ],
     expects: (recorded, { request }) => {
       const [, setting, given] = /^\{"(trace_rate|log_frequency)":"(-1|12x)"\}$/.exec(request.body ?? '') ?? [];
       if (setting === undefined || given === undefined) return keptTraceSettings(recorded, request.path);
@@ -187,6 +234,13 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'reasons are messages, not tracebacks',
     reason: 'File names and lines of the server are for its log; what failed is named.',
+    cases: [
+      'load: broken model',
+      'repository index after a failed load',
+      'load: broken model again',
+      'repository index with the model that exists only by its load',
+      'repository index after the unload',
+    ],
     expects: (recorded) =>
       withError(recorded, (message) => message.replace(TRACEBACK, `Internal: ${FAILED_SETUP}$1`)) ??
       withText(recorded, (text) =>
@@ -199,24 +253,14 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'a model without requests is unloaded at once',
     reason: 'Triton may still say that it unloads.',
+    cases: ['repository index after the unload'],
     expects: (recorded) =>
       withText(recorded, (text) => text.replaceAll('"state":"UNLOADING"', '"state":"UNAVAILABLE","reason":"unloaded"')),
   },
   {
-    name: 'files are replayed one after the other',
-    reason: 'The recorded server had not loaded and unloaded one of the models before, nor asked another twice.',
-    expects: (recorded, { name }) => {
-      if (name === 'raw request to notready with 8 bytes')
-        return errorAnswer(404, "Request for unknown model: 'notready' has no available versions");
-      if (name !== 'raw request to cached with 8 bytes') return undefined;
-      const body = Buffer.from(recorded.body);
-      body.writeInt32LE(3, body.length - 4);
-      return { ...recorded, body };
-    },
-  },
-  {
     name: 'the log goes to a file',
     reason: 'That of the recorded servers went to standard error, where it would bury what a test has to say.',
+    cases: 26,
     expects: (recorded) =>
       withText(recorded, (text) => text.replace('{"log_file":""', `{"log_file":${JSON.stringify(devNull)}`)),
   },
@@ -224,6 +268,7 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
     name: 'a parameter has one value',
     reason:
       'Callables get an object. Headers of one name are one list, as RFC 9110 has it, and what the operator forwards goes over what the client says.',
+    cases: ['forwarded header repeated', 'forwarded header also a parameter'],
     expects: (recorded) =>
       withText(recorded, (text) =>
         text
@@ -234,6 +279,7 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'a level that the log does not have is refused',
     reason: 'Triton keeps the low bits: 4294967296 turns verbose lines off.',
+    cases: ['logging: post {"log_verbose_level":4294967296}'],
     expects: (_recorded, { request }) =>
       request.path === '/v2/logging' && request.body?.includes('4294967296') === true
         ? errorAnswer(
@@ -245,6 +291,14 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'CUDA shared memory is not served',
     reason: 'Needs a GPU.',
+    cases: [
+      'cuda: register with body ',
+      'cuda: register with body {}',
+      'cuda: register with body {',
+      'cuda: register with body {"raw_handle":{"b64":"AAAA"},"device_id":0,"byte_size":8}',
+      'cuda: register with body {"raw_handle":"x","device_id":0,"byte_size":8}',
+      'cuda: register with body {"raw_handle":{},"device_id":0,"byte_size":8}',
+    ],
     expects: (recorded, { request }) =>
       request.path === '/v2/cudasharedmemory/region/r/register' && recorded.status !== 405 && recorded.status !== 403
         ? errorAnswer(501, "failed to register CUDA shared memory region: 'r', GPUs not supported")

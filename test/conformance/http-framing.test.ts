@@ -20,7 +20,6 @@ beforeAll(async () => {
     allowGrpc: false,
     metricsAddress: '127.0.0.1',
     metricsPort: 0,
-    serverThread: false,
     logFile: devNull,
   });
   triton.bind({ modelName: 'm', inferFunc: (requests) => requests, inputs: { x: FLOATS }, outputs: { y: FLOATS } });
@@ -193,6 +192,14 @@ describe('the connection (RFC 9112, 9)', () => {
     ['a method in lower case', ['get /v2 HTTP/1.1\r\nHost: h\r\n\r\n'], [400], 'closes'],
   ])('%s', async (_, sent, statuses, after) => {
     expect(await exchange(sent, statuses.length)).toMatchObject({ statuses, after });
+  });
+
+  it('answers what needs no model to a client that has closed its sending half, and closes', async () => {
+    await using connection = await RawConnection.open(triton.httpPort!);
+    await connection.send(LIVE);
+    connection.end();
+    expect((await connection.answer())?.status).toBe(200);
+    await connection.closed();
   });
 
   it('answers HEAD without a body', async () => {

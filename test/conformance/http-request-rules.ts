@@ -1,7 +1,7 @@
 // Rules about requests: what is malformed, and what is refused that Triton takes.
 import { emptyBatch, inRequestOrder, laterInputDisagrees, X_MISSING } from './inference-messages.js';
 import type { HttpCase } from './cases.js';
-import { errorAnswer, errorOf, isInfer, requestText, withError } from './http-text.js';
+import { errorAnswer, errorOf, isInfer, malformedAnswer, requestText, withError } from './http-text.js';
 import type { HttpRule } from './replay-http.js';
 
 /** The texts of Triton's JSON library and of the code that asks it. */
@@ -64,12 +64,14 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
     name: 'malformed JSON is the mistake of the client',
     reason:
       'Triton says 500 to syntax errors, missing members and wrong types, which makes clients retry and monitors alarm. The text is the same.',
+    cases: 611,
     expects: (recorded) =>
       recorded.status === 500 && JSON_MISTAKE.test(errorOf(recorded) ?? '') ? { ...recorded, status: 400 } : undefined,
   },
   {
     name: 'an output is asked for once',
     reason: 'Newer Tritons refuse the second listing, in these words; this one passes over what it says.',
+    cases: ['addsub outputs: add twice'],
     expects: (_recorded, { name }) =>
       name === 'addsub outputs: add twice'
         ? errorAnswer(400, "[request id: <id_unknown>] output 'add' already exists in request")
@@ -78,6 +80,15 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
   {
     name: 'JSON is nested as deep as makes sense',
     reason: 'Newer Tritons refuse more than 100 levels of data, in these words; here that goes for all of the JSON.',
+    cases: [
+      'data nested 101 deep',
+      'an unknown member nested 101 deep',
+      'empty data nested 101 deep',
+      'empty data nested 200 deep',
+      'data nested 1000 deep',
+      'an unknown member nested 1000 deep',
+      'empty data nested 1000 deep',
+    ],
     expects: (_recorded, { name }) =>
       Number(/ nested (\d+) deep$/.exec(name)?.[1] ?? 0) > 100
         ? errorAnswer(400, 'JSON nesting depth exceeds maximum allowed limit (100)')
@@ -86,6 +97,7 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
   {
     name: 'integers out of range are refused',
     reason: 'Triton keeps the low bits: 300 becomes 44 in a UINT8, silently.',
+    cases: 39,
     expects: (recorded, testCase) => {
       const message = recorded.status === 200 ? outOfRange(testCase) : undefined;
       return message === undefined ? undefined : errorAnswer(400, message);
@@ -94,6 +106,7 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
   {
     name: 'numbers that no double holds are refused',
     reason: 'Triton refuses 1e400 and turns what is just beyond the largest double into Infinity.',
+    cases: ['FP32 printing 1.7976931348623159e308', 'FP64 printing 1.7976931348623159e308'],
     expects: (recorded, testCase) => {
       const offset = requestText(testCase).indexOf('1.7976931348623159e308');
       return offset < 0 || recorded.status !== 200
@@ -108,6 +121,12 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
     name: 'text is UTF-8',
     reason:
       'JSON is UTF-8 (RFC 8259). Triton passes other bytes on and sends them back in answers that are no JSON then; binary tensors take any bytes.',
+    cases: [
+      'BYTES string: invalid UTF-8 byte',
+      'BYTES string: overlong UTF-8',
+      'body: latin-1 byte in the id',
+      'generate_stream: body not UTF-8',
+    ],
     expects: (recorded, testCase) => {
       const text = Buffer.from(testCase.request.body_base64 ?? '', 'base64').toString();
       const garbled = text.indexOf('\ufffd');
@@ -122,6 +141,22 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
   {
     name: 'a batch has at least one row',
     reason: 'Triton refuses a batch of no rows too, but complains of the size of the data.',
+    cases: [
+      'shape [0] with one element',
+      'shape [0,1] with one element',
+      'batch 0 with no data',
+      'shape [0] with no data',
+      'BOOL batch of 0',
+      'UINT8 batch of 0',
+      'UINT16 batch of 0',
+      'UINT32 batch of 0',
+      'INT16 batch of 0',
+      'INT64 batch of 0',
+      'FP16 batch of 0',
+      'FP32 batch of 0',
+      'FP64 batch of 0',
+      'generate_stream: text empty list',
+    ],
     expects: (recorded, testCase) =>
       recorded.status === 400 && isEmptyBatch(testCase)
         ? errorAnswer(400, emptyBatch(testCase.model ?? ''))
@@ -131,6 +166,11 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
     name: 'sizes do not overflow',
     reason:
       'Triton multiplies shapes without a check: some end the whole server process, others are accepted as another size.',
+    cases: [
+      'shape [9223372036854775807,1] with one element',
+      'shape [9223372036854775808,1] with one element',
+      'shape [18446744073709551615,1] with one element',
+    ],
     expects: (_recorded, testCase) => {
       const first = firstInput(testCase)?.shape[0];
       if (first === '9223372036854775807') {
@@ -148,6 +188,22 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
   {
     name: 'inputs are named in the order of the request',
     reason: 'Triton names them in the order of a hash map, any of several, and loses a bracket where none is missing.',
+    cases: [
+      'addsub inputs: a, b and an extra',
+      'addsub inputs: batches disagree',
+      'addsub inputs: two unknown',
+      'addsub inputs: three unknown',
+      'optional model: three',
+      'optional model: x and y with other batch',
+      'id = "a" in an error',
+      'id = "" in an error',
+      'id = "é😀" in an error',
+      'id = "a\\"b\\\\c\\n" in an error',
+      'id = "a\\u0000b" in an error',
+      'id = "iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii in an error',
+      'id = " " in an error',
+      'id = "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz in an error',
+    ],
     expects: (recorded, testCase) => {
       const names = inputNames(testCase);
       return withError(recorded, (message) =>
@@ -161,6 +217,7 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
   {
     name: 'an optional input does not stand for a required one',
     reason: 'Triton only counts them, and the model fails.',
+    cases: ['optional model: y only'],
     expects: (recorded, testCase) =>
       testCase.model === 'optional' && recorded.status === 500 ? errorAnswer(400, X_MISSING) : undefined,
   },
@@ -168,6 +225,13 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
     name: 'the length of the JSON is a number',
     reason:
       'Triton reads as many digits as there are: `abc`, nothing and `0x5d` are 0, which makes the request another one, and `93abc` is 93.',
+    cases: [
+      "header length 'abc'",
+      "header length ' '",
+      "header length 'Nabc'",
+      "header length '0x5d'",
+      "header length '1e2'",
+    ],
     expects: (_recorded, testCase) => {
       const length = headerLength(testCase);
       return length === undefined || /^-?\d+(, \d+)*$/.test(length)
@@ -178,25 +242,43 @@ export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
   {
     name: 'raw requests name the input',
     reason: 'Triton calls it raw_input, whatever its name is.',
+    cases: [
+      "header length '0'",
+      'raw request to nobatch with 12 bytes',
+      'raw request to id_fp32 with 3 bytes',
+      'raw request to classify with 8 bytes',
+    ],
     expects: (recorded, testCase) =>
       withError(recorded, (message) => message.replace("'raw_input'", `'${testCase.model === 'nobatch' ? 'm' : 'x'}'`)),
   },
   {
     name: 'malformed HTTP is answered',
     reason: 'Triton closes the connection without a word.',
+    cases: [
+      'method get on /v2',
+      'method CONNECT on /v2',
+      'method get on /v2/models/addsub/infer',
+      'method CONNECT on /v2/models/addsub/infer',
+      'method get on /v2/repository/index',
+      'method CONNECT on /v2/repository/index',
+      'get path *',
+      'get path v2',
+    ],
     expects: (recorded, { request }) => {
       if (recorded.end !== 'closed') return undefined;
-      if (request.method === 'CONNECT') return errorAnswer(405, 'Method Not Allowed');
-      if (request.method === 'get') return errorAnswer(400, 'malformed HTTP request: Invalid method encountered');
-      if (request.path === 'v2') return errorAnswer(400, 'malformed HTTP request: Unexpected char in url schema');
+      if (request.method === 'CONNECT')
+        return { ...errorAnswer(405, 'Method Not Allowed'), others: ['connection: close'] };
+      if (request.method === 'get') return malformedAnswer('Invalid method encountered');
+      if (request.path === 'v2') return malformedAnswer('Unexpected char in url schema');
       return request.path === '*' ? errorAnswer(404, 'Not Found') : undefined;
     },
   },
   {
     name: 'a method that is none is malformed HTTP',
     reason: 'Refused by the parser with 400 before there is a path that could allow it or not (405 in Triton).',
+    cases: ['method FOO on /v2', 'method FOO on /v2/models/addsub/infer', 'method FOO on /v2/repository/index'],
     expects: (_recorded, { request }) =>
-      request.method === 'FOO' ? errorAnswer(400, 'malformed HTTP request: Invalid method encountered') : undefined,
+      request.method === 'FOO' ? malformedAnswer('Invalid method encountered') : undefined,
   },
 ];
 

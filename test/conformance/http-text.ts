@@ -10,12 +10,19 @@ export function jsonAnswer(status: number, text: string): HttpAnswer {
     jsonLength: undefined,
     framing: 'length',
     coding: undefined,
+    others: [],
+    chunks: undefined,
     body: Buffer.from(text),
   };
 }
 
 export function errorAnswer(status: number, message: string): HttpAnswer {
   return jsonAnswer(status, JSON.stringify({ error: message }));
+}
+
+/** The answer to what is no HTTP: the last one on its connection. */
+export function malformedAnswer(message: string): HttpAnswer {
+  return { ...errorAnswer(400, `malformed HTTP request: ${message}`), others: ['connection: close'] };
 }
 
 /** The answer with its body changed; undefined when the change leaves it alone. */

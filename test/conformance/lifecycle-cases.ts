@@ -1,5 +1,7 @@
 // PyTriton's recorded errors and life cycle as values.
 
+import type { RecordedTensors } from './pytriton-cases.js';
+
 export interface RecordedRefusal {
   readonly type: string;
   readonly message: string;
@@ -9,12 +11,13 @@ export interface RecordedRefusal {
 export type StreamedAnswer =
   | { readonly error: string }
   | {
-      readonly outputs: Readonly<Record<string, { readonly values: readonly number[] }>>;
+      readonly outputs: RecordedTensors;
       readonly final: boolean;
     };
 
 interface HttpOutcome {
   readonly status?: number;
+  /** Of answers on the way the text. */
   readonly body?: string | { readonly error?: string | { readonly length: number; readonly ends: string } };
   readonly seconds?: number;
   readonly no_answer?: object;
@@ -24,7 +27,7 @@ interface HttpOutcome {
 export interface ErrorCase {
   readonly name: string;
   readonly http?: HttpOutcome | readonly HttpOutcome[];
-  readonly grpc?: { readonly status: string; readonly message?: string };
+  readonly grpc?: { readonly status: string; readonly message?: string; readonly outputs?: RecordedTensors };
   readonly grpc_stream?: readonly StreamedAnswer[];
   readonly next_request_status?: number;
   readonly how?: string;
@@ -73,4 +76,23 @@ export function labelOf(testCase: LifecycleCase): string {
   return [name, set, bound, given, callable, which, command, method, path, timeline, inFlight]
     .filter((part) => part !== undefined)
     .join(' ');
+}
+
+/** An answer to an inference: `200 of 1: 1`, which is version and data, or its error. */
+export function inferText(status: number, body: string): string {
+  if (status !== 200) return errorText(status, body);
+  const { model_version: version, outputs } = JSON.parse(body) as {
+    readonly model_version: string;
+    readonly outputs: readonly [{ readonly data: readonly number[] }];
+  };
+  return `${status} of ${version}: ${outputs[0].data.join()}`;
+}
+
+/** An answer of an endpoint that may be restricted: what it says where it is, is compared elsewhere. */
+export function restrictedText(status: number, body: string): string {
+  return status === 403 ? errorText(status, body) : String(status);
+}
+
+function errorText(status: number, body: string): string {
+  return `${status} ${(JSON.parse(body) as { readonly error: string }).error}`;
 }

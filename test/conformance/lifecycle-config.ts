@@ -1,8 +1,10 @@
 // What a server makes of its options and of the environment, as the life cycle cases were recorded. Nothing runs.
-import { Triton, TritonError, type BoundModel, type TensorSpecs } from 'tstriton';
+import { Triton, type BoundModel, type TensorSpecs } from 'tstriton';
 
 import { readEnvironment } from '../../src/config/read-environment.js';
 import type { LifecycleCase } from './lifecycle-cases.js';
+import { refusalOf } from './refusal.js';
+import type { LifecycleAnswer } from './replay-lifecycle.js';
 
 type Found = string | number | boolean | object | void;
 export type Asker = (testCase: LifecycleCase) => Found | Promise<Found>;
@@ -83,13 +85,13 @@ export const CONFIG_ASKERS: Readonly<Record<string, Asker>> = {
   'bind-version-zero': () => bind({ modelVersion: 0 }),
 };
 
-/** `refused`, or what an asker found. */
-export async function outcomeOf(asked: () => ReturnType<Asker> | undefined): Promise<string> {
+/** `refused`, and how, or what an asker found. */
+export async function outcomeOf(asked: () => ReturnType<Asker> | undefined): Promise<LifecycleAnswer> {
   try {
     const found = await asked();
-    return found === undefined || typeof found === 'object' ? 'accepted' : String(found);
+    const text = found === undefined || typeof found === 'object' ? 'accepted' : String(found);
+    return { found: text, refusal: undefined };
   } catch (error) {
-    if (TritonError.is(error)) return 'refused';
-    throw error;
+    return { found: 'refused', refusal: refusalOf(error) };
   }
 }

@@ -1,9 +1,14 @@
 // Where the life of our server differs from PyTriton's on purpose.
+import { LIFECYCLE_REFUSALS, MORE_LIFECYCLE_REFUSALS } from './lifecycle-refusals.js';
 import type { LifecycleRule } from './replay-lifecycle.js';
 
 /** A rule for named cases; `answer` says what ours is instead. */
 function instead(name: string, reason: string, answer: string, ...cases: readonly string[]): LifecycleRule {
-  return { name, reason, expects: (_recorded, testCase) => (cases.includes(testCase.name) ? answer : undefined) };
+  const expects: LifecycleRule['expects'] = (_recorded, testCase) => ({
+    found: answer,
+    refusal: answer === 'refused' ? MORE_LIFECYCLE_REFUSALS[testCase.name] : undefined,
+  });
+  return { name, reason, cases, expects };
 }
 
 const STATISTICS = ['/v2/models/First/stats', '/v2/models/stats', '/v2/models/First/versions/1/stats'];
@@ -12,7 +17,7 @@ export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
   instead(
     'SIGTERM lets requests finish',
     'PyTriton dies at once; what is under way loses its connection half a minute later.',
-    '200 200 200 exit 0',
+    '200 of 1: 1 200 of 1: 1 200 of 1: 1 exit 0',
     'sigterm-serve',
     'sigterm-timeline serve 3 in flight',
   ),
@@ -121,7 +126,12 @@ export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
     '200 200 200 200',
     'restricted-http GET /v2/health/ready',
   ),
-  instead('both versions are served', 'The second one failed to load.', '200 200 200', 'infer-model-of-two-versions'),
+  instead(
+    'both versions are served',
+    'The second one failed to load.',
+    '200 of 1: 1 200 of 2: 1 200 of 2: 1',
+    'infer-model-of-two-versions',
+  ),
   instead(
     'statistics are open over HTTP',
     'They change nothing, and perf_analyzer reads them; `restrictedEndpoints` closes them.',
@@ -138,7 +148,7 @@ export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
   instead(
     'a model that does not load stops no other',
     'The next bind() of PyTriton blocks until readiness, which never comes.',
-    'failed, then 200, ready 200',
+    'failed, then 200 of 1: 1, ready 200',
     'bind-after-failed-load',
   ),
   instead('a server runs again', 'PyTriton has removed its workspace.', 'accepted', 'run-after-stop'),
@@ -164,4 +174,10 @@ export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
     'cli pytriton check --help',
     'cli pytriton check --no-zip',
   ),
+  {
+    name: 'refusals say what was got and what is expected',
+    reason: 'PyTriton has Python say some of it. Ours name the option or the variable.',
+    cases: Object.keys(LIFECYCLE_REFUSALS),
+    expects: ({ found }, { name }) => ({ found, refusal: LIFECYCLE_REFUSALS[name] }),
+  },
 ];

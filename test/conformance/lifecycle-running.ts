@@ -6,9 +6,10 @@ import { Triton, type TritonConfig } from 'tstriton';
 
 import { callJson, grpcService } from '../support/grpc-service.js';
 import { FREE_PORTS } from '../support/start-server.js';
+import { inferText, restrictedText } from './lifecycle-cases.js';
 import { MODEL, type Asker } from './lifecycle-config.js';
 
-const CONFIG: TritonConfig = { ...FREE_PORTS, httpAddress: '127.0.0.1', grpcAddress: '127.0.0.1', serverThread: false };
+const CONFIG: TritonConfig = { ...FREE_PORTS, httpAddress: '127.0.0.1', grpcAddress: '127.0.0.1' };
 const TOKEN = 'secret';
 const INFER = { inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }] };
 const ONE = { name: 'x', datatype: 'FP32', shape: [1, 1], contents: { fp32_contents: [1] } };
@@ -25,7 +26,10 @@ export function runningAskers(): Readonly<Record<string, Asker>> {
   const triton = new Triton({ ...CONFIG, accessToken: TOKEN });
   const named = (modelName: string, modelVersion = 1) => triton.bind({ ...MODEL, modelName, modelVersion });
   const url = (path: string) => `http://127.0.0.1:${triton.httpPort}${path}`;
-  const version = async (path: string) => (await callJson(url(`/v2/models/${path}/infer`), INFER))[0];
+  const version = async (path: string) => {
+    const [status, body] = await callJson(url(`/v2/models/${path}/infer`), INFER);
+    return inferText(status, JSON.stringify(body));
+  };
   return {
     run: () => named('First').run(),
     'run-twice': () => triton.run(),
@@ -37,10 +41,11 @@ export function runningAskers(): Readonly<Record<string, Asker>> {
     'infer-model-of-two-versions': async () =>
       [await version('Second/versions/1'), await version('Second/versions/2'), await version('Second')].join(' '),
     'restricted-http': async ({ method = '', path = '', wrong_token: wrong }) => {
-      const status = async (headers: Record<string, string>) =>
-        (await callJson(url(path), method === 'GET' ? undefined : bodyOf(path), headers))[0];
-      const without = await status({});
-      if (wrong === undefined) return String(without);
+      const call = (headers: Record<string, string>) => callJson(url(path), method === 'GET' ? undefined : bodyOf(path), headers);
+      const status = async (headers: Record<string, string>) => (await call(headers))[0];
+      const [code, body] = await call({});
+      const without = restrictedText(code, JSON.stringify(body));
+      if (wrong === undefined) return without;
       const others = [{ 'triton-access-token': 'wrong' }, { 'triton-access-token': TOKEN }, { 'TRITON-ACCESS-TOKEN': TOKEN }];
       return [without, ...(await Promise.all(others.map(status)))].join(' ');
     }, // prettier-ignore

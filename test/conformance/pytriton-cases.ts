@@ -48,6 +48,8 @@ export interface ValidationCase {
   readonly http: {
     readonly status?: number;
     readonly body?: {
+      readonly model_name?: string;
+      readonly model_version?: string;
       readonly outputs?: readonly {
         readonly name: string;
         readonly datatype: string;

@@ -1,19 +1,26 @@
 // Makes PyTriton's recorded `bind` calls on a Triton of ours and holds what `/config` and metadata then say, or the
 // refusal, against what PyTriton and Triton made of them.
-import { TritonError, type ErrorCode, type Triton } from 'tstriton';
+import type { Triton } from 'tstriton';
 import { bindCall } from './bind-models.js';
-import type { BindCase } from './cases.js';
+import { renamed, type BindCase } from './cases.js';
+import { describeRefusal, isSameRefusal, refusalOf, type Refusal } from './refusal.js';
 import { clip, Verdict, type Replay, type Rule } from './rules.js';
 
 export interface BindAnswer {
-  /** The code with which `bind` refused; undefined when the model is served. */
-  readonly refused: ErrorCode | undefined;
-  readonly config: JsonRecord | undefined;
-  readonly metadata: JsonRecord | undefined;
+  /** How `bind` refused; undefined when the model is served. */
+  readonly refused: Refusal | undefined;
+  readonly config: Told;
+  readonly metadata: Told;
+}
+
+/** What an endpoint answers. */
+export interface Told {
+  readonly status: number;
+  readonly body: JsonRecord;
 }
 
 export type JsonRecord = Readonly<Record<string, unknown>>;
-type NamedCase = BindCase & { readonly name: string };
+export type NamedCase = BindCase & { readonly name: string };
 export type BindRule = Rule<NamedCase, BindAnswer>;
 
 /** Binds all cases, runs the server, and asks it; `triton` is running afterwards. */
@@ -23,54 +30,58 @@ export async function replayBind(
   rules: readonly BindRule[],
 ): Promise<Replay> {
   const verdict = new Verdict<NamedCase, BindAnswer>(rules, differencesOf);
-  const refusals = new Map(cases.map((testCase) => [testCase, refusalOf(testCase, triton)]));
+  const refusals = new Map(cases.map((testCase) => [testCase, bindRefusal(testCase, triton)]));
   await triton.run();
   for (const bindCase of cases) {
-    const testCase = { ...bindCase, name: bindCase.bind.model_name };
-    const refused = refusals.get(bindCase);
+    const testCase = named(bindCase);
     const path = `http://127.0.0.1:${triton.httpPort}/v2/models/${testCase.name}`;
-    const ours: BindAnswer =
-      refused === undefined
-        ? { refused, config: await getJson(`${path}/config`), metadata: await getJson(path) }
-        : { refused, config: undefined, metadata: undefined };
+    const [config, metadata] = await Promise.all([getJson(`${path}/config`), getJson(path)]);
+    const ours: BindAnswer = { refused: refusals.get(bindCase), config, metadata };
     verdict.add({ testCase, recorded: recordedAnswer(bindCase), ours });
   }
   return verdict.replay();
 }
 
-/** A refusal must be a TritonError that names the model and says more than that. */
-function refusalOf(testCase: BindCase, triton: Triton): ErrorCode | undefined {
+export function named(bindCase: BindCase): NamedCase {
+  return renamed(bindCase, bindCase.bind.model_name);
+}
+
+/** A refusal names the model. */
+function bindRefusal(testCase: BindCase, triton: Triton): Refusal | undefined {
+  const { model_name: name } = testCase.bind;
   try {
     triton.bind(bindCall(testCase));
     return undefined;
   } catch (error) {
-    const { model_name: name } = testCase.bind;
-    if (!TritonError.is(error)) throw new Error(`bind of ${name} threw ${String(error)}`, { cause: error });
-    if (!error.message.includes(`model '${name}'`))
-      throw new Error(`bind of ${name} does not name it: ${error.message}`);
-    return error.code;
+    const { code, text } = refusalOf(error);
+    return text.includes(`model '${name}'`) ? { code, text } : { code, text: `names no model: ${text}` };
   }
 }
 
-export function recordedAnswer({ config_status: status, config, metadata }: BindCase): BindAnswer {
-  return status === 200
-    ? { refused: undefined, config, metadata }
-    : { refused: 'INVALID_ARG', config: undefined, metadata: undefined };
+export function recordedAnswer(testCase: BindCase): BindAnswer {
+  const { config_status: status, config, metadata_status: metadataStatus, metadata, error } = testCase;
+  return {
+    refused: error === undefined ? undefined : { code: 'INVALID_ARG', text: error.message },
+    config: { status, body: config },
+    metadata: { status: metadataStatus, body: metadata },
+  };
 }
 
-async function getJson(url: string): Promise<JsonRecord> {
+async function getJson(url: string): Promise<Told> {
   const response = await fetch(url);
-  return (await response.json()) as JsonRecord;
+  return { status: response.status, body: (await response.json()) as JsonRecord };
 }
 
-function differencesOf(ours: BindAnswer, expected: BindAnswer): string[] {
-  if (ours.refused !== expected.refused) {
-    const describe = ({ refused }: BindAnswer) => (refused === undefined ? 'served' : `refused with ${refused}`);
-    return [`expected ${describe(expected)}, got ${describe(ours)}`];
+export function differencesOf(ours: BindAnswer, expected: BindAnswer): string[] {
+  if (!isSameRefusal(ours.refused, expected.refused)) {
+    return [`expected ${describeRefusal(expected.refused)}, got ${describeRefusal(ours.refused)}`];
   }
-  return (['config', 'metadata'] as const).flatMap((part) =>
-    memberDifferences(part, ours[part] ?? {}, expected[part] ?? {}),
-  );
+  return (['config', 'metadata'] as const).flatMap((part) => [
+    ...(ours[part].status === expected[part].status
+      ? []
+      : [`${part}: expected status ${expected[part].status}, got ${ours[part].status}`]),
+    ...memberDifferences(part, ours[part].body, expected[part].body),
+  ]);
 }
 
 function memberDifferences(part: string, ours: JsonRecord, expected: JsonRecord): string[] {

@@ -29,6 +29,7 @@ import {
   type DecoratorCase,
   type RecordedTensors,
 } from './pytriton-cases.js';
+import { describeRefusal, isSameRefusal, refusalOf, type Refusal } from './refusal.js';
 import { Verdict, type Replay, type Rule } from './rules.js';
 
 export interface DecoratorAnswer {
@@ -36,6 +37,8 @@ export interface DecoratorAnswer {
   readonly calls: readonly string[];
   /** What became of each request: outputs, several with ` then ` between them, or `error`. */
   readonly results: readonly string[];
+  /** What the errors are, each once. */
+  readonly errors: readonly Refusal[];
 }
 export type DecoratorRule = Rule<DecoratorCase, DecoratorAnswer>;
 
@@ -50,14 +53,18 @@ export async function replayDecorators(
   return verdict.replay();
 }
 
-function differencesOf(ours: DecoratorAnswer, expected: DecoratorAnswer): string[] {
-  return (['calls', 'results'] as const).flatMap((part) => {
+export function differencesOf(ours: DecoratorAnswer, expected: DecoratorAnswer): string[] {
+  const differences = (['calls', 'results'] as const).flatMap((part) => {
     const [wanted, got] = [expected[part], ours[part]].map((lines) => lines.join('\n        '));
     return wanted === got ? [] : [`${part}: expected ${wanted}\n      got ${got}`];
   });
+  const [got, wanted] = [ours.errors, expected.errors];
+  const same = got.length === wanted.length && got.every((error, index) => isSameRefusal(error, wanted[index]));
+  const describe = (errors: readonly Refusal[]) => errors.map(describeRefusal).join('; ') || 'no error';
+  return same ? differences : [...differences, `errors: expected ${describe(wanted)}\n      got ${describe(got)}`];
 }
 
-function recordedAnswer({ calls, requests, returns, yields, error }: DecoratorCase): DecoratorAnswer {
+export function recordedAnswer({ calls, requests, returns, yields, error }: DecoratorCase): DecoratorAnswer {
   const described = calls.map(({ positional, named }) => {
     const lists = positional.map((list) => `[${list.map(describeRecord).join('; ')}]`).join();
     return lists + (lists === '' || Object.keys(named).length > 0 ? describeRecord(named) : '');
@@ -68,27 +75,31 @@ function recordedAnswer({ calls, requests, returns, yields, error }: DecoratorCa
     else if (index < (returns?.length ?? 0)) steps.push(describeRecord(returns![index] as RecordedTensors));
     return steps.join(' then ') || 'nothing';
   });
-  return { calls: described, results };
+  const errors = error === undefined ? [] : [{ code: 'INVALID_ARG' as const, text: error.message }];
+  return { calls: described, results, errors };
 }
 
 async function ourAnswer(testCase: DecoratorCase): Promise<DecoratorAnswer> {
   const calls: string[] = [];
-  const requests = testCase.requests.map(({ data }) => {
+  const requests = testCase.requests.map(({ data, parameters }) => {
     const inputs = tensorsOf(data);
-    return new HostedRequest(inputs, Object.values(inputs)[0]?.shape[0] ?? 1, '', undefined);
+    return new HostedRequest(inputs, Object.values(inputs)[0]?.shape[0] ?? 1, '', { ...parameters });
   });
-  // Recorded to see what is refused without a call, or what the context is.
-  if (testCase.fn === undefined) return { calls, results: [] };
+  // Recorded to see what the decorator injects.
+  if (testCase.fn === undefined && testCase.error === undefined)
+    return { calls: ['not asked'], results: [], errors: [] };
+  // What is refused without a call is refused around any function, where it may stand.
+  const { fn = '{y:x}', decorator } = testCase;
+  const recorded = FUNCTIONS[fn];
+  if (recorded === undefined) throw new Error(`unknown function ${fn}`);
   try {
-    const recorded = FUNCTIONS[testCase.fn];
-    if (recorded === undefined) throw new Error(`unknown function ${testCase.fn}`);
     const config = configOf(testCase, recorded);
-    const callable = decorate(testCase, recording(recorded, testCase, calls));
+    const whole = testCase.fn === undefined ? { ...testCase, decorator: `batch + ${decorator}` } : testCase;
+    const callable = decorate(whole, recording(recorded, testCase, calls));
     checkCallables(callable, config.name, config);
-    return { calls, results: await answer(callable, requests, config) };
+    return { calls, ...(await answer(callable, requests, config)) };
   } catch (error) {
-    if (!TritonError.is(error)) throw error;
-    return { calls, results: requests.map(() => 'error') };
+    return { calls, results: requests.map(() => 'error'), errors: [refusalOf(error)] };
   }
 }
 
@@ -215,7 +226,8 @@ async function answer(
   callable: Callable,
   requests: readonly HostedRequest[],
   config: CompleteModelConfig,
-): Promise<string[]> {
+): Promise<Pick<DecoratorAnswer, 'results' | 'errors'>> {
+  const errors: Refusal[] = [];
   const answers: string[][] = requests.map(() => []);
   const respond = (index: number, outputs: ResolvedOutputs) => {
     const named = outputs.flatMap((tensor, place) =>
@@ -223,7 +235,11 @@ async function answer(
     );
     answers[index]!.push(describeRecord(Object.fromEntries(named) as Record<string, Tensor>));
   };
-  const fail = (index: number) => void answers[index]!.push('error');
+  const fail = (index: number, error: TritonError) => {
+    answers[index]!.push('error');
+    const refusal = refusalOf(error);
+    if (!errors.some((known) => isSameRefusal(refusal, known))) errors.push(refusal);
+  };
   const resolve = (result: unknown, index: number): HostResult => {
     try {
       return TritonError.is(result) ? result : resolveOutputs(result, config, requests[index]!.rows);
@@ -234,7 +250,10 @@ async function answer(
   try {
     const result = await callWith(config, callable, requests).result;
     if (config.decoupled) {
-      const stream: HostStream = { respond, end: (index, error) => (error === undefined ? undefined : fail(index)) };
+      const stream: HostStream = {
+        respond,
+        end: (index, error) => (error === undefined ? undefined : fail(index, error)),
+      };
       await runSteps(result, {
         requests,
         stream,
@@ -244,12 +263,12 @@ async function answer(
     } else {
       expectResults(result, requests.length, config.name).forEach((item, index) => {
         const outcome = resolve(item, index);
-        if (TritonError.is(outcome)) fail(index);
+        if (TritonError.is(outcome)) fail(index, outcome);
         else respond(index, outcome);
       });
     }
-  } catch {
-    requests.forEach((_, index) => fail(index));
+  } catch (error) {
+    requests.forEach((_, index) => fail(index, TritonError.from(error)));
   }
-  return answers.map((all) => all.join(' then ') || 'nothing');
+  return { results: answers.map((all) => all.join(' then ') || 'nothing'), errors };
 }

@@ -2,12 +2,22 @@
 // holds the answers against PyTriton's.
 import { Triton } from 'tstriton';
 
-import { floatsOf, floatTensor, GrpcService, inferMessage, type StreamMessage } from '../support/grpc-client.js';
+import {
+  floatsOf,
+  floatTensor,
+  GrpcService,
+  inferMessage,
+  type InferMessage,
+  type StreamMessage,
+  type TensorMessage,
+} from '../support/grpc-client.js';
 import { callJson } from '../support/grpc-service.js';
 import { FREE_PORTS } from '../support/start-server.js';
 import { DECOUPLED, FAILURES, ORDINARY, STREAM_MESSAGES, tellsItsPlace, type Failure } from './failing-callables.js';
 import { MODEL, type AnyModel } from './lifecycle-config.js';
-import type { ErrorCase, StreamedAnswer } from './lifecycle-cases.js';
+import type { ErrorCase } from './lifecycle-cases.js';
+import { describeTensor, type RecordedTensors } from './pytriton-cases.js';
+import type { Mode } from './replays.js';
 import { Verdict, type Replay, type Rule } from './rules.js';
 import { failServer } from './signalled-server.js';
 
@@ -19,12 +29,14 @@ export type ErrorRule = Rule<ErrorCase, ErrorAnswer>;
 const LATE_SECONDS = 15;
 const BATCH = 'one-bad-request-in-a-batch-of-4';
 
-export async function replayErrors(cases: readonly ErrorCase[], rules: readonly ErrorRule[]): Promise<Replay> {
-  const triton = new Triton({ ...FREE_PORTS, httpAddress: '127.0.0.1', grpcAddress: '127.0.0.1', serverThread: false });
+export async function replayErrors(
+  cases: readonly ErrorCase[],
+  mode: Mode,
+  rules: readonly ErrorRule[],
+): Promise<Replay> {
+  const triton = new Triton({ ...FREE_PORTS, ...mode, httpAddress: '127.0.0.1', grpcAddress: '127.0.0.1' });
   const refused = new Set(cases.filter((testCase) => !bindCase(testCase, triton)).map(({ name }) => name));
-  const verdict = new Verdict<ErrorCase, ErrorAnswer>(rules, (ours, expected) =>
-    ours === expected ? [] : [`expected ${expected}, got ${ours}`],
-  );
+  const verdict = new Verdict<ErrorCase, ErrorAnswer>(rules, differencesOf);
   try {
     await triton.run();
     for (const testCase of cases) {
@@ -35,6 +47,10 @@ export async function replayErrors(cases: readonly ErrorCase[], rules: readonly 
   } finally {
     await triton.stop();
   }
+}
+
+export function differencesOf(ours: ErrorAnswer, expected: ErrorAnswer): string[] {
+  return ours === expected ? [] : [`expected ${expected}, got ${ours}`];
 }
 
 /** False when it is refused. */
@@ -61,12 +77,13 @@ const input = (value: number) => ({ inputs: [{ name: 'x', datatype: 'FP32', shap
 
 async function ask({ name, how }: ErrorCase, triton: Triton): Promise<ErrorAnswer> {
   if (how !== undefined) {
-    const { status, error, seconds, exitCode } = await failServer(how);
-    return `${status} ${told(error, 'no further inferences possible')} ${seconds < LATE_SECONDS ? 'at once' : 'late'}, exit ${exitCode}`;
+    const { status, body, seconds, exitCode } = await failServer(how);
+    return `${status} ${told(body, 'no further inferences possible')} ${seconds < LATE_SECONDS ? 'at once' : 'late'}, exit ${exitCode}`;
   }
   const http = async (value = 1) => {
     const [status, body] = await callJson(`http://127.0.0.1:${triton.httpPort}/v2/models/${name}/infer`, input(value));
-    return { status, error: (body as { readonly error?: string }).error ?? '' };
+    const { error = '', outputs = [] } = body as { readonly error?: string; readonly outputs?: readonly JsonTensor[] };
+    return { status, error, tensors: outputs.map(jsonTensorText).join(' ') };
   };
   if (name === BATCH) {
     const answers = await Promise.all([1, -1, 1, 1].map(http));
@@ -74,9 +91,12 @@ async function ask({ name, how }: ErrorCase, triton: Triton): Promise<ErrorAnswe
   }
   const first = await http();
   using grpc = new GrpcService(`grpc://127.0.0.1:${triton.grpcPort}`);
-  if (name in DECOUPLED) return `${first.status}; ${describeStream(name, await askStream(name, grpc))}`;
+  if (name in DECOUPLED) return `${first.status} ${first.error}; ${describeStream(name, await askStream(name, grpc))}`;
   const failure = FAILURES[name];
-  if (failure === undefined) return String(first.status);
+  if (failure === undefined) {
+    const answer = (await grpc.call('ModelInfer', inferMessage(name, X))) as unknown as InferMessage;
+    return `${first.status} ${first.tensors}; OK ${tensorsOf(answer)}`;
+  }
   const refusal = await grpc.call('ModelInfer', inferMessage(name, X)).then(
     () => ({ code: 0, details: '' }),
     (error: { readonly code: number; readonly details: string }) => error,
@@ -89,50 +109,90 @@ function answerText({ message }: Failure, http: readonly [number, string], grpc:
   return `${http[0]} ${told(http[1], message)}; ${grpc[0]} ${told(grpc[1], message)}; then ${next}`;
 } // prettier-ignore
 
-/** The message when the text tells it, marked when it tells of the server's files as well. */
-function told(text: string, message: string): string {
+/** The message when the text tells it, marked when it tells of the server's files as well. Where none is known, the text. */
+function told(text: string, message: string | undefined): string {
   const place = tellsItsPlace(text) ? '…' : '';
+  if (message === undefined) return `${JSON.stringify(text.trimEnd().split('\n').at(-1))}${place}`;
   if (text.includes(message)) return `${JSON.stringify(message.slice(0, 40))}${place}`;
   return `${text.includes(message.slice(0, 8)) ? 'cut' : 'without its text'}${place}`;
 }
 
-async function askStream(name: string, grpc: GrpcService): Promise<readonly StreamedAnswer[]> {
+async function askStream(name: string, grpc: GrpcService): Promise<readonly StreamedText[]> {
   const stream = grpc.stream();
   await stream.send(inferMessage(name, X, { parameters: { triton_enable_empty_final_response: { bool_param: true } } })).end();
-  return stream.messages.map((message): StreamedAnswer => {
+  return stream.messages.map((message): StreamedText => {
     const { error_message: error, infer_response: answer } = message as unknown as StreamMessage;
     if (error !== undefined && error !== '') return { error };
-    const outputs = (answer.outputs ?? []).map(({ name: output }, index) => [output, { values: floatsOf(answer, index) }]);
-    const final = answer.parameters?.['triton_final_response']?.['bool_param'] === true;
-    return { outputs: Object.fromEntries(outputs) as never, final };
+    return { tensors: tensorsOf(answer), final: answer.parameters?.['triton_final_response']?.['bool_param'] === true };
   });
 } // prettier-ignore
 
-function describeStream(name: string, answers: readonly StreamedAnswer[]): string {
+type StreamedText = { readonly error: string } | { readonly tensors: string; readonly final: boolean };
+
+/** `y FP32[1,1](1)`. */
+function tensorsOf(answer: InferMessage): string {
+  const outputs = (answer.outputs ?? []) as readonly Pick<TensorMessage, 'name' | 'datatype' | 'shape'>[];
+  return outputs
+    .map(
+      ({ name, datatype, shape }, index) =>
+        `${name} ${datatype}[${shape.join()}](${floatsOf(answer, index).join(' ')})`,
+    )
+    .join(' ');
+}
+
+function recordedTensors(outputs: RecordedTensors): string {
+  return Object.entries(outputs)
+    .map(([name, tensor]) => `${name} ${describeTensor(tensor)}`)
+    .join(' ');
+}
+
+function describeStream(name: string, answers: readonly StreamedText[]): string {
   const described = answers.map((answer) => {
-    if ('error' in answer) return told(answer.error, STREAM_MESSAGES[name] ?? '');
-    const { outputs, final } = answer;
-    return [...Object.values(outputs).flatMap(({ values }) => values), ...(final ? ['end'] : [])].join(' ');
+    if ('error' in answer) return told(answer.error, STREAM_MESSAGES[name]);
+    return [answer.tensors, answer.final ? 'end' : ''].join(' ').trim();
   });
   return described.join(', ');
 }
 
+interface RecordedBody {
+  readonly error?: string | { readonly starts: string; readonly ends: string };
+  readonly outputs?: readonly JsonTensor[];
+}
+
+interface JsonTensor {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: readonly number[];
+  readonly data: readonly number[];
+}
+
+function jsonTensorText({ name, datatype, shape, data }: JsonTensor): string {
+  return `${name} ${datatype}[${shape.join()}](${data.join(' ')})`;
+}
+
 const CODES: Readonly<Record<string, number>> = { OK: 0, RESOURCE_EXHAUSTED: 8, INTERNAL: 13 };
 
-function recordedAnswer({ name, http, grpc, grpc_stream: streamed, next_request_status: next, ...rest }: ErrorCase): ErrorAnswer {
+export function recordedAnswer({ name, http, grpc, grpc_stream: streamed, next_request_status: next, how, exit_code: exitCode }: ErrorCase): ErrorAnswer {
   const [first = {}] = Array.isArray(http) ? http : [http ?? {}];
   const textOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body ?? ''));
-  if (rest.how !== undefined) {
-    return `${first.status} ${told(textOf(first.body), 'no further inferences possible')} ${first.seconds < LATE_SECONDS ? 'at once' : 'late'}, exit ${rest.exit_code}`;
+  if (how !== undefined) {
+    return `${first.status} ${told(textOf(first.body), 'no further inferences possible')} ${first.seconds < LATE_SECONDS ? 'at once' : 'late'}, exit ${exitCode}`;
   }
   if (name === BATCH) return (http as readonly { readonly status: number; readonly ends: string }[]).map(({ status, ends }) => `${status} ${told(ends, 'negative row')}`).join('; ');
   if (first.no_answer !== undefined) return 'no answer';
-  if (streamed !== undefined) return `${first.status}; ${describeStream(name, streamed)}`;
+  const { error, outputs } = first.body as RecordedBody;
+  if (streamed !== undefined) {
+    const texts = streamed.map((answer): StreamedText =>
+      'error' in answer ? answer : { tensors: recordedTensors(answer.outputs), final: answer.final });
+    return `${first.status} ${error as string}; ${describeStream(name, texts)}`;
+  }
   const failure = FAILURES[name];
-  if (failure === undefined) return String(first.status);
+  if (failure === undefined) {
+    const overHttp = `${first.status} ${outputs!.map(jsonTensorText).join(' ')}`;
+    return grpc === undefined ? overHttp : `${overHttp}; ${grpc.status} ${recordedTensors(grpc.outputs!)}`;
+  }
   const code = CODES[grpc!.status.replace('StatusCode.', '')]!;
-  const { error } = first.body as { readonly error: string | { readonly starts: string; readonly ends: string } };
   // Of a long text the recording has both ends.
-  const text = typeof error === 'string' ? error : `${error.starts}${failure.message}${error.ends}`;
+  const text = typeof error === 'string' ? error : `${error!.starts}${failure.message}${error!.ends}`;
   return answerText(failure, [first.status, text], [code, grpc!.message ?? ''], next!);
 } // prettier-ignore

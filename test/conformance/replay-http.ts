@@ -17,6 +17,10 @@ export interface HttpAnswer {
   readonly framing: 'length' | 'chunked' | 'none' | undefined;
   /** Content-Encoding. */
   readonly coding: string | undefined;
+  /** All other headers, `name: value` in the order of their names, but for those that every answer of ours has. */
+  readonly others: readonly string[];
+  /** Of a body in chunks: `an event each`, or their sizes. */
+  readonly chunks: string | undefined;
   /** Inflated: the compressed bytes are the compressor's own business. */
   readonly body: Buffer;
 }
@@ -29,6 +33,8 @@ const SILENT = {
   jsonLength: undefined,
   framing: undefined,
   coding: undefined,
+  others: [],
+  chunks: undefined,
   body: Buffer.alloc(0),
 };
 
@@ -41,7 +47,7 @@ export async function replayHttp(
   const verdict = new Verdict<HttpCase, HttpAnswer>(rules, differencesOf);
   for (const testCase of cases) {
     const ours = mask(await exchange(requestBytes(testCase), testCase.request.method, portOf(testCase)), testCase);
-    verdict.add({ testCase, recorded: mask(recordedAnswer(testCase), testCase), ours });
+    verdict.add({ testCase, recorded: comparableRecorded(testCase), ours });
   }
   return verdict.replay();
 }
@@ -57,14 +63,27 @@ export function requestBytes({ request }: HttpCase): Buffer {
 }
 
 export function recordedAnswer({ response }: HttpCase): HttpAnswer {
-  if (response.status === undefined) return { ...SILENT, end: response.timeout === true ? 'timeout' : 'closed' };
+  if (response.status === undefined) return { ...SILENT, end: response.closed === true ? 'closed' : 'timeout' };
   const headers = new Map((response.headers ?? []).map(([name, value]) => [name.toLowerCase(), value]));
   const body =
     response.body_base64 === undefined ? Buffer.from(response.body ?? '') : Buffer.from(response.body_base64, 'base64');
-  return answerOf(response.status, headers, body);
+  return answerOf(response.status, headers, { body, chunks: response.chunks ?? [] });
 }
 
-function answerOf(status: number, headers: ReadonlyMap<string, string>, body: Buffer): HttpAnswer {
+interface ReceivedBody {
+  readonly body: Buffer;
+  readonly chunks: readonly number[];
+}
+
+const NAMED = [
+  'content-type',
+  'content-length',
+  'transfer-encoding',
+  'content-encoding',
+  'inference-header-content-length',
+];
+
+function answerOf(status: number, headers: ReadonlyMap<string, string>, { body, chunks }: ReceivedBody): HttpAnswer {
   const coding = headers.get('content-encoding');
   return {
     end: 'answered',
@@ -73,8 +92,31 @@ function answerOf(status: number, headers: ReadonlyMap<string, string>, body: Bu
     jsonLength: headers.get('inference-header-content-length'),
     framing: headers.has('content-length') ? 'length' : headers.has('transfer-encoding') ? 'chunked' : 'none',
     coding,
+    others: [...headers]
+      .filter(([name]) => !NAMED.includes(name))
+      .map(([name, value]) => `${name}: ${value}`)
+      .sort(),
+    chunks: chunksText(chunks, body),
     body: coding === undefined ? body : unzipSync(body),
   };
+}
+
+/** The recorded answer without what no two recordings share. */
+export function comparableRecorded(testCase: HttpCase): HttpAnswer {
+  return mask(recordedAnswer(testCase), testCase);
+}
+
+function chunksText(sizes: readonly number[], body: Buffer): string | undefined {
+  if (sizes.length === 0) return undefined;
+  const events = body.toString().match(/.*?\n\n/gs) ?? [];
+  const isEach = events.map((event) => Buffer.byteLength(event)).join() === sizes.join();
+  return isEach ? 'an event each' : sizes.join();
+}
+
+/** Whether a header is one that every answer of ours has, and Triton's have not: RFC 9110, section 6.6.1, and keep-alive. */
+function isOnEveryAnswer(name: string, value: string): boolean {
+  if (name === 'date') return Math.abs(Date.parse(value) - Date.now()) < 60_000;
+  return (name === 'connection' && value === 'keep-alive') || (name === 'keep-alive' && /^timeout=\d+$/.test(value));
 }
 
 export function exchange(request: Buffer, method: string, port: number): Promise<HttpAnswer> {
@@ -109,27 +151,34 @@ function parseAnswer(bytes: Buffer, noBody: boolean, ended: boolean): HttpAnswer
   const [statusLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
   const status = Number(statusLine.split(' ')[1]);
   const headers = new Map(
-    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    lines
+      .map((line): [string, string] => {
+        const colon = line.indexOf(':');
+        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+      })
+      .filter(([name, value]) => !isOnEveryAnswer(name, value)),
   );
   const rest = bytes.subarray(headEnd + 4);
-  if (noBody) return answerOf(status, headers, Buffer.alloc(0));
+  const whole = (body: Buffer) => answerOf(status, headers, { body, chunks: [] });
+  if (noBody) return whole(Buffer.alloc(0));
   const length = headers.get('content-length');
-  if (length !== undefined) return rest.length >= Number(length) ? answerOf(status, headers, rest) : undefined;
+  if (length !== undefined) return rest.length >= Number(length) ? whole(rest) : undefined;
   if (headers.get('transfer-encoding') === 'chunked') {
-    const body = readChunks(rest);
-    return body === undefined ? undefined : answerOf(status, headers, body);
+    const chunks = readChunks(rest);
+    if (chunks === undefined) return undefined;
+    return answerOf(status, headers, { body: Buffer.concat(chunks), chunks: chunks.map((chunk) => chunk.length) });
   }
-  return ended ? answerOf(status, headers, rest) : undefined;
+  return ended ? whole(rest) : undefined;
 }
 
-function readChunks(bytes: Buffer): Buffer | undefined {
+function readChunks(bytes: Buffer): readonly Buffer[] | undefined {
   const chunks: Buffer[] = [];
   for (let offset = 0; ;) {
     const lineEnd = bytes.indexOf('\r\n', offset);
     if (lineEnd < 0) return undefined;
     const size = Number.parseInt(bytes.toString('latin1', offset, lineEnd), 16);
     if (bytes.length < lineEnd + 2 + size + 2) return undefined;
-    if (size === 0) return Buffer.concat(chunks);
+    if (size === 0) return chunks;
     chunks.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size));
     offset = lineEnd + 2 + size + 2;
   }
@@ -148,10 +197,12 @@ function mask(answer: HttpAnswer, { varies }: HttpCase): HttpAnswer {
 export function differencesOf(ours: HttpAnswer, expected: HttpAnswer): string[] {
   if (ours.end !== expected.end) return [`expected ${describe(expected)}\n    got ${describe(ours)}`];
   const differences: string[] = [];
-  for (const member of ['status', 'contentType', 'jsonLength', 'framing', 'coding'] as const) {
+  for (const member of ['status', 'contentType', 'jsonLength', 'framing', 'coding', 'chunks'] as const) {
     if (ours[member] !== expected[member])
       differences.push(`${member}: expected ${expected[member]}, got ${ours[member]}`);
   }
+  const [others, wanted] = [ours.others.join(', '), expected.others.join(', ')];
+  if (others !== wanted) differences.push(`headers: expected ${wanted || 'no others'}, got ${others || 'no others'}`);
   if (!ours.body.equals(expected.body)) differences.push(...bodyDifference(ours, expected));
   return differences;
 }

@@ -1,7 +1,8 @@
 // Replays what the recorded servers answered on their metrics ports, and the requests between. Of a metrics text the
 // families are compared in their order, with help and type; the series of a family in any order, because Triton has
-// none; and their values where they do not vary.
+// none; and of their values what metrics-values.ts says.
 import type { HttpCase } from './cases.js';
+import { comparableMetrics } from './metrics-values.js';
 import {
   differencesOf,
   exchange,
@@ -21,11 +22,7 @@ export async function replayMetrics(
   const verdict = new Verdict<HttpCase, HttpAnswer>(rules, differencesOf);
   for (const testCase of cases) {
     const ours = await exchange(requestBytes(testCase), testCase.request.method, portOf(testCase));
-    verdict.add({
-      testCase,
-      recorded: comparable(recordedAnswer(testCase), testCase),
-      ours: comparable(ours, testCase),
-    });
+    verdict.add({ testCase, recorded: comparable(recordedAnswer(testCase)), ours: comparable(ours) });
   }
   return verdict.replay();
 }
@@ -35,38 +32,8 @@ export function isOnMetricsPort({ name, model }: HttpCase): boolean {
   return model === null && !name.endsWith('on the inference port');
 }
 
-function comparable(answer: HttpAnswer, { varies = [] }: HttpCase): HttpAnswer {
+/** The answer with what can be compared of metrics. */
+export function comparable(answer: HttpAnswer): HttpAnswer {
   const text = answer.body.toString();
-  if (!text.startsWith('# HELP ')) return answer;
-  const patterns = varies
-    .filter((pattern) => pattern !== 'order of lines')
-    .map((pattern) => new RegExp(`^.*${pattern}$`));
-  const families = familiesOf(text).map(({ head, series }) => {
-    const lines = series.map((line) =>
-      patterns.some((pattern) => pattern.test(line)) ? line.replace(/\S+$/, '…') : line,
-    );
-    return [...head, ...lines.sort()].join('\n');
-  });
-  return { ...answer, body: Buffer.from(`${families.join('\n')}\n`) };
-}
-
-export interface FamilyText {
-  readonly name: string;
-  /** Help and type. */
-  readonly head: readonly string[];
-  readonly series: readonly string[];
-}
-
-export function familiesOf(text: string): readonly FamilyText[] {
-  return text
-    .split(/^(?=# HELP )/m)
-    .filter((family) => family !== '')
-    .map((family) => {
-      const lines = family.trimEnd().split('\n');
-      return { name: lines[0]!.split(' ')[2]!, head: lines.slice(0, 2), series: lines.slice(2) };
-    });
-}
-
-export function textOf(families: readonly FamilyText[]): string {
-  return families.map(({ head, series }) => `${[...head, ...series].join('\n')}\n`).join('');
+  return text.startsWith('# HELP ') ? { ...answer, body: Buffer.from(comparableMetrics(text)) } : answer;
 }

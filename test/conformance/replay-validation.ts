@@ -1,12 +1,21 @@
 // Binds models whose callables return what PyTriton's checks were recorded with, asks them over HTTP, and holds the
 // answers against PyTriton's.
 import type { TensorSpec, Triton } from 'tstriton';
+import { renamed } from './cases.js';
 import type { ValidationCase } from './pytriton-cases.js';
 import { Verdict, type Replay, type Rule } from './rules.js';
 import { CALLABLES } from './validated-callables.js';
 
-/** `500`, or what the outputs are: `200 y FP32[1,1] [1]`; `no answer` is PyTriton's alone. */
-export type ValidationAnswer = string;
+export interface ValidationAnswer {
+  /** `no answer` is PyTriton's alone. */
+  readonly status: number | 'no answer';
+  /** Name and version of the model; empty for an error. */
+  readonly model: string;
+  /** `y FP32[1,1] [1]`; empty for an error. */
+  readonly outputs: readonly string[];
+  /** The text of an error; of an expected one a part. */
+  readonly error: string;
+}
 export type ValidationRule = Rule<ValidationCase, ValidationAnswer>;
 
 /** Binds all cases on `triton`, runs it, and asks; `triton` is running afterwards. */
@@ -17,21 +26,35 @@ export async function replayValidation(
 ): Promise<Replay> {
   for (const testCase of cases) bindCase(testCase, triton);
   await triton.run();
-  const verdict = new Verdict<ValidationCase, ValidationAnswer>(rules, (ours, expected) =>
-    ours === expected ? [] : [`expected ${expected}, got ${ours}`],
-  );
+  const verdict = new Verdict<ValidationCase, ValidationAnswer>(rules, differencesOf);
   for (const testCase of cases) {
-    const { name, strict } = testCase;
-    verdict.add({
-      testCase: { ...testCase, name: `${name}${strict ? ' (strict)' : ''}` },
-      recorded: recordedAnswer(testCase),
-      ours: await ask(testCase, triton.httpPort ?? 0),
-    });
+    const ours = await ask(testCase, triton.httpPort ?? 0);
+    verdict.add({ testCase: labelled(testCase), recorded: recordedAnswer(testCase), ours });
   }
   return verdict.replay();
 }
 
-const modelName = ({ name, strict }: ValidationCase) => `${strict ? 'S' : 'L'}_${name}`;
+/** The case with a name that no other has. */
+export function labelled(testCase: ValidationCase): ValidationCase {
+  const { name, strict } = testCase;
+  return renamed(testCase, `${name}${strict ? ' (strict)' : ''}`);
+}
+
+export function differencesOf(ours: ValidationAnswer, expected: ValidationAnswer): string[] {
+  const describe = ({ status, model, outputs, error }: ValidationAnswer) =>
+    [status, model, ...outputs, error].join(' ').trim();
+  const same =
+    ours.status === expected.status &&
+    ours.model === expected.model &&
+    ours.outputs.join() === expected.outputs.join() &&
+    (expected.error === '' ? ours.error === '' : ours.error.includes(expected.error));
+  return same ? [] : [`expected ${describe(expected)}, got ${describe(ours)}`];
+}
+
+/** As the recorded models were called. */
+export function modelName({ name, strict }: ValidationCase): string {
+  return `${strict ? 'S' : 'L'}_${name.replace(' (strict)', '')}`;
+}
 
 function bindCase(testCase: ValidationCase, triton: Triton): void {
   const inferFunc = CALLABLES[testCase.name];
@@ -69,13 +92,15 @@ async function ask(testCase: ValidationCase, port: number): Promise<ValidationAn
 
 type Body = NonNullable<ValidationCase['http']['body']>;
 
-function recordedAnswer({ http }: ValidationCase): ValidationAnswer {
-  return http.status === undefined ? 'no answer' : describe(http.status, http.body ?? {});
+export function recordedAnswer({ http }: ValidationCase): ValidationAnswer {
+  return http.status === undefined
+    ? { status: 'no answer', model: '', outputs: [], error: '' }
+    : describe(http.status, http.body ?? {});
 }
 
-function describe(status: number, { outputs = [] }: Body): ValidationAnswer {
-  const described = outputs.map(
+function describe(status: number, { model_name: model, model_version: version, outputs, error = '' }: Body) {
+  const described = (outputs ?? []).map(
     ({ name, datatype, shape, data }) => `${name} ${datatype}[${shape.join(',')}] ${JSON.stringify(data)}`,
   );
-  return [status, ...described].join(' ');
+  return { status, model: model === undefined ? '' : `${model} ${version}`, outputs: described, error };
 }

@@ -1,23 +1,36 @@
 // How answers are judged. An answer must be the recorded one; where ours differs on purpose a named rule says what
-// it must be instead, and why. A rule that turns out to change nothing fails the suite, so that none outlives its cause.
+// it must be instead, and why. Which cases a rule is about follows from the recordings alone, no server is asked: each
+// rule lists them, and one that covers others, or fewer, fails the suite.
 
 export interface Rule<Case, Answer> {
   readonly name: string;
   /** Why our answer is better for the user, or what is missing. */
   readonly reason: string;
-  /** The issue that brings the feature; the rule goes when it is resolved. */
-  readonly until?: number;
+  /** What mends it, where ours is a known defect. The rule predicts the defect, so that the suite fails once it is mended. */
+  readonly until?: string;
+  /** The recorded cases that the rule is about: their names, or how many there are where `expects` tells which. */
+  readonly cases: readonly string[] | number;
   /** The answer to expect instead of `recorded`; undefined where the rule has nothing to say. */
   readonly expects?: (recorded: Answer, testCase: Case) => Answer | undefined;
-  /** Where the recording does not determine our answer: whether `ours` is one that the rule allows. */
-  readonly allows?: (ours: Answer, recorded: Answer, testCase: Case) => boolean;
+  /** What the recording does not determine: both answers are compared without it. */
+  readonly excuses?: Excuse<Answer>;
+}
+
+export interface Excuse<Answer> {
+  /** What is not compared, in words. */
+  readonly members: string;
+  readonly without: (answer: Answer) => Answer;
 }
 
 export interface RuleCount {
   readonly name: string;
   readonly reason: string;
-  readonly until: number | undefined;
-  readonly cases: number;
+  readonly until: string | undefined;
+  readonly excuses: string | undefined;
+  /** What the rule says of itself. */
+  readonly listed: readonly string[] | number;
+  /** Names of the cases that it changes. */
+  readonly covers: readonly string[];
 }
 
 export interface Replay {
@@ -28,48 +41,91 @@ export interface Replay {
   readonly rules: readonly RuleCount[];
 }
 
+export type Differences<Answer> = (ours: Answer, expected: Answer) => string[];
+
 interface Exchange<Case, Answer> {
   readonly testCase: Case;
   readonly recorded: Answer;
   readonly ours: Answer;
 }
 
+/** What our answer must be. */
+export interface Expectation<Answer> {
+  readonly answer: Answer;
+  /** Names of the rules that changed it. */
+  readonly rules: readonly string[];
+  readonly excuses: readonly Excuse<Answer>[];
+}
+
+/** What the rules, one after the other, make of a recorded answer. */
+export function expectationOf<Case extends { readonly name: string }, Answer>(
+  rules: readonly Rule<Case, Answer>[],
+  { testCase, recorded }: Pick<Exchange<Case, Answer>, 'testCase' | 'recorded'>,
+  differences: Differences<Answer>,
+): Expectation<Answer> {
+  const used: string[] = [];
+  const excuses: Excuse<Answer>[] = [];
+  let answer = recorded;
+  for (const { name, cases, expects, excuses: excuse } of rules) {
+    if (typeof cases !== 'number' && !cases.includes(testCase.name)) continue;
+    const next = expects?.(answer, testCase) ?? answer;
+    const changes = next !== answer && differences(next, answer).length > 0;
+    if (changes) answer = next;
+    if (excuse !== undefined) excuses.push(excuse);
+    if (changes || excuse !== undefined) used.push(name);
+  }
+  return { answer, rules: used, excuses };
+}
+
+/** How our answer differs from what it must be. */
+export function differencesFrom<Answer>(
+  { answer, excuses }: Expectation<Answer>,
+  ours: Answer,
+  differences: Differences<Answer>,
+): string[] {
+  const without = (whole: Answer) => excuses.reduce((rest, excuse) => excuse.without(rest), whole);
+  return differences(without(ours), without(answer));
+}
+
 /** Collects exchanges and says in the end which differ without a rule. */
 export class Verdict<Case extends { readonly name: string }, Answer> {
   readonly #rules: readonly Rule<Case, Answer>[];
-  readonly #differences: (ours: Answer, expected: Answer) => string[];
-  readonly #counts = new Map<string, number>();
+  readonly #differences: Differences<Answer>;
+  readonly #covers = new Map<string, string[]>();
   readonly #failures: string[] = [];
   #cases = 0;
   #identical = 0;
 
-  constructor(rules: readonly Rule<Case, Answer>[], differences: (ours: Answer, expected: Answer) => string[]) {
+  constructor(rules: readonly Rule<Case, Answer>[], differences: Differences<Answer>) {
     this.#rules = rules;
     this.#differences = differences;
   }
 
   add({ testCase, recorded, ours }: Exchange<Case, Answer>): void {
+    const expectation = this.expect({ testCase, recorded });
+    const differences = differencesFrom(expectation, ours, this.#differences);
+    if (differences.length === 0) return;
+    const under =
+      expectation.rules.length > 0 ? ` (under ${expectation.rules.map((name) => `'${name}'`).join(', ')})` : '';
+    this.#failures.push(`${testCase.name}${under}\n    ${differences.join('\n    ')}`);
+  }
+
+  /** Whether the answer is right, without counting it. */
+  accepts({ testCase, recorded, ours }: Exchange<Case, Answer>): boolean {
+    const expectation = expectationOf(this.#rules, { testCase, recorded }, this.#differences);
+    return differencesFrom(expectation, ours, this.#differences).length === 0;
+  }
+
+  /** Counts a case without an answer of ours. */
+  expect(exchange: Pick<Exchange<Case, Answer>, 'testCase' | 'recorded'>): Expectation<Answer> {
     this.#cases++;
-    const used: string[] = [];
-    let expected = recorded;
-    for (const rule of this.#rules) {
-      const next = rule.expects?.(expected, testCase);
-      if (next === undefined || this.#differences(next, expected).length === 0) continue;
-      expected = next;
-      used.push(rule.name);
+    const expectation = expectationOf(this.#rules, exchange, this.#differences);
+    if (expectation.rules.length === 0) this.#identical++;
+    for (const name of expectation.rules) {
+      const names = this.#covers.get(name) ?? [];
+      this.#covers.set(name, [...names, exchange.testCase.name]);
     }
-    const differences = this.#differences(ours, expected);
-    if (differences.length > 0) {
-      const allowing = this.#rules.find((rule) => rule.allows?.(ours, expected, testCase));
-      if (allowing === undefined) {
-        const under = used.length > 0 ? ` (under ${used.map((name) => `'${name}'`).join(', ')})` : '';
-        this.#failures.push(`${testCase.name}${under}\n    ${differences.join('\n    ')}`);
-        return;
-      }
-      used.push(allowing.name);
-    }
-    if (used.length === 0) this.#identical++;
-    for (const name of used) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    return expectation;
   }
 
   replay(): Replay {
@@ -77,11 +133,13 @@ export class Verdict<Case extends { readonly name: string }, Answer> {
       cases: this.#cases,
       identical: this.#identical,
       failures: this.#failures,
-      rules: this.#rules.map(({ name, reason, until }) => ({
+      rules: this.#rules.map(({ name, reason, until, cases, excuses }) => ({
         name,
         reason,
         until,
-        cases: this.#counts.get(name) ?? 0,
+        excuses: excuses?.members,
+        listed: cases,
+        covers: this.#covers.get(name) ?? [],
       })),
     };
   }
@@ -97,13 +155,36 @@ export function summarize(replay: Replay | undefined): string {
   return `${failures.length} of ${cases} answers differ:\n${failures.slice(0, shown).join('\n')}${rest}`;
 }
 
-/** Adds up the counts of several replays under the same rules. */
+/** Adds up the cases of several replays, rule by rule: rules are told apart by their names. */
 export function totals(replays: readonly Replay[]): readonly RuleCount[] {
-  const [first] = replays;
-  return (first?.rules ?? []).map((rule, index) => ({
-    ...rule,
-    cases: replays.reduce((sum, replay) => sum + (replay.rules[index]?.cases ?? 0), 0),
-  }));
+  const sums = new Map<string, RuleCount>();
+  for (const rule of replays.flatMap(({ rules }) => rules)) {
+    sums.set(rule.name, { ...rule, covers: [...(sums.get(rule.name)?.covers ?? []), ...rule.covers] });
+  }
+  return [...sums.values()];
+}
+
+/** Rules that cover other cases than they list. */
+export function misstated(rules: readonly RuleCount[]): readonly string[] {
+  return rules.flatMap(({ name, listed, covers }) => {
+    if (typeof listed === 'number') {
+      return covers.length === listed ? [] : [`'${name}' covers ${covers.length} cases and says ${listed}`];
+    }
+    const idle = listed.filter((testCase) => !covers.includes(testCase));
+    return idle.map((testCase) => `'${name}' lists '${testCase}' and changes nothing there`);
+  });
+}
+
+/** Rules of one list for another one's cases, by name with the cases that they are about there. */
+export function borrowed<Case, Answer>(
+  rules: readonly Rule<Case, Answer>[],
+  casesOf: Readonly<Record<string, readonly string[] | number>>,
+): readonly Rule<Case, Answer>[] {
+  return Object.entries(casesOf).map(([name, cases]) => {
+    const rule = rules.find((each) => each.name === name);
+    if (rule === undefined) throw new Error(`no rule is named '${name}'`);
+    return { ...rule, cases };
+  });
 }
 
 /** Text short enough for a failure line. */

@@ -1,14 +1,17 @@
 // For rules about scheduling: says what else follows when the executions or answers of a recorded outcome are to be
 // others, so that a rule states its difference and nothing more.
 import type { Arrival, SchedulerCase } from './cases.js';
+import { durationsOf, executedOf, isRefused, metricsOf, type Durations, type Executed } from './scheduler-durations.js';
 import type { SchedulerOutcome, SimulatedAnswer, SimulatedExecution } from './scheduler-simulator.js';
 
 export interface Changes {
-  /** All executions, as `a×1 b×2! 0-100 | c×1 100-200`; `!` stands behind what was cancelled by the end. */
+  /** All executions, as `a×1 b×2! 0-100 | c×1 100-200 on 1`; `!` stands behind what was cancelled by the end. */
   readonly executions?: string;
   /** Answers that do not follow from the executions. */
   readonly answers?: Readonly<Record<string, Partial<SimulatedAnswer>>>;
   readonly stream?: SchedulerOutcome['stream'];
+  /** Those that do not follow from executions and answers. */
+  readonly durations?: Partial<Durations>;
   readonly cacheHits?: number;
   readonly cacheMisses?: number;
 }
@@ -18,31 +21,28 @@ export function follow(outcome: SchedulerOutcome, testCase: SchedulerCase, chang
   const executions = changes.executions === undefined ? outcome.executions : parseExecutions(changes.executions);
   const answers = answersOf(outcome, testCase, { ...changes, executions });
   const next = { ...outcome, executions, answers, stream: changes.stream ?? outcome.stream };
-  return { ...next, probes: probesOf(next, testCase), statistics: statisticsOf(next, testCase, changes) };
+  const statistics = statisticsOf(next, testCase, changes);
+  const told = Object.keys(statistics).length > 0;
+  const isAnswered = ({ name, cancelled }: Executed) => !cancelled && succeededOf(next).has(name);
+  return {
+    ...next,
+    probes: probesOf(next, testCase),
+    statistics,
+    durations: told ? { ...durationsOf(next, testCase, isAnswered), ...changes.durations } : undefined,
+    metrics: told ? metricsOf(next, testCase, statistics) : undefined,
+  };
 }
 
 function parseExecutions(text: string): readonly SimulatedExecution[] {
   return text.split(' | ').map((execution) => {
-    const [, batch, start, end] = /^(.+) (\d+)-(\d+)$/.exec(execution)!;
-    return { batch: batch!, start: Number(start), end: Number(end) };
+    const [, batch, start, end, instance] = /^(.+) (\d+)-(\d+)(?: on (\d+))?$/.exec(execution)!;
+    return {
+      batch: batch!,
+      start: Number(start),
+      end: Number(end),
+      instance: instance === undefined ? undefined : Number(instance),
+    };
   });
-}
-
-interface Executed {
-  readonly id: string;
-  readonly rows: number;
-  readonly cancelled: boolean;
-  readonly start: number;
-  readonly end: number;
-}
-
-function executedOf(executions: readonly SimulatedExecution[]): readonly Executed[] {
-  return executions.flatMap(({ batch, start, end }) =>
-    batch.split(' ').map((request) => {
-      const [, id, rows, mark] = /^(.+)×(\d+)(!?)$/.exec(request)!;
-      return { id: id!, rows: Number(rows), cancelled: mark === '!', start, end };
-    }),
-  );
 }
 
 function answersOf(
@@ -68,12 +68,6 @@ function sameRows(shape: readonly number[] | undefined, rows: number): readonly 
   return shape === undefined ? undefined : [rows, ...shape.slice(1)];
 }
 
-const REFUSALS = /Exceeds maximum queue size|Server is stopping/;
-
-function isRefused({ outcome, text }: SimulatedAnswer): boolean {
-  return outcome === 'INVALID_ARG' || outcome === 'NOT_FOUND' || REFUSALS.test(text ?? '');
-}
-
 function probesOf({ executions, answers, probes }: SchedulerOutcome, testCase: SchedulerCase): readonly string[] {
   const executed = executedOf(executions);
   const moments = (testCase.events ?? []).filter(({ pending }) => pending).map(({ at_ms: at }) => at);
@@ -86,18 +80,24 @@ function probesOf({ executions, answers, probes }: SchedulerOutcome, testCase: S
   return moments.map((at) => `pending ${testCase.arrivals.filter((arrival) => waitsAt(at, arrival)).length}`);
 }
 
+/** Names of the requests that were answered. */
+function succeededOf({ answers, stream }: Pick<SchedulerOutcome, 'answers' | 'stream'>): ReadonlySet<string> {
+  return new Set([
+    ...Object.keys(answers).filter((id) => answers[id]!.outcome === 'ok'),
+    ...stream.filter(({ error }) => error === undefined).map(({ id }) => id),
+  ]);
+}
+
 function statisticsOf(
   { executions, answers, stream, statistics }: SchedulerOutcome,
   { arrivals, config }: SchedulerCase,
   { cacheHits, cacheMisses }: Changes,
 ): SchedulerOutcome['statistics'] {
   if (Object.keys(statistics).length === 0) return statistics;
-  const succeeded = new Set([
-    ...Object.keys(answers).filter((id) => answers[id]!.outcome === 'ok'),
-    ...stream.filter(({ error }) => error === undefined).map(({ id }) => id),
-  ]);
+  const succeeded = succeededOf({ answers, stream });
   const refused =
-    Object.values(answers).filter(isRefused).length + stream.filter(({ error = '' }) => REFUSALS.test(error)).length;
+    Object.values(answers).filter(isRefused).length +
+    stream.filter(({ error }) => error !== undefined && isRefused({ outcome: '', text: error })).length;
   const rowsRun = (rows: number) => (config.max_batch_size === 0 ? 1 : rows);
   const hits = cacheHits ?? statistics['cache_hit_count'] ?? 0;
   const batches: Record<string, number> = {};
@@ -105,7 +105,7 @@ function statisticsOf(
     const size = executedOf([execution]).reduce((sum, { rows }) => sum + rowsRun(rows), 0);
     batches[`batch_size_${size}`] = (batches[`batch_size_${size}`] ?? 0) + 1;
   }
-  const counted = executedOf(executions).filter(({ id, cancelled }) => succeeded.has(id) && !cancelled);
+  const counted = executedOf(executions).filter(({ name, cancelled }) => succeeded.has(name) && !cancelled);
   return {
     inference_count: counted.reduce((sum, { rows }) => sum + rowsRun(rows), 0),
     execution_count: executions.length,

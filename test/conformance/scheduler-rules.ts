@@ -6,12 +6,16 @@ import type { SchedulerOutcome } from './scheduler-simulator.js';
 
 /** A rule that says for named scenarios what happens instead. */
 function inCases(
-  cases: Readonly<Record<string, Changes | ((recorded: SchedulerOutcome) => SchedulerOutcome)>>,
-): NonNullable<SchedulerRule['expects']> {
-  return (recorded, testCase) => {
-    const change = cases[testCase.name];
-    if (change === undefined) return undefined;
-    return typeof change === 'function' ? change(recorded) : follow(recorded, testCase, change);
+  cases: Readonly<
+    Record<string, Changes | ((recorded: SchedulerOutcome, testCase: SchedulerCase) => SchedulerOutcome)>
+  >,
+): Pick<SchedulerRule, 'cases' | 'expects'> {
+  return {
+    cases: Object.keys(cases),
+    expects: (recorded, testCase) => {
+      const change = cases[testCase.name] ?? {};
+      return typeof change === 'function' ? change(recorded, testCase) : follow(recorded, testCase, change);
+    },
   };
 }
 
@@ -22,7 +26,7 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
     name: 'a batch is decided when an instance is free',
     reason:
       'Triton puts one batch together ahead while the instance is busy; that one stops at the first preferred size it meets or passes it, depending on when requests came. Here all that waits is looked at, and the largest preferred size that can be had is taken; where there is none, or once the delay is over, all that fits.',
-    expects: inCases({
+    ...inCases({
       'pref4-passed-3-2-1-2': { executions: 'z×1 0-200 | a×3 b×2 c×1 d×2 200-300' },
       'pref4-passed-2-3-3': { executions: 'z×1 0-200 | a×2 b×3 c×3 200-300' },
       'pref4-rows-5': { executions: 'z×1 0-200 | a×5 b×2 c×1 200-300' },
@@ -33,16 +37,28 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
     }),
   },
   {
+    name: 'an instance runs one batch at a time',
+    reason: 'The recordings have the third batch on the instance that is still busy with the second.',
+    ...inCases({
+      'instances-burst': {
+        executions: 'a×1 0-300 on 0 | b×1 20-320 on 1 | c×1 d×1 e×1 f×1 300-400 on 0 | g×1 h×1 320-420 on 1',
+      },
+      'instances-delay-busy': {
+        executions: 'a×4 0-300 on 0 | b×4 20-320 on 1 | c×1 d×1 e×1 300-400 on 0 | f×4 320-420 on 1',
+      },
+    }),
+  },
+  {
     name: 'a batch that cannot grow goes at once',
     reason:
       'Triton 2.51 waits out the delay although the next request has other optional inputs; newer ones send, as they do before another shape.',
-    expects: inCases({ 'optional-delay-change': { executions: 'a×1 50-150 | b×1 c×1 350-450' } }),
+    ...inCases({ 'optional-delay-change': { executions: 'a×1 50-150 | b×1 c×1 350-450' } }),
   },
   {
     name: 'what was cancelled does not run',
     reason:
       'Triton runs cancelled requests of the batch that it formed ahead, all of models without batching, and all whose HTTP connection ended; they take up rows and places in the queue meanwhile.',
-    expects: inCases({
+    ...inCases({
       'none-cancel-queued': { executions: 'z×1 0-300 | a×1 300-400 | c×1 400-500' },
       'none-cancel-queued-http': { executions: 'z×1 0-300 | a×1 300-400 | c×1 400-500' },
       'dyn-cancel-first-queued': { executions: 'z×1 0-300 | b×1 c×1 300-400' },
@@ -60,7 +76,7 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
     name: 'who cancelled has failed',
     reason:
       "Triton counts a request that was cancelled while it ran as a success, and holds the answers after it back until its execution ends where answers keep their order. Here it is over at once, counted under nv_inference_request_failure's reason CANCELED.",
-    expects: inCases({
+    ...inCases({
       'none-cancel-executing': {},
       'dyn-cancel-executing': {},
       'dyn-cancel-executing-one-of-two': {},
@@ -68,8 +84,28 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
     }),
   },
   {
+    name: 'who gives up has waited until then',
+    reason:
+      'Triton notices cancellations, and timeouts on a stream, when it forms a batch, and counts the time until then as that of the failure.',
+    ...inCases({
+      'dyn-cancel-in-second-batch': {},
+      'delay500-cancel': {},
+      'delay500-cancel-oldest': {},
+      'delay500-cancel-only': {},
+      'delayed-cancel': {},
+      'reject-stream': { durations: { fail: 100 } },
+    }),
+  },
+  {
     name: 'an error is a failure',
     reason: "Errors of Triton's Python backend count as success.",
+    cases: [
+      'dyn-error-in-batch',
+      'dyn-error-whole-batch',
+      'ordering-on-error-first',
+      'ordering-on-error-middle',
+      'decoupled-rows',
+    ],
     expects: (recorded, testCase) =>
       testCase.arrivals.some(({ fails }) => fails) && !testCase.config.response_cache
         ? follow(recorded, testCase)
@@ -78,10 +114,10 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
   {
     name: 'a failed stream of responses has one error',
     reason: 'The recorded model sends its error for each response that it would have sent.',
-    expects: inCases({
-      'decoupled-rows': (recorded) => {
+    ...inCases({
+      'decoupled-rows': (recorded, testCase) => {
         const stream = [...recorded.stream.filter(({ id }) => id !== 'd'), recorded.stream.at(-1)!];
-        return { ...recorded, stream };
+        return follow(recorded, testCase, { stream });
       },
     }),
   },
@@ -89,6 +125,20 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
     name: 'a time-out is answered when it happens',
     reason:
       'Triton notices timeouts when it forms a batch, or twice a second while its instances are busy, and answers at the next such moment: up to a second late. Whoever cancelled meanwhile had timed out before.',
+    cases: [
+      'reject-burst',
+      'reject-long',
+      'reject-override-not-allowed',
+      'reject-http',
+      'reject-max1-chain',
+      'reject-cancelled-before',
+      'reject-cancelled-after-expiry',
+      'reject-arrival-wakes',
+      'reject-below-delay',
+      'override-smaller-larger-zero',
+      'override-larger-does-not-lengthen',
+      'levels-policies',
+    ],
     expects: (recorded, testCase) => {
       const answers = Object.fromEntries(
         testCase.arrivals.flatMap((arrival) => {
@@ -105,13 +155,13 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
   {
     name: 'rows of different shapes never share a batch',
     reason: 'Triton has ragged batches for models that ask for them; TSTriton has not.',
-    expects: inCases({ 'ragged-delay': { executions: 'a×1 50-150 | b×1 150-250 | c×2 400-500' } }),
+    ...inCases({ 'ragged-delay': { executions: 'a×1 50-150 | b×1 150-250 | c×2 400-500' } }),
   },
   {
     name: 'the same question is asked once',
     reason:
       'Triton runs every one of several identical requests that are under way together, and counts all but one of them as neither hit nor miss. Here the first runs and the others have its answer, as hits.',
-    expects: inCases({
+    ...inCases({
       'cache-concurrent-misses': {
         executions: 'z×1 0-200 | a×1 200-300',
         answers: ok({ b: 300, c: 300 }),
@@ -124,46 +174,33 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
   {
     name: 'errors are not kept',
     reason: 'Triton keeps an error; the next equal request then gets an OK answer that has no outputs.',
-    expects: inCases({
+    ...inCases({
       'cache-error-kept': { executions: 'a×1 0-50 | b×1 100-150 | c×1 200-250', cacheHits: 0, cacheMisses: 0 },
     }),
   },
   {
     name: 'answers are kept by shape as well',
     reason: "Triton goes by the inputs' bytes alone, and answers with the wrong shape.",
-    expects: inCases({
-      'cache-same-bytes-other-shape': (recorded) => ({
-        ...recorded,
-        executions: [
-          { batch: 'a×2', start: 0, end: 50 },
-          { batch: 'b×1', start: 100, end: 150 },
-        ],
-        answers: { ...recorded.answers, b: { outcome: 'ok', text: undefined, shape: [1, 4], at: 150 } },
-        statistics: {
-          ...recorded.statistics,
-          inference_count: 3,
-          execution_count: 2,
-          compute_input_count: 2,
-          compute_infer_count: 2,
-          compute_output_count: 2,
-          cache_hit_count: 1,
-          cache_miss_count: 2,
-          batch_size_1: 1,
-        },
-      }),
+    ...inCases({
+      'cache-same-bytes-other-shape': {
+        executions: 'a×2 0-50 | b×1 100-150',
+        answers: { b: { shape: [1, 4] } },
+        cacheHits: 1,
+        cacheMisses: 2,
+      },
     }),
   },
   {
     name: 'answers are kept by parameters as well',
     reason: 'The callable gets them and may answer differently.',
-    expects: inCases({
+    ...inCases({
       'cache-other-id-priority-parameters': { executions: 'a×1 0-50 | d×1 300-350', cacheHits: 4, cacheMisses: 2 },
     }),
   },
   {
     name: 'the answer of a cancelled execution is not kept',
     reason: 'A callable that was told to stop may answer anything.',
-    expects: inCases({
+    ...inCases({
       'cache-cancelled-executing': {
         executions: 'a×1! 0-200 | b×1 400-600',
         cacheHits: 0,
@@ -174,7 +211,7 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
   {
     name: 'the cache keeps the order of answers',
     reason: 'With preserve_ordering Triton loses answers of a model with a response cache.',
-    expects: inCases({
+    ...inCases({
       'ordering-on-cache-hit': (recorded) => ({
         ...recorded,
         stream: [
@@ -197,16 +234,20 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
   {
     name: 'a model is unloaded when its last request has ended',
     reason: "Triton's index still says UNLOADING a while later.",
+    cases: ['unload-while-busy', 'unload-while-busy-none', 'unload-while-delaying'],
     expects: ({ probes, ...recorded }) => {
       const last = probes.lastIndexOf('index UNLOADING');
       if (last <= probes.indexOf('index UNLOADING')) return undefined;
-      return { ...recorded, probes: probes.map((probe, index) => (index === last ? 'index UNAVAILABLE' : probe)) };
+      return {
+        ...recorded,
+        probes: probes.map((probe, index) => (index === last ? 'index UNAVAILABLE unloaded' : probe)),
+      };
     },
   },
   {
     name: 'a server that stops still answers over HTTP',
     reason: 'Triton closes its HTTP port at once; the client learns nothing.',
-    expects: inCases({
+    ...inCases({
       'stop-while-busy': (recorded) => ({
         ...recorded,
         answers: { ...recorded.answers, d: { ...stopping('d'), at: 250 } },
@@ -216,7 +257,7 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
   {
     name: 'a server that stops takes nothing new',
     reason: 'Triton still takes requests for models without dynamic batching.',
-    expects: inCases({
+    ...inCases({
       'stop-while-busy-none': {
         executions: 'z×1 0-400 | a×1 400-500 | b×1 500-600',
         answers: { c: { ...stopping('c'), at: 200 } },
@@ -226,7 +267,7 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
   {
     name: 'the exit timeout is kept',
     reason: 'Triton runs everything to the end and only then exits with an error.',
-    expects: inCases({
+    ...inCases({
       'stop-longer-than-exit-timeout': {
         executions: 'z×1! 0-3000',
         answers: { z: EXITING, a: EXITING, b: EXITING },
@@ -236,23 +277,38 @@ export const SCHEDULER_RULES: readonly SchedulerRule[] = [
   {
     name: 'a batch of no rows is refused as such',
     reason: 'Triton complains about the number of bytes.',
-    expects: inCases({
+    ...inCases({
       'dyn-rows-zero': (recorded) => ({
         ...recorded,
         answers: {
           ...recorded.answers,
           b: {
             ...recorded.answers['b']!,
-            text: "[request id: b] inference request batch-size must be >= 1 for 'm', got 0",
+            text: "[request id: b] inference request batch-size must be >= 1 for 'dyn-rows-zero', got 0",
           },
         },
       }),
     }),
   },
   {
+    name: 'preferred sizes need batches',
+    reason: 'Triton says that they are above the maximum, which is then 0.',
+    ...inCases({
+      'config-preferred-without-batching': (recorded) => ({
+        ...recorded,
+        refused: { code: 'INVALID_ARG', text: 'needs batching: without a batch axis each request runs alone' },
+      }),
+    }),
+  },
+  {
     name: 'a policy needs its level',
     reason: 'Triton ignores a policy for levels that are not there.',
-    expects: inCases({ 'config-policy-without-levels': (recorded) => ({ ...recorded, loads: false }) }),
+    ...inCases({
+      'config-policy-without-levels': (recorded) => ({
+        ...recorded,
+        refused: { code: 'INVALID_ARG', text: 'needs priorityLevels, got a policy for level 1 with no levels' },
+      }),
+    }),
   },
 ];
 

@@ -11,6 +11,8 @@ import type {
   ResponseStream,
 } from '../../src/core/instance/model-instance.js';
 import { InferenceServer } from '../../src/core/inference-server.js';
+import type { InferenceStatistics } from '../../src/core/statistics.js';
+import { tritonFamilies } from '../../src/frontend/metrics/triton-metrics.js';
 import { SILENT } from '../../src/core/engine-logger.js';
 import type { InflightRequest, ResponseSink } from '../../src/core/response-sink.js';
 import { TritonError } from '../../src/errors.js';
@@ -19,11 +21,13 @@ import { completeModelConfig } from '../../src/model/complete-model.js';
 import type { InferTensor, ModelInferRequest, ModelInferResponse } from '../../src/model/exchange.js';
 import type { DynamicBatcher, ModelConfig, QueuePolicy } from '../../src/model/model-config.js';
 import type { Arrival, QueuePolicyJson, SchedulerCase, SchedulerEvent } from './cases.js';
+import { refusalOf, type Refusal } from './refusal.js';
+import type { Durations, Metrics } from './scheduler-durations.js';
 
 /** What happened, in the form of the recordings. Times are milliseconds from the first arrival. */
 export interface SchedulerOutcome {
-  /** False when the model was refused. */
-  readonly loads: boolean;
+  /** How the model was refused; undefined when it is served. */
+  readonly refused: Refusal | undefined;
   readonly executions: readonly SimulatedExecution[];
   /** By id; the second request of an id is `id#2`. Without those on a stream. */
   readonly answers: Readonly<Record<string, SimulatedAnswer>>;
@@ -32,6 +36,9 @@ export interface SchedulerOutcome {
   /** Requests pending, and states of the server and the model, at the moments that the scenario asks for them. */
   readonly probes: readonly string[];
   readonly statistics: Readonly<Record<string, number>>;
+  /** Undefined where the server had ended before it was asked. */
+  readonly durations: Durations | undefined;
+  readonly metrics: Metrics | undefined;
 }
 
 export interface SimulatedExecution {
@@ -39,6 +46,8 @@ export interface SimulatedExecution {
   readonly end: number;
   /** `id×rows` of each request, with `!` behind where it was cancelled by the end. */
   readonly batch: string;
+  /** Counted in the order of their first executions; undefined where there is one, or the recording does not tell. */
+  readonly instance: number | undefined;
 }
 
 export interface SimulatedAnswer {
@@ -50,9 +59,15 @@ export interface SimulatedAnswer {
 }
 
 /** Long enough for every scenario: the longest execution takes 3 s. */
-const LASTS = 7000;
+const LASTS_MS = 7000;
+/**
+ * Fake milliseconds of a scenario's millisecond. An immediate takes one of the fake ones, which is then nothing: moments
+ * are exact.
+ */
+const SCALE = 1000;
 const EXIT_TIMEOUT_SECS = 30;
 const CACHE_BYTES = 1 << 20;
+const RECORDED_METRICS = /^nv_(inference_(request_success|request_failure|count|exec_count)|cache_num_\w+_per_model)$/;
 /** Data of the first arrival that shares its with no other. */
 const FIRST_UNIQUE = 1000;
 
@@ -60,10 +75,10 @@ const FIRST_UNIQUE = 1000;
 export async function simulate(testCase: SchedulerCase): Promise<SchedulerOutcome> {
   let config: CompleteModelConfig;
   try {
-    config = modelConfigOf(testCase);
+    config = modelConfigOf(testCase, SCALE);
   } catch (error) {
-    if (!TritonError.is(error) || error.code !== 'INVALID_ARG') throw error;
-    return { loads: false, executions: [], answers: {}, stream: [], probes: [], statistics: {} };
+    const nothing = { executions: [], answers: {}, stream: [], probes: [], statistics: {} };
+    return { refused: refusalOf(error), ...nothing, durations: undefined, metrics: undefined };
   }
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'performance'] });
   try {
@@ -97,6 +112,7 @@ class Simulation {
   readonly #stream: { id: string; error: string | undefined; at: number }[] = [];
   readonly #probes: string[] = [];
   readonly #sent: Sent[] = [];
+  readonly #instances: ModelInstance[] = [];
   /** Requests on a stream whose answers were not sent yet. */
   readonly #streamed: { id: string; error: string | undefined; done: boolean }[] = [];
 
@@ -106,7 +122,7 @@ class Simulation {
   }
 
   get #now(): number {
-    return performance.now() - this.#start;
+    return scenarioMs(performance.now() - this.#start);
   }
 
   async play(): Promise<SchedulerOutcome> {
@@ -116,12 +132,12 @@ class Simulation {
     await this.#server.models.loadVersion(name, version);
     this.#server.started();
     const { statistics } = this.#server.repository.get(name, '');
-    for (const arrival of this.#case.arrivals) setTimeout(() => this.#send(arrival), arrival.at_ms);
-    for (const event of this.#case.events ?? []) setTimeout(() => this.#happen(event), event.at_ms);
-    await vi.advanceTimersByTimeAsync(LASTS);
+    for (const arrival of this.#case.arrivals) after(arrival.at_ms, () => this.#send(arrival));
+    for (const event of this.#case.events ?? []) after(event.at_ms, () => this.#happen(event));
+    await vi.advanceTimersByTimeAsync(LASTS_MS * SCALE);
     const report = statistics.report(name, String(version));
     return {
-      loads: true,
+      refused: undefined,
       executions: this.#executions,
       answers: this.#answers,
       stream: this.#stream,
@@ -141,7 +157,31 @@ class Simulation {
           report.batchStats.map(({ batchSize, computeInfer }) => [`batch_size_${batchSize}`, computeInfer.count]),
         ),
       },
+      durations: {
+        success: scenarioMs(report.success.ns / 1e6),
+        fail: scenarioMs(report.fail.ns / 1e6),
+        queue: scenarioMs(report.queue.ns / 1e6),
+        compute_infer: scenarioMs(report.computeInfer.ns / 1e6),
+      },
+      metrics: this.#metrics(statistics),
     };
+  }
+
+  /** As the metrics port shows them, under the recorded names. */
+  #metrics(statistics: InferenceStatistics): Metrics {
+    const model = { config: this.#config, statistics, inflight: 0, instances: 1 };
+    const { cache } = this.#server;
+    const options = { counterLatencies: true, histogramLatencies: false };
+    const families = tritonFamilies({ models: [model], cache }, undefined, options);
+    const series = families.flatMap((family) =>
+      family.type === 'counter' && RECORDED_METRICS.test(family.name)
+        ? family.series.map(({ labels, value }): [string, number] => {
+            const reason = labels.find(([label]) => label === 'reason')?.[1];
+            return [family.name + (reason === undefined ? '' : `{reason=${reason}}`), value];
+          })
+        : [],
+    );
+    return Object.fromEntries(series);
   }
 
   /** The arrival that a request of an execution comes from. */
@@ -152,15 +192,17 @@ class Simulation {
     )!;
   }
 
-  executed(execution: SimulatedExecution): void {
-    this.#executions.push(execution);
+  executed(by: ModelInstance, execution: Omit<SimulatedExecution, 'instance'>): void {
+    if (!this.#instances.includes(by)) this.#instances.push(by);
+    const instance = this.#config.instanceCount > 1 ? this.#instances.indexOf(by) : undefined;
+    this.#executions.push({ ...execution, instance });
   }
 
   ended(start: number, cancelled: readonly number[]): void {
     const index = this.#executions.findIndex((execution) => execution.start === start && execution.end === -1);
-    const { batch } = this.#executions[index]!;
-    const marked = batch.split(' ').map((request, at) => (cancelled.includes(at) ? `${request}!` : request));
-    this.#executions[index] = { start, end: this.#now, batch: marked.join(' ') };
+    const execution = this.#executions[index]!;
+    const marked = execution.batch.split(' ').map((request, at) => (cancelled.includes(at) ? `${request}!` : request));
+    this.#executions[index] = { ...execution, end: this.#now, batch: marked.join(' ') };
   }
 
   get now(): number {
@@ -208,7 +250,7 @@ class Simulation {
   }
 
   #requestOf(arrival: Arrival): ModelInferRequest {
-    const { rows, length = 2, data, priority = 0, timeout_us: timeoutMicroseconds = 0 } = arrival;
+    const { rows, length = 2, data, priority = 0, timeout_us: timeout = 0 } = arrival;
     const batched = this.#config.maxBatchSize > 0;
     const tensor = (name: string, value: number, width: number): InferTensor => {
       const shape = batched ? [rows, width] : [width];
@@ -226,7 +268,7 @@ class Simulation {
       inputs,
       outputs: [],
       priority,
-      timeoutMicroseconds,
+      timeoutMicroseconds: timeout * SCALE,
     };
   }
 
@@ -243,20 +285,16 @@ class Simulation {
     if (event.pending) this.#probes.push(`pending ${repository.get(name, '').statistics.pending}`);
     if (event.unload) models.unload(name);
     if (event.load) void models.load(name);
-    if (event.index)
-      this.#probes.push(
-        `index ${models
-          .index(false)
-          .map(({ state }) => state)
-          .join()}`,
-      );
+    if (event.index) {
+      this.#probes.push(...models.index(false).map(({ state, reason }) => `index ${state} ${reason}`.trimEnd()));
+    }
     if (event.ready) {
       const { live } = this.#server;
       this.#probes.push(`live ${live}, ready ${this.#server.isReady()}, model ${this.#server.isModelReady(name, '')}`);
     }
     if (event.sigterm) {
       void this.#server.drain();
-      setTimeout(() => this.#server.stop(), exitTimeoutSecs(this.#case) * 1000);
+      after(exitTimeoutSecs(this.#case) * 1000, () => this.#server.stop());
     }
   }
 
@@ -285,12 +323,16 @@ class SimulatedInstance implements ModelInstance {
     const arrivals = batch.map((request) => simulation.arrivalOf(request));
     const cancelled: number[] = [];
     const rows = (index: number) => (this.#batched ? arrivals[index]!.rows : 0);
-    simulation.executed({ start, end: -1, batch: batch.map(({ id }, index) => `${id}×${rows(index)}`).join(' ') });
+    simulation.executed(this, {
+      start,
+      end: -1,
+      batch: batch.map(({ id }, index) => `${id}×${rows(index)}`).join(' '),
+    });
     const runMs = Math.max(...arrivals.map(({ run_ms }) => run_ms));
     const failure = (index: number) =>
       arrivals[index]!.fails ? new TritonError('INTERNAL', 'asked to fail') : undefined;
     const outputs = (index: number): InferTensor[] => [{ ...batch[index]!.inputs[0]!, name: 'y' }];
-    setTimeout(() => {
+    after(runMs, () => {
       simulation.ended(start, cancelled);
       if (this.#decoupled) {
         batch.forEach((_, index) => failure(index) ?? stream!.respond(index, outputs(index), undefined));
@@ -305,15 +347,15 @@ class SimulatedInstance implements ModelInstance {
           if (error !== undefined) return { kind: 'error', error };
           return { kind: 'outputs', outputs: this.#decoupled ? [] : outputs(index), parameters: undefined };
         }),
-        { computeInput: 0, computeInfer: runMs, computeOutput: 0 },
+        { computeInput: 0, computeInfer: runMs * SCALE, computeOutput: 0 },
       );
-    }, runMs);
+    });
     return { cancel: (index) => void cancelled.push(index) };
   }
 }
 
-/** The model of a scenario. Throws INVALID_ARG when it cannot be served. */
-export function modelConfigOf({ config, name }: SchedulerCase): CompleteModelConfig {
+/** The model of a scenario, with times that are `scale` times as long. Throws INVALID_ARG when it cannot be served. */
+export function modelConfigOf({ config, name }: SchedulerCase, scale = 1): CompleteModelConfig {
   const { max_batch_size: rows, instances = 1, dims = [2], decoupled = false, optional = false } = config;
   const tensor = (shape: readonly number[]) => ({ dtype: 'float32', shape }) as const;
   return completeModelConfig(
@@ -330,29 +372,31 @@ export function modelConfigOf({ config, name }: SchedulerCase): CompleteModelCon
   function batchingOf({ dynamic_batching: batcher }: SchedulerCase['config']): ModelConfig {
     return {
       ...(rows === 0 ? { batching: false } : { maxBatchSize: rows }),
-      batcher: batcher === undefined ? null : batcherOf(batcher),
+      batcher: batcher === undefined ? null : batcherOf(batcher, scale),
     };
   }
 }
 
-function batcherOf(json: NonNullable<SchedulerCase['config']['dynamic_batching']>): DynamicBatcher {
+type BatcherJson = NonNullable<SchedulerCase['config']['dynamic_batching']>;
+
+function batcherOf(json: BatcherJson, scale: number): DynamicBatcher {
   return {
     ...member('preferredBatchSize', json.preferred_batch_size),
-    ...member('maxQueueDelayMicroseconds', json.max_queue_delay_microseconds),
+    ...member('maxQueueDelayMicroseconds', scaled(json.max_queue_delay_microseconds, scale)),
     ...member('preserveOrdering', json.preserve_ordering),
     ...member('priorityLevels', json.priority_levels),
     ...member('defaultPriorityLevel', json.default_priority_level),
-    ...member('defaultQueuePolicy', json.default_queue_policy && policyOf(json.default_queue_policy)),
+    ...member('defaultQueuePolicy', json.default_queue_policy && policyOf(json.default_queue_policy, scale)),
     priorityQueuePolicy: Object.fromEntries(
-      Object.entries(json.priority_queue_policy ?? {}).map(([level, policy]) => [level, policyOf(policy)]),
+      Object.entries(json.priority_queue_policy ?? {}).map(([level, policy]) => [level, policyOf(policy, scale)]),
     ),
   };
 }
 
-function policyOf(json: QueuePolicyJson): QueuePolicy {
+function policyOf(json: QueuePolicyJson, scale: number): QueuePolicy {
   return {
     ...member('timeoutAction', json.timeout_action),
-    ...member('defaultTimeoutMicroseconds', json.default_timeout_microseconds),
+    ...member('defaultTimeoutMicroseconds', scaled(json.default_timeout_microseconds, scale)),
     ...member('allowTimeoutOverride', json.allow_timeout_override),
     ...member('maxQueueSize', json.max_queue_size),
   };
@@ -360,6 +404,19 @@ function policyOf(json: QueuePolicyJson): QueuePolicy {
 
 function member<K extends string, V>(name: K, value: V | undefined): Partial<Record<K, V>> {
   return value === undefined ? {} : ({ [name]: value } as Record<K, V>);
+}
+
+function after(milliseconds: number, happen: () => void): void {
+  setTimeout(happen, milliseconds * SCALE);
+}
+
+/** Milliseconds of the scenario. */
+function scenarioMs(fakeMilliseconds: number): number {
+  return Math.round(fakeMilliseconds / SCALE);
+}
+
+function scaled(microseconds: number | undefined, scale: number): number | undefined {
+  return microseconds === undefined ? undefined : microseconds * scale;
 }
 
 function exitTimeoutSecs({ server_args: args = [] }: SchedulerCase): number {

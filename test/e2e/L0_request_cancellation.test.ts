@@ -135,6 +135,25 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
       stub.close();
     });
 
+    it('looks the same when it closes only its sending half: nothing tells the two apart', async () => {
+      const model = new HeldModel({ maxBatchSize: 1 });
+      await using server = await startServer((triton) => model.bind(triton), { serverThread });
+      await using clients = new HeldModelClients(server, model);
+      const running = hangingUp(server, 'running');
+      await model.began(1);
+      const waiting = hangingUp(server, 'waiting');
+      await clients.waiting(1);
+      const answers = [running, waiting].map(async (socket) => Buffer.concat(await socket.toArray()).toString());
+      waiting.end();
+      await clients.waiting(0);
+      running.end();
+      await model.abortedOne('running');
+      model.open();
+      expect(await Promise.all(answers)).toEqual(['', '']);
+      expect(model.batches).toEqual(['running']);
+      await expect.poll(() => clients.metric('nv_inference_request_failure', { reason: 'CANCELED' })).toBe(2);
+    });
+
     it('makes room in a queue that is full', async () => {
       const model = new HeldModel({ maxBatchSize: 1, batcher: { defaultQueuePolicy: { maxQueueSize: 1 } } });
       await using server = await startServer((triton) => model.bind(triton), { serverThread });

@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
+import { AlwaysOnSampler, type Sampler } from '@opentelemetry/sdk-trace-node';
 import { describe, expect, it } from 'vitest';
 
 import {
@@ -156,6 +157,13 @@ describe.each([{ serverThread: true }, { serverThread: false }])('traces with %o
       status: { code: 0 },
       attributes: { 'triton.model_name': 'Number', 'triton.model_version': 1, 'triton.request_id': 'q' },
     });
+    // Nothing of trace files: no ids of theirs, no events for each stamp.
+    expect(Object.keys(request.attributes).toSorted()).toEqual([
+      'triton.model_name',
+      'triton.model_version',
+      'triton.request_id',
+    ]);
+    expect([request, queue, compute].map(({ events }) => events)).toEqual([[], [], []]);
     for (const child of [queue, compute]) {
       expect(child).toMatchObject({ traceId: CALLER.traceId, parentId: request.spanId, kind: 0 });
     }
@@ -450,6 +458,19 @@ describe.each([{ serverThread: true }, { serverThread: false }])('traces with %o
     expect(seen.filter(({ active }) => active === undefined)).toEqual(
       [1, 2, 3].map(() => ({ batch: undefined, requests: [undefined], active: undefined })),
     );
+  });
+
+  it.each<[provider: string, sampler: Sampler | undefined, traced: readonly string[]]>([
+    ['of a provider that keeps all spans', new AlwaysOnSampler(), ['b', 'd', 'last']],
+    ['of a provider that follows the caller, as is usual', undefined, ['last']],
+  ])('%s are left to the rate by a caller that keeps none', async (_provider, sampler, traced) => {
+    await using spans = new SpanRecorder(sampler === undefined ? {} : { sampler });
+    const traceConfig = ['mode=opentelemetry', 'level=TIMESTAMPS', 'rate=2'];
+    await using server = await startServer(bind, { ...config, traceConfig });
+    for (const id of ['a', 'b', 'c', 'd']) await infer(server.http, 'simple', id, UNSAMPLED);
+    await infer(server.http, 'simple', 'last', SAMPLED);
+    await spans.ended(traced.length);
+    expect(spans.requests).toEqual(traced);
   });
 
   it('are made in the thread of an instance, by the provider that its module registers', async () => {

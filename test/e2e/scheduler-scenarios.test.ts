@@ -8,7 +8,7 @@ import { batch, TritonError, type Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
 import { readCases, type Arrival, type SchedulerCase } from '../conformance/cases.js';
-import { outcomeOf } from '../conformance/replay-scheduler.js';
+import { recordedOutcomeOf } from '../conformance/recorded-outcomes.js';
 import { modelConfigOf } from '../conformance/scheduler-simulator.js';
 import { startServer, type RunningServer } from '../support/start-server.js';
 // Its own module, to see requests arrive.
@@ -180,15 +180,18 @@ describe('recorded scenarios through a whole server', () => {
   });
 });
 
-function recordedOf({ seen, seen_varies: varies = [] }: SchedulerCase): readonly Played[] {
+function recordedOf(testCase: SchedulerCase): readonly Played[] {
+  const { seen, seen_varies: varies = [] } = testCase;
   const sound = seen === undefined ? varies.filter(({ idle_while_waiting_ms: idle }) => idle === undefined) : [seen];
-  return sound.map(outcomeOf).map(({ executions, answers }) => ({
-    batches: executions.map(({ batch: ids }) => ids.replaceAll('!', '')),
-    answers: Object.fromEntries(
-      Object.entries(answers).map(([id, { outcome, text }]) => [
-        id,
-        text === undefined ? outcome : `${outcome} ${text}`,
-      ]),
-    ),
-  }));
+  return sound
+    .map((each) => recordedOutcomeOf(testCase, each))
+    .map(({ executions, answers }) => ({
+      batches: executions.map(({ batch: ids }) => ids.replaceAll('!', '')),
+      answers: Object.fromEntries(
+        Object.entries(answers).map(([id, { outcome, text }]) => [
+          id,
+          text === undefined ? outcome : `${outcome} ${text}`,
+        ]),
+      ),
+    }));
 }

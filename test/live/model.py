@@ -1,5 +1,7 @@
-# The models of the comparison with a running Triton: sums and differences for `addsub`, identities otherwise.
+# The models of the comparison with a running Triton: sums and differences for `addsub`, identities otherwise, of which
+# `slow` takes its time.
 import json
+import time
 
 import triton_python_backend_utils as pb_utils
 
@@ -9,6 +11,8 @@ class TritonPythonModel:
         self.name = json.loads(args["model_config"])["name"]
 
     def execute(self, requests):
+        if self.name == "slow":
+            time.sleep(0.5)
         return [pb_utils.InferenceResponse(self.outputs(request)) for request in requests]
 
     def outputs(self, request):

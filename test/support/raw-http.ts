@@ -46,6 +46,11 @@ export class RawConnection {
     }
   }
 
+  /** Closes the sending half, as `nc -N` does: what the server sends still comes. */
+  end(): void {
+    this.#socket.end();
+  }
+
   /** The next answer, interim ones too; undefined when the connection ends before it is complete. */
   async answer({ toHead = false } = {}): Promise<RawAnswer | undefined> {
     for (;;) {

@@ -57,7 +57,7 @@ describe('the port for Vertex AI', () => {
   it('predicts with the only model there is, at the route that the environment names', async () => {
     const { frontend, call } = await start(['m']);
     expect((await call(PREDICT, { method: 'POST', body: REQUEST })).status).toBe(503);
-    frontend.started();
+    await frontend.started();
     const answer = await call(PREDICT, { method: 'POST', body: REQUEST });
     expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
       200,
@@ -71,7 +71,7 @@ describe('the port for Vertex AI', () => {
 
   it('predicts with the model that it was given', async () => {
     const { frontend, call } = await start(['m', 'n'], { defaultModel: 'm' });
-    frontend.started();
+    await frontend.started();
     expect(await (await call(PREDICT, { method: 'POST', body: REQUEST })).text()).toBe(ANSWER);
   });
 
@@ -90,7 +90,7 @@ describe('the port for Vertex AI', () => {
 
   it('takes and gives binary tensors behind the JSON, whose length is in the content type', async () => {
     const { frontend, call } = await start(['m']);
-    frontend.started();
+    await frontend.started();
     const json = JSON.stringify({
       inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 1], parameters: { binary_data_size: 4 } }],
       outputs: [{ name: 'y', parameters: { binary_data: true } }],
@@ -125,7 +125,7 @@ describe('the port for Vertex AI', () => {
     ['nope', 400, ''],
   ])('sends a prediction on to %s: %d', async (endpoint, status, part) => {
     const { frontend, call } = await start(['m']);
-    frontend.started();
+    await frontend.started();
     const answer = await call(PREDICT, redirect(endpoint));
     expect(answer.status).toBe(status);
     expect(await answer.text()).toContain(part);
@@ -133,7 +133,7 @@ describe('the port for Vertex AI', () => {
 
   it('sends only what came with POST on', async () => {
     const { frontend, call } = await start(['m']);
-    frontend.started();
+    await frontend.started();
     expect((await call(PREDICT, { ...redirect('v2'), method: 'GET' })).status).toBe(405);
   });
 
@@ -146,7 +146,7 @@ describe('the port for Vertex AI', () => {
   it('keeps to the restrictions of HTTP', async () => {
     const restrictions: Restriction[] = [{ categories: ['model-repository'], key: 'admin-key', value: 'secret' }];
     const { frontend, call } = await start(['m'], { restrictions });
-    frontend.started();
+    await frontend.started();
     expect((await call(PREDICT, redirect('v2/repository/index'))).status).toBe(403);
     expect((await call(PREDICT, redirect('v2'))).status).toBe(200);
   });
