@@ -69,8 +69,8 @@ describe('InferenceServer', () => {
     load(server, 'm', 2);
     expect(server.modelMetadata('m', '')).toMatchObject({ config: { version: 2 }, versions: ['1', '2'] });
     expect(server.modelMetadata('m', '1')).toMatchObject({ config: { version: 1 }, versions: ['1'] });
-    expect(server.modelConfig('m', '1').version).toBe(1);
-    expect(() => server.modelConfig('m', '3')).toThrow("Request for unknown model: 'm' version 3 is not found");
+    expect(server.resolve('m', '1').config.version).toBe(1);
+    expect(() => server.resolve('m', '3')).toThrow("Request for unknown model: 'm' version 3 is not found");
   });
 
   it('runs a request and answers it with the version that ran it', async () => {

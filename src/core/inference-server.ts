@@ -178,11 +178,6 @@ export class InferenceServer {
     return this.repository.loaded(load) !== undefined;
   }
 
-  /** Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG. */
-  modelConfig(name: string, version: string): CompleteModelConfig {
-    return this.repository.get(name, version).config;
-  }
-
   /** Statistics of the ready versions asked for; '' asks for all. Throws INVALID_ARG for unknown ones, as Triton does. */
   statistics(name: string, version: string): readonly ModelStatistics[] {
     const number = parseModelVersion(version);

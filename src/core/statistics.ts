@@ -5,7 +5,6 @@
 
 import type { ErrorCode } from '../errors.js';
 import type { ModelStatistics, StatisticDuration } from '../model/model-statistics.js';
-import { Duration } from './duration.js';
 import type { ExecutionTimes } from './instance/model-instance.js';
 import { CustomMetrics } from './metrics/custom-metrics.js';
 import { Histogram } from './metrics/histogram.js';
@@ -13,6 +12,21 @@ import { LatencySummaries } from './metrics/latency-summaries.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
 import { ResponseCounters } from './response-statistics.js';
 import type { ReleaseReason } from './scheduler/batch-queue.js';
+
+/** Adds up milliseconds, reports nanoseconds. */
+export class Duration implements StatisticDuration {
+  count = 0;
+  #ms = 0;
+
+  get ns(): number {
+    return Math.round(this.#ms * 1e6);
+  }
+
+  add(ms: number): void {
+    this.count++;
+    this.#ms += ms;
+  }
+}
 
 /** Why a request failed after it was accepted: the `reason` label of nv_inference_request_failure. */
 export const FAILURE_REASONS = ['REJECTED', 'CANCELED', 'BACKEND', 'OTHER'] as const;

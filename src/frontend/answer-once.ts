@@ -26,7 +26,7 @@ export function answerOnce<Complete extends CompleteRequest, Encoded>(
   stages.begin(() =>
     startPaced(reading, {
       done(incoming) {
-        const sink = new AnswerSink(incoming, writer, stages);
+        const sink = sinkOf(incoming, writer, stages);
         stages.begin(() => server.infer(incoming.request, sink, incoming.load));
       },
       failed: (error) => writer.fail(TritonError.from(error)),
@@ -35,41 +35,33 @@ export function answerOnce<Complete extends CompleteRequest, Encoded>(
   return stages;
 }
 
-class AnswerSink<Complete extends CompleteRequest, Encoded> implements ResponseSink {
-  readonly #incoming: IncomingRequest<Complete>;
-  readonly #writer: AnswerWriter<Complete, Encoded>;
-  readonly #stages: Stages;
-
-  constructor(incoming: IncomingRequest<Complete>, writer: AnswerWriter<Complete, Encoded>, stages: Stages) {
-    this.#incoming = incoming;
-    this.#writer = writer;
-    this.#stages = stages;
-  }
-
-  respond(response: ModelInferResponse): void {
-    this.#stages.begin(() =>
-      startPaced(this.#encode(response), {
-        done: (encoded) => this.#writer.succeed(encoded),
-        failed: (error) => this.#writer.fail(TritonError.from(error)),
-      }),
-    );
-  }
-
-  *#encode(response: ModelInferResponse): PacedWork<Encoded> {
+function sinkOf<Complete extends CompleteRequest, Encoded>(
+  incoming: IncomingRequest<Complete>,
+  writer: AnswerWriter<Complete, Encoded>,
+  stages: Stages,
+): ResponseSink {
+  function* encode(response: ModelInferResponse): PacedWork<Encoded> {
     try {
-      return yield* this.#writer.encode(yield* this.#incoming.answer(response), this.#incoming.complete);
+      return yield* writer.encode(yield* incoming.answer(response), incoming.complete);
     } finally {
-      this.#incoming.release();
+      incoming.release();
     }
   }
-
-  /** Only decoupled models end without an answer, and those were refused. */
-  complete(): void {
-    this.fail(new TritonError('INTERNAL', 'expected a single response, got 0'));
-  }
-
-  fail(error: TritonError): void {
-    this.#incoming.release();
-    this.#writer.fail(error);
-  }
+  const fail = (error: TritonError) => {
+    incoming.release();
+    writer.fail(error);
+  };
+  return {
+    respond(response) {
+      stages.begin(() =>
+        startPaced(encode(response), {
+          done: (encoded) => writer.succeed(encoded),
+          failed: (error) => writer.fail(TritonError.from(error)),
+        }),
+      );
+    },
+    // Only decoupled models end without an answer, and those were refused.
+    complete: () => fail(new TritonError('INTERNAL', 'expected a single response, got 0')),
+    fail,
+  };
 }

@@ -65,6 +65,6 @@ export interface ServedCore {
 }
 
 /** Goes on with what an engine answers, at once when it is here. */
-export function whenHere<T, R>(answer: Later<T>, next: (answer: T) => Later<R>): Later<R> {
-  return answer instanceof Promise ? answer.then(next) : next(answer);
+export function whenHere<T, R>(answer: Later<T>, use: (answer: T) => Later<R>): Later<R> {
+  return answer instanceof Promise ? answer.then(use) : use(answer);
 }

@@ -1,11 +1,12 @@
 // What a server is started with, and how that follows from what users configured.
 
-import { grpcSettings, type GrpcSettings } from '../config/grpc-settings.js';
+import { grpcSettings } from '../config/grpc-settings.js';
 import type { MetricsConfig } from '../config/parse-metrics-config.js';
 import type { ReadTritonConfig } from '../config/read-triton-config.js';
 import type { ModelControlMode } from '../core/model-control.js';
+import type { GrpcFrontendOptions } from '../frontend/grpc/grpc-frontend.js';
+import type { HttpServiceOptions } from '../frontend/http/http-service.js';
 import type { MetricsOptions } from '../frontend/metrics/metrics-report.js';
-import type { Restriction } from '../frontend/restricted-features.js';
 import type { SagemakerServiceOptions } from '../frontend/sagemaker/sagemaker-service.js';
 import type { VertexAiServiceOptions } from '../frontend/vertex-ai/vertex-ai-service.js';
 import type { LogSettings } from '../logger.js';
@@ -26,22 +27,8 @@ interface Place {
 /** Plain data that crosses threads. */
 export interface ServerOptions {
   readonly id: string;
-  readonly http:
-    | (Place & {
-        readonly maxInputSize: number;
-        readonly headerForwardPattern: string | undefined;
-        readonly corsAllowOrigin: readonly string[];
-        readonly restrictions: readonly Restriction[];
-      })
-    | undefined;
-  readonly grpc:
-    | (Place &
-        GrpcSettings & {
-          readonly maxMessageSize: number;
-          readonly headerForwardPattern: string | undefined;
-          readonly restrictions: readonly Restriction[];
-        })
-    | undefined;
+  readonly http: (Place & Omit<HttpServiceOptions, 'server'>) | undefined;
+  readonly grpc: Omit<GrpcFrontendOptions, 'server' | 'logger'> | undefined;
   readonly metrics: (Place & MetricsConfig & MetricsOptions) | undefined;
   readonly vertexAi: (Place & Omit<VertexAiServiceOptions, 'server' | 'metrics'>) | undefined;
   readonly sagemaker: (Place & Omit<SagemakerServiceOptions, 'server'>) | undefined;

@@ -84,7 +84,7 @@ export class ScriptedServer {
     };
     const nothing = () => undefined;
     const logger = { error: nothing, warn: nothing, info: nothing, verbose: nothing };
-    const service = new HttpService({ server: core as unknown as ServedCore, ...rest });
+    const service = new HttpService({ server: core as unknown as ServedCore, maxInputSize: 1 << 26, ...rest });
     const frontend = new HttpPort(service, { address: '127.0.0.1', port: 0, logger });
     return new ScriptedServer(frontend, await frontend.start());
   }

@@ -1,37 +1,11 @@
 // The methods that change or tell how the server is set: trace and log settings, the model repository, shared memory
 // (server/src/grpc/grpc_server.cc, CommonHandler).
 
-import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import type { MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 
 import type { LoadParameters } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
 import type { SystemSharedMemoryRegion } from '../../model/shared-memory.js';
-import {
-  CudaSharedMemoryRegisterRequestSchema,
-  CudaSharedMemoryRegisterResponseSchema,
-  CudaSharedMemoryStatusRequestSchema,
-  CudaSharedMemoryStatusResponseSchema,
-  CudaSharedMemoryUnregisterRequestSchema,
-  CudaSharedMemoryUnregisterResponseSchema,
-  LogSettingsRequestSchema,
-  LogSettingsResponseSchema,
-  RepositoryIndexRequestSchema,
-  RepositoryIndexResponseSchema,
-  RepositoryModelLoadRequestSchema,
-  RepositoryModelLoadResponseSchema,
-  RepositoryModelUnloadRequestSchema,
-  RepositoryModelUnloadResponseSchema,
-  SystemSharedMemoryRegisterRequestSchema,
-  SystemSharedMemoryRegisterResponseSchema,
-  SystemSharedMemoryStatusRequestSchema,
-  SystemSharedMemoryStatusResponseSchema,
-  SystemSharedMemoryUnregisterRequestSchema,
-  SystemSharedMemoryUnregisterResponseSchema,
-  TraceSettingRequestSchema,
-  TraceSettingResponseSchema,
-  type RepositoryModelLoadRequest,
-  type RepositoryModelUnloadRequest,
-} from '../../protocol/grpc/generated/grpc_service_pb.js';
 import {
   checkLoadParameter,
   noCudaMemory,
@@ -39,41 +13,38 @@ import {
   unknownCudaRegion,
 } from '../../protocol/control-refusals.js';
 import { decodeMessage } from '../../protocol/grpc/decode-message.js';
+import {
+  GRPCInferenceService,
+  type RepositoryModelLoadRequest,
+  type RepositoryModelUnloadRequest,
+} from '../../protocol/grpc/generated/grpc_service_pb.js';
 import { decodeLogUpdate, logSettingsMessage } from '../../protocol/grpc/log-settings-message.js';
 import { decodeTraceUpdate, traceSettingsMessage } from '../../protocol/grpc/trace-settings-message.js';
 import { whenHere, type Later, type ServedCore } from '../served-core.js';
-import { describedMethod } from './described-method.js';
+import { describedMethod, type Methods, type UnaryName } from './described-method.js';
 import type { UnaryMethod } from './unary-call.js';
 
 /** The methods by name. */
 export function controlMethods(server: ServedCore) {
   const { sharedMemory, models, logSettings } = server;
   return {
-    RepositoryIndex: method(
-      RepositoryIndexRequestSchema,
-      RepositoryIndexResponseSchema,
-      ({ repositoryName, ready }) => {
-        refuseRepository(repositoryName);
-        return whenHere(models.index(ready), (index) => ({ models: index.map((model) => ({ ...model })) }));
-      },
-    ),
+    RepositoryIndex: method('repositoryIndex', ({ repositoryName, ready }) => {
+      refuseRepository(repositoryName);
+      return whenHere(models.index(ready), (index) => ({ models: index.map((model) => ({ ...model })) }));
+    }),
     RepositoryModelLoad: {
-      ...method(RepositoryModelLoadRequestSchema, RepositoryModelLoadResponseSchema, (request) => {
+      ...method('repositoryModelLoad', (request) => {
         refuseRepository(request.repositoryName);
         return whenHere(server.loadModel(request.modelName, loadParameters(request)), nothing);
       }),
       waits: true,
     },
-    RepositoryModelUnload: method(
-      RepositoryModelUnloadRequestSchema,
-      RepositoryModelUnloadResponseSchema,
-      (request) => {
-        refuseRepository(request.repositoryName);
-        checkUnloadParameters(request);
-        return whenHere(models.unload(request.modelName), nothing);
-      },
-    ),
-    TraceSetting: method(TraceSettingRequestSchema, TraceSettingResponseSchema, (request) => {
+    RepositoryModelUnload: method('repositoryModelUnload', (request) => {
+      refuseRepository(request.repositoryName);
+      checkUnloadParameters(request);
+      return whenHere(models.unload(request.modelName), nothing);
+    }),
+    TraceSetting: method('traceSetting', (request) => {
       const { modelName } = request;
       // First, because a model that is not there is the first mistake.
       const changed = whenHere(server.traceSettings(modelName), () =>
@@ -81,52 +52,32 @@ export function controlMethods(server: ServedCore) {
       );
       return whenHere(changed, traceSettingsMessage);
     }),
-    LogSettings: method(LogSettingsRequestSchema, LogSettingsResponseSchema, (request) =>
+    LogSettings: method('logSettings', (request) =>
       whenHere(logSettings.update(decodeLogUpdate(request)), (settings) =>
         logSettingsMessage(logSettings.file, settings),
       ),
     ),
-    SystemSharedMemoryStatus: method(
-      SystemSharedMemoryStatusRequestSchema,
-      SystemSharedMemoryStatusResponseSchema,
-      ({ name }) => {
-        const regions = name === '' ? sharedMemory.regions() : whenHere(sharedMemory.region(name), (one) => [one]);
-        return whenHere(regions, (all) => ({
-          regions: Object.fromEntries(all.map((region) => [region.name, statusOf(region)])),
-        }));
-      },
+    SystemSharedMemoryStatus: method('systemSharedMemoryStatus', ({ name }) => {
+      const regions = name === '' ? sharedMemory.regions() : whenHere(sharedMemory.region(name), (one) => [one]);
+      return whenHere(regions, (all) => ({
+        regions: Object.fromEntries(all.map((region) => [region.name, statusOf(region)])),
+      }));
+    }),
+    SystemSharedMemoryRegister: method('systemSharedMemoryRegister', ({ name, key, offset, byteSize }) =>
+      whenHere(sharedMemory.register({ name, key, offset, byteSize }), nothing),
     ),
-    SystemSharedMemoryRegister: method(
-      SystemSharedMemoryRegisterRequestSchema,
-      SystemSharedMemoryRegisterResponseSchema,
-      ({ name, key, offset, byteSize }) => whenHere(sharedMemory.register({ name, key, offset, byteSize }), nothing),
+    SystemSharedMemoryUnregister: method('systemSharedMemoryUnregister', ({ name }) =>
+      whenHere(name === '' ? sharedMemory.unregisterAll() : sharedMemory.unregister(name), nothing),
     ),
-    SystemSharedMemoryUnregister: method(
-      SystemSharedMemoryUnregisterRequestSchema,
-      SystemSharedMemoryUnregisterResponseSchema,
-      ({ name }) => whenHere(name === '' ? sharedMemory.unregisterAll() : sharedMemory.unregister(name), nothing),
-    ),
-    CudaSharedMemoryStatus: method(
-      CudaSharedMemoryStatusRequestSchema,
-      CudaSharedMemoryStatusResponseSchema,
-      ({ name }) => {
-        if (name !== '') throw unknownCudaRegion(name);
-        return {};
-      },
-    ),
-    CudaSharedMemoryRegister: method(
-      CudaSharedMemoryRegisterRequestSchema,
-      CudaSharedMemoryRegisterResponseSchema,
-      ({ name }) => {
-        throw noCudaMemory(name);
-      },
-    ),
+    CudaSharedMemoryStatus: method('cudaSharedMemoryStatus', ({ name }) => {
+      if (name !== '') throw unknownCudaRegion(name);
+      return {};
+    }),
+    CudaSharedMemoryRegister: method('cudaSharedMemoryRegister', ({ name }) => {
+      throw noCudaMemory(name);
+    }),
     // There is none, and unknown ones are no mistake.
-    CudaSharedMemoryUnregister: method(
-      CudaSharedMemoryUnregisterRequestSchema,
-      CudaSharedMemoryUnregisterResponseSchema,
-      nothing,
-    ),
+    CudaSharedMemoryUnregister: method('cudaSharedMemoryUnregister', nothing),
   };
 }
 
@@ -159,10 +110,10 @@ function statusOf({ name, key, offset, byteSize }: SystemSharedMemoryRegion) {
   return { name, key, offset: BigInt(offset), byteSize: BigInt(byteSize) };
 }
 
-function method<Request extends DescMessage, Response extends DescMessage>(
-  requestSchema: Request,
-  responseSchema: Response,
-  answer: (request: MessageShape<Request>) => Later<MessageInitShape<Response>>,
+function method<Name extends UnaryName>(
+  name: Name,
+  answer: (request: MessageShape<Methods[Name]['input']>) => Later<MessageInitShape<Methods[Name]['output']>>,
 ): UnaryMethod {
-  return describedMethod((message) => decodeMessage(requestSchema, message), responseSchema, answer);
+  const schema: Methods[Name]['input'] = GRPCInferenceService.method[name].input;
+  return describedMethod(name, (message) => decodeMessage(schema, message), answer);
 }

@@ -42,7 +42,7 @@ async function start(options: Partial<InferenceServerOptions> = {}, restrictions
   }
   await server.models.loadVersion('m', 1);
   server.started();
-  const frontend = new HttpPort(new HttpService({ server, restrictions }), {
+  const frontend = new HttpPort(new HttpService({ server, maxInputSize: 1 << 26, restrictions }), {
     address: '127.0.0.1',
     port: 0,
     logger: LOGGER,

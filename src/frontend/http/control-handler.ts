@@ -6,14 +6,16 @@ import { TritonError } from '../../errors.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { noCudaMemory, refuseRepository, unknownCudaRegion } from '../../protocol/control-refusals.js';
 import { parseBody } from '../../protocol/http/json-access.js';
-import { decodeLogUpdate, logSettingsJson } from '../../protocol/http/log-settings-json.js';
+import { decodeLogUpdate } from '../../protocol/http/log-settings-json.js';
 import {
   decodeLoadParameters,
   decodeRepositoryIndex,
   repositoryIndexJson,
 } from '../../protocol/http/repository-json.js';
 import { decodeSharedMemoryRegistration, sharedMemoryStatusJson } from '../../protocol/http/shared-memory-json.js';
-import { decodeTraceUpdate, traceSettingsJson } from '../../protocol/http/trace-settings-json.js';
+import { decodeTraceUpdate } from '../../protocol/http/trace-settings-json.js';
+import { logSettingsJson } from '../../protocol/log-settings.js';
+import { traceSettingsJson } from '../../protocol/trace-settings.js';
 import type { ServedCore } from '../served-core.js';
 import type { HttpExchange } from './http-exchange.js';
 import { receiveBody } from './receive-body.js';
@@ -22,29 +24,22 @@ import type { Route, SharedMemoryEndpoint } from './routes.js';
 export type ControlEndpoint =
   'trace' | 'logging' | 'repository index' | 'model load' | 'model unload' | SharedMemoryEndpoint;
 
-export interface ControlHandlerOptions {
-  readonly server: ServedCore;
-  /** Largest body in bytes. */
-  readonly maxInputSize: number;
-}
-
 /** What the answer's body says; undefined for none. */
 type Answer = object | undefined;
 
 /** Answers once the body is there. */
-export function handleControl(exchange: HttpExchange, route: Route, options: ControlHandlerOptions): void {
-  const { server, maxInputSize } = options;
-  const fail = (error: unknown) => exchange.answerError(TritonError.from(error));
-  receiveBody(exchange, Math.min(maxInputSize, REQUEST_LIMITS.controlBytes), {
-    received: (body) => {
-      perform(server, route, body, exchange.request.method === 'GET').then((answer) => {
+export function handleControl(
+  exchange: HttpExchange,
+  route: Route,
+  { server, maxInputSize }: { readonly server: ServedCore; readonly maxInputSize: number },
+): void {
+  receiveBody(exchange, Math.min(maxInputSize, REQUEST_LIMITS.controlBytes), (body) => {
+    perform(server, route, body, exchange.request.method === 'GET').then(
+      (answer) => {
         exchange.answerBody(200, 'application/json', Buffer.from(answer === undefined ? '' : JSON.stringify(answer)));
-      }, fail);
-    },
-    refused: (error) => {
-      exchange.answer.closeConnection();
-      fail(error);
-    },
+      },
+      (error: unknown) => exchange.answerError(TritonError.from(error)),
+    );
   });
 }
 

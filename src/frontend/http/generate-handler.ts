@@ -14,24 +14,22 @@ import {
   encodeGenerateResponse,
 } from '../../protocol/http/encode-generate-response.js';
 import { HTTP_STATUS } from '../../protocol/http/http-status.js';
-import { completeRequest, type IncomingRequest, type InferOptions } from '../complete-request.js';
+import { completeRequest, type IncomingRequest } from '../complete-request.js';
 import { PacedAnswers } from '../paced-answers.js';
 import { Stages } from '../stages.js';
 import { headerTexts } from './header-texts.js';
 import type { HttpExchange } from './http-exchange.js';
+import type { InferHandlerOptions } from './infer-handler.js';
 import { receiveBody } from './receive-body.js';
 import type { Route } from './routes.js';
 
-export interface GenerateHandlerOptions {
-  readonly server: InferOptions['server'];
-  /** Largest body in bytes, and largest size of its tensors. */
-  readonly maxInputSize: number;
-}
+/** `maxInputSize` is for the body, and for its tensors together. */
+type GenerateOptions = Pick<InferHandlerOptions, 'server' | 'maxInputSize'>;
 
 /** Throws what is wrong before the body is read; everything later is answered. */
-export function handleGenerate(exchange: HttpExchange, route: Route, options: GenerateHandlerOptions): void {
+export function handleGenerate(exchange: HttpExchange, route: Route, options: GenerateOptions): void {
   const { server, maxInputSize } = options;
-  const { request, answer } = exchange;
+  const { request } = exchange;
   const resolve = () => server.resolve(route.model, route.version);
   // Asked for its refusals: the model may be another one when the body is here.
   resolve();
@@ -49,27 +47,21 @@ export function handleGenerate(exchange: HttpExchange, route: Route, options: Ge
       { server, forwarding: undefined },
     );
   };
-  receiveBody(exchange, maxInputSize, {
-    received: (body) => {
-      const sink = route.endpoint === 'generate' ? new GenerateSink(exchange) : new GenerateStreamSink(exchange);
-      const { stages } = sink;
-      stages.begin(() =>
-        startPaced(readRequest(body), {
-          done(incoming) {
-            stages.begin(() => {
-              const inflight = server.infer(incoming.request, sink, incoming.load);
-              sink.admitted = true;
-              return inflight;
-            });
-          },
-          failed: (error) => sink.fail(TritonError.from(error)),
-        }),
-      );
-    },
-    refused: (error) => {
-      answer.closeConnection();
-      exchange.answerError(error);
-    },
+  receiveBody(exchange, maxInputSize, (body) => {
+    const sink = route.endpoint === 'generate' ? new GenerateSink(exchange) : new GenerateStreamSink(exchange);
+    const { stages } = sink;
+    stages.begin(() =>
+      startPaced(readRequest(body), {
+        done(incoming) {
+          stages.begin(() => {
+            const inflight = server.infer(incoming.request, sink, incoming.load);
+            sink.admitted = true;
+            return inflight;
+          });
+        },
+        failed: (error) => sink.fail(TritonError.from(error)),
+      }),
+    );
   });
 }
 

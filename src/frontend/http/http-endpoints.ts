@@ -2,9 +2,7 @@
 
 import { TritonError } from '../../errors.js';
 import type { HeaderForwarding } from '../../protocol/header-forwarding.js';
-import { modelConfigJson } from '../../protocol/model-config-json.js';
-import { modelMetadata } from '../../protocol/model-metadata.js';
-import { statisticsJson } from '../../protocol/http/statistics-json.js';
+import { DESCRIPTIONS } from '../descriptions.js';
 import { RestrictedFeatures, type Restriction } from '../restricted-features.js';
 import type { ServedCore } from '../served-core.js';
 import { HEADER_FRAMING, type BinaryFraming } from './binary-framing.js';
@@ -20,8 +18,8 @@ export interface HttpEndpointsOptions {
   readonly server: ServedCore;
   /** Largest JSON of an inference request in bytes, and largest tensor given in JSON. */
   readonly maxInputSize: number;
-  /** The endpoints that want a header. */
-  readonly restrictions: readonly Restriction[];
+  /** The endpoints that want a header. Default: none. */
+  readonly restrictions?: readonly Restriction[];
   /** Which headers become parameters of inference requests. Default: none. */
   readonly forwarding?: HeaderForwarding | undefined;
   /** Default: Triton's own header. */
@@ -29,21 +27,18 @@ export interface HttpEndpointsOptions {
 }
 
 export class HttpEndpoints {
-  readonly #options: HttpEndpointsOptions;
+  readonly #options: InferHandlerOptions & HttpEndpointsOptions;
   readonly #restricted: RestrictedFeatures;
-  readonly #pending = new PendingWork();
-  readonly #infer: InferHandlerOptions;
 
   constructor(options: HttpEndpointsOptions) {
-    this.#options = options;
-    this.#restricted = new RestrictedFeatures(options.restrictions);
-    const { server, maxInputSize, forwarding, framing = HEADER_FRAMING } = options;
-    this.#infer = { server, maxInputSize, forwarding, framing, pending: this.#pending };
+    this.#restricted = new RestrictedFeatures(options.restrictions ?? []);
+    const { forwarding, framing = HEADER_FRAMING } = options;
+    this.#options = { ...options, forwarding, framing, pending: new PendingWork() };
   }
 
   /** Resolves when no answer is being made any more that the core has given out of its hands. */
   done(): Promise<void> {
-    return this.#pending.done();
+    return this.#options.pending.done();
   }
 
   /** Refuses the request when the endpoint wants a header that it does not have. True when it did. */
@@ -57,15 +52,15 @@ export class HttpEndpoints {
 
   /** Answers a request whose method is one of the route's, or stands for it. Throws what is wrong with it at first sight. */
   answer(exchange: HttpExchange, route: Route): void {
-    const { server, maxInputSize } = this.#options;
+    const { server } = this.#options;
     const { model, version } = route;
     switch (route.endpoint) {
       case 'infer':
-        handleInfer(exchange, route, this.#infer);
+        handleInfer(exchange, route, this.#options);
         return;
       case 'generate':
       case 'generate stream':
-        handleGenerate(exchange, route, { server, maxInputSize });
+        handleGenerate(exchange, route, this.#options);
         return;
       case 'live':
         this.#answerHealth(exchange, server.live);
@@ -78,24 +73,13 @@ export class HttpEndpoints {
         else exchange.answerJson(400, { error: 'Model version not ready' });
         return;
       case 'server metadata':
-        exchange.answerJson(200, { name: server.name, version: server.version, extensions: server.extensions });
-        return;
-      case 'model metadata': {
-        const { config, versions } = server.modelMetadata(model, version);
-        exchange.answerJson(200, modelMetadata(config, versions));
-        return;
-      }
+      case 'model metadata':
       case 'model config':
-        exchange.answerJson(200, modelConfigJson(server.resolve(model, version).config));
-        return;
       case 'statistics':
-        Promise.resolve(server.statistics(model, version)).then(
-          (models) => exchange.answerJson(200, statisticsJson(models)),
-          (error: unknown) => exchange.answerError(TritonError.from(error)),
-        );
+        exchange.answerLater(DESCRIPTIONS[route.endpoint](server, model, version));
         return;
       default:
-        handleControl(exchange, route, { server, maxInputSize });
+        handleControl(exchange, route, this.#options);
     }
   }
 

@@ -1,8 +1,9 @@
 // A request and its answer in the forms that this protocol's answers have.
 
-import type { TritonError } from '../../errors.js';
+import { TritonError } from '../../errors.js';
 import type { HttpAnswer, HttpHeaders, HttpRequest } from '../../http1/http-exchange.js';
 import { HTTP_STATUS } from '../../protocol/http/http-status.js';
+import type { Later } from '../served-core.js';
 
 export class HttpExchange {
   readonly request: HttpRequest;
@@ -16,6 +17,18 @@ export class HttpExchange {
   /** `value` is what JSON.stringify takes. */
   answerJson(status: number, value: unknown, headers: HttpHeaders = []): void {
     this.answerBody(status, 'application/json', Buffer.from(JSON.stringify(value)), headers);
+  }
+
+  /** Answers with what JSON.stringify takes, at once when it is here. */
+  answerLater(value: Later<object>): void {
+    if (value instanceof Promise) {
+      value.then(
+        (here: object) => this.answerJson(200, here),
+        (error: unknown) => this.answerError(TritonError.from(error)),
+      );
+    } else {
+      this.answerJson(200, value);
+    }
   }
 
   /** The protocol's form of an error: `{"error":"…"}` with the status of its code. */

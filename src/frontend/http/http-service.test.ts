@@ -131,8 +131,14 @@ afterEach(async () => {
   for (const resource of open.splice(0).reverse()) await resource.close();
 });
 
-function openPort({ address, port, logger, ...options }: HttpServiceOptions & HttpPortOptions): HttpPort {
-  return new HttpPort(new HttpService(options), { address, port, logger });
+function openPort({
+  address,
+  port,
+  logger,
+  maxInputSize = 1 << 26,
+  ...options
+}: Omit<HttpServiceOptions, 'maxInputSize'> & HttpPortOptions & { readonly maxInputSize?: number }): HttpPort {
+  return new HttpPort(new HttpService({ ...options, maxInputSize }), { address, port, logger });
 }
 
 async function start(maxInputSize?: number): Promise<Started> {

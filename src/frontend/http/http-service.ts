@@ -1,27 +1,18 @@
 // The HTTP/REST protocol: finds the endpoint that each request is for.
 
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
-import type { Restriction } from '../restricted-features.js';
-import type { ServedCore } from '../served-core.js';
 import { CorsPolicy, isPreflight } from './cors.js';
-import { HttpEndpoints } from './http-endpoints.js';
+import { HttpEndpoints, type HttpEndpointsOptions } from './http-endpoints.js';
 import type { HttpExchange } from './http-exchange.js';
 import type { PortService } from './http-port.js';
 import { matchRoute } from './routes.js';
 
-export interface HttpServiceOptions {
-  readonly server: ServedCore;
-  /** Largest JSON of an inference request in bytes, and largest tensor given in JSON. Default 64 MiB. */
-  readonly maxInputSize?: number;
+export interface HttpServiceOptions extends Pick<HttpEndpointsOptions, 'server' | 'maxInputSize' | 'restrictions'> {
   /** Headers whose name matches become parameters of inference requests. Default: none. */
   readonly headerForwardPattern?: string | undefined;
-  /** The endpoints that want a header. Default: none. */
-  readonly restrictions?: readonly Restriction[];
   /** Origins whose pages may read answers; `*` stands for all. Default: none. */
   readonly corsAllowOrigin?: readonly string[];
 }
-
-const DEFAULT_MAX_INPUT_SIZE = 64 * 1024 * 1024;
 
 export class HttpService implements PortService {
   readonly name = 'HTTPService';
@@ -30,16 +21,9 @@ export class HttpService implements PortService {
 
   /** Throws INVALID_ARG for a pattern that is none. */
   constructor(options: HttpServiceOptions) {
-    const { server, headerForwardPattern, corsAllowOrigin = [] } = options;
-    this.#endpoints = new HttpEndpoints({
-      server,
-      maxInputSize: options.maxInputSize ?? DEFAULT_MAX_INPUT_SIZE,
-      restrictions: options.restrictions ?? [],
-      forwarding:
-        headerForwardPattern === undefined
-          ? undefined
-          : new HeaderForwarding(headerForwardPattern, 'httpHeaderForwardPattern'),
-    });
+    const { headerForwardPattern: pattern, corsAllowOrigin = [] } = options;
+    const forwarding = pattern === undefined ? undefined : new HeaderForwarding(pattern, 'httpHeaderForwardPattern');
+    this.#endpoints = new HttpEndpoints({ ...options, forwarding });
     if (corsAllowOrigin.length > 0) this.#cors = new CorsPolicy(corsAllowOrigin);
   }
 

@@ -46,7 +46,7 @@ export interface InferHandlerOptions extends InferOptions {
 /** Throws what is wrong before the body is read; everything later is answered. */
 export function handleInfer(exchange: HttpExchange, route: Route, options: InferHandlerOptions): void {
   const { server, maxInputSize } = options;
-  const { request, answer } = exchange;
+  const { request } = exchange;
   const resolve = () => {
     const model = server.resolve(route.model, route.version);
     if (!model.config.decoupled) return model;
@@ -62,22 +62,14 @@ export function handleInfer(exchange: HttpExchange, route: Route, options: Infer
     return;
   }
   const headerLength = options.framing.headerLength(request);
-  const refused = (error: TritonError) => {
-    // Reading the rest only to drop it could take forever.
-    answer.closeConnection();
-    exchange.answerError(error);
-  };
   const received = (body: Buffer) => {
     run(exchange, { modelVersion: route.version, body, headerLength, maxInputSize, resolve }, options);
   };
   if (coding !== 'identity') {
-    receiveBody(exchange, maxCompressedSize(maxInputSize), {
-      received: (compressed) => {
-        inflateBody(compressed, maxInputSize).then(received, (error: unknown) => {
-          exchange.answerError(TritonError.from(error));
-        });
-      },
-      refused,
+    receiveBody(exchange, maxCompressedSize(maxInputSize), (compressed) => {
+      inflateBody(compressed, maxInputSize).then(received, (error: unknown) => {
+        exchange.answerError(TritonError.from(error));
+      });
     });
     return;
   }
@@ -86,7 +78,7 @@ export function handleInfer(exchange: HttpExchange, route: Route, options: Infer
     checkJsonSize(parseHeaderLength(headerLength, length), maxInputSize);
   // Of a chunked body without binary data everything is JSON.
   const limit = length === undefined && headerLength === undefined ? maxInputSize : MAX_BODY_BYTES;
-  receiveBody(exchange, limit, { received, refused });
+  receiveBody(exchange, limit, received);
 }
 
 interface ReceivedRequest extends InferBody {

@@ -16,34 +16,36 @@ export const MAX_BODY_BYTES = 2 ** 31;
 const MAX_PIECES = 65_536;
 const TINY = 1024;
 
-export interface BodyReceiver {
-  received(body: Buffer): void;
-  /** The body is larger than `limit` or there is no memory for it. What comes of it is not kept. */
-  refused(error: TritonError): void;
-}
-
-/** Calls the receiver once, or never when the client hangs up before the end. */
-export function receiveBody(exchange: HttpExchange, limit: number, receiver: BodyReceiver): void {
+/**
+ * Calls back once, or never when the client hangs up before the end. A body that is larger than `limit`, or for which there is
+ * no memory, is refused; what comes of it is not kept.
+ */
+export function receiveBody(exchange: HttpExchange, limit: number, received: (body: Buffer) => void): void {
   const { request, answer } = exchange;
   const length = request.bodyLength;
+  const refuse = (error: TritonError) => {
+    // Reading the rest only to drop it could take forever.
+    answer.closeConnection();
+    exchange.answerError(error);
+  };
   if (length !== undefined && length > limit) {
-    receiver.refused(tooLarge(String(length), limit));
+    refuse(tooLarge(String(length), limit));
     return;
   }
   let whole: Buffer | undefined;
   const pieces: Buffer[] = [];
   let size = 0;
-  const refuse = (error: TritonError) => {
+  const drop = (error: TritonError) => {
     request.dropBody();
     pieces.length = 0;
-    receiver.refused(error);
+    refuse(error);
   };
   const data = (piece: Buffer) => {
     const offset = size;
     size += piece.length;
     if (length === undefined) {
-      if (size > limit) refuse(tooLarge(`more than ${limit}`, limit));
-      else if (pieces.length >= MAX_PIECES && size < pieces.length * TINY) refuse(tooManyChunks());
+      if (size > limit) drop(tooLarge(`more than ${limit}`, limit));
+      else if (pieces.length >= MAX_PIECES && size < pieces.length * TINY) drop(tooManyChunks());
       else pieces.push(piece);
     } else if (piece.length === length) {
       whole = piece;
@@ -51,7 +53,7 @@ export function receiveBody(exchange: HttpExchange, limit: number, receiver: Bod
       try {
         whole ??= Buffer.allocUnsafeSlow(length);
       } catch (error) {
-        refuse(noMemory(length, error));
+        drop(noMemory(length, error));
         return;
       }
       piece.copy(whole, offset);
@@ -59,12 +61,12 @@ export function receiveBody(exchange: HttpExchange, limit: number, receiver: Bod
   };
   const end = () => {
     if (whole !== undefined) {
-      receiver.received(whole);
+      received(whole);
       return;
     }
     const run = startPaced(assemble(pieces, size), {
-      done: (body) => receiver.received(body),
-      failed: (cause) => receiver.refused(noMemory(size, cause)),
+      done: received,
+      failed: (cause) => refuse(noMemory(size, cause)),
     });
     if (run !== undefined) answer.onAbort(() => run.cancel());
   };

@@ -4,6 +4,7 @@ import { TritonError } from '../../errors.js';
 import type { HttpExchange } from '../http/http-exchange.js';
 import type { PortService } from '../http/http-port.js';
 import type { Later } from '../served-core.js';
+import type { MetricsReport } from './metrics-report.js';
 
 /** The metrics of a server as a frontend sees them. */
 export interface MetricsText {
@@ -11,11 +12,7 @@ export interface MetricsText {
   text(): Later<string>;
 }
 
-/** Metrics that are sampled from `start` to `stop`. */
-export interface SampledMetrics extends MetricsText {
-  start(): void;
-  stop(): void;
-}
+type SampledMetrics = MetricsText & Pick<MetricsReport, 'start' | 'stop'>;
 
 const METRICS_PATH = /^(?:https?:\/\/[^/?#]*)?\/metrics\/?(?:\?|$)/;
 

@@ -4,26 +4,23 @@
 
 import { TritonError } from '../../errors.js';
 import { contentTypeFraming } from '../http/binary-framing.js';
-import { HttpEndpoints } from '../http/http-endpoints.js';
+import { HttpEndpoints, type HttpEndpointsOptions } from '../http/http-endpoints.js';
 import type { HttpExchange } from '../http/http-exchange.js';
 import type { PortService } from '../http/http-port.js';
 import { pathOf, type Endpoint, type Route } from '../http/routes.js';
-import type { Restriction } from '../restricted-features.js';
-import type { ServedCore } from '../served-core.js';
 
 /** What /invocations does. */
 export type SagemakerInferenceType = 'infer' | 'generate' | 'generate_stream';
 
-export interface SagemakerServiceOptions {
-  readonly server: ServedCore;
-  /** Largest JSON of an inference request in bytes, and largest tensor given in JSON. */
-  readonly maxInputSize: number;
+export interface SagemakerServiceOptions extends Pick<
+  HttpEndpointsOptions,
+  'server' | 'maxInputSize' | 'restrictions'
+> {
   /** Whether /ping asks if the server is ready or if it is live. */
   readonly pingMode: 'ready' | 'live';
   /** The model of /invocations. */
   readonly defaultModel: string;
   readonly inferenceType: SagemakerInferenceType;
-  readonly restrictions: readonly Restriction[];
 }
 
 const BINARY_TYPE = 'application/vnd.sagemaker-triton.binary+json;json-header-size=';
@@ -41,13 +38,8 @@ export class SagemakerService implements PortService {
   readonly #invocations: Route;
 
   constructor(options: SagemakerServiceOptions) {
-    const { server, maxInputSize, restrictions, pingMode, defaultModel } = options;
-    this.#endpoints = new HttpEndpoints({
-      server,
-      maxInputSize,
-      restrictions,
-      framing: contentTypeFraming(BINARY_TYPE),
-    });
+    const { pingMode, defaultModel } = options;
+    this.#endpoints = new HttpEndpoints({ ...options, framing: contentTypeFraming(BINARY_TYPE) });
     this.#ping = { endpoint: pingMode, methods: ['GET'], model: '', version: '' };
     this.#invocations = {
       endpoint: ENDPOINT_OF[options.inferenceType],

@@ -4,24 +4,19 @@
 
 import { TritonError } from '../../errors.js';
 import { contentTypeFraming } from '../http/binary-framing.js';
-import { HttpEndpoints } from '../http/http-endpoints.js';
+import { HttpEndpoints, type HttpEndpointsOptions } from '../http/http-endpoints.js';
 import type { HttpExchange } from '../http/http-exchange.js';
 import type { PortService } from '../http/http-port.js';
 import { matchRoute, pathOf, type Endpoint, type Route } from '../http/routes.js';
 import { answerMetrics, type MetricsText } from '../metrics/metrics-service.js';
-import type { Restriction } from '../restricted-features.js';
 import { whenHere, type Later, type ServedCore } from '../served-core.js';
 
-export interface VertexAiServiceOptions {
-  readonly server: ServedCore;
-  /** Largest JSON of an inference request in bytes, and largest tensor given in JSON. */
-  readonly maxInputSize: number;
+export interface VertexAiServiceOptions extends Pick<HttpEndpointsOptions, 'server' | 'maxInputSize' | 'restrictions'> {
   /** Paths, as Vertex AI gives them in `AIP_PREDICT_ROUTE` and `AIP_HEALTH_ROUTE`. */
   readonly predictRoute: string;
   readonly healthRoute: string;
   /** The model that predictions are of; without it the only one that is loaded. */
   readonly defaultModel: string | undefined;
-  readonly restrictions: readonly Restriction[];
   /** The metrics, which have a port of their own but are reached through this one too; undefined when they are off. */
   readonly metrics: MetricsText | undefined;
 }
@@ -42,18 +37,12 @@ export class VertexAiService implements PortService {
   #model: string | undefined;
 
   constructor(options: VertexAiServiceOptions) {
-    const { server, maxInputSize, restrictions } = options;
-    this.#server = server;
+    this.#server = options.server;
     this.#predictRoute = options.predictRoute;
     this.#healthRoute = options.healthRoute;
     this.#metrics = options.metrics;
     this.#model = options.defaultModel;
-    this.#endpoints = new HttpEndpoints({
-      server,
-      maxInputSize,
-      restrictions,
-      framing: contentTypeFraming(BINARY_TYPE),
-    });
+    this.#endpoints = new HttpEndpoints({ ...options, framing: contentTypeFraming(BINARY_TYPE) });
   }
 
   /** The models are loaded. Throws INVALID_ARG, as Triton does, when none of them is clearly the one to predict with. */

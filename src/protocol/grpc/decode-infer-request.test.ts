@@ -5,7 +5,7 @@ import { REQUEST_LIMITS } from '../../model/request-limits.js';
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import { NO_SHARED_MEMORY } from '../../model/shared-memory.js';
+import { NO_SHARED_MEMORY } from '../../../test/support/no-shared-memory.js';
 import { decodeInferRequest, type CompleteInferRequest } from './decode-infer-request.js';
 import { InferParameterSchema, ModelInferRequestSchema } from './generated/grpc_service_pb.js';
 

@@ -9,7 +9,7 @@ import { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferRequest, ModelInferResponse } from '../../model/exchange.js';
 import { DATATYPE_BYTE_SIZE, type Datatype } from '../../tensor/dtype.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import { NO_SHARED_MEMORY } from '../../model/shared-memory.js';
+import { NO_SHARED_MEMORY } from '../../../test/support/no-shared-memory.js';
 import { decodeInferRequest } from './decode-infer-request.js';
 import { decodeInferResponse } from './decode-infer-response.js';
 import { encodeInferRequest } from './encode-infer-request.js';

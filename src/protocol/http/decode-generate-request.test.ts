@@ -5,7 +5,7 @@ import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
 import { DTYPES, type Dtype } from '../../tensor/dtype.js';
 import { decodeRaw } from '../../tensor/raw.js';
-import { NO_SHARED_MEMORY } from '../../model/shared-memory.js';
+import { NO_SHARED_MEMORY } from '../../../test/support/no-shared-memory.js';
 import { decodeGenerateRequest } from './decode-generate-request.js';
 
 function modelOf(

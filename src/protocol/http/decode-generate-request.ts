@@ -16,16 +16,9 @@ import { membersOf } from '../json/json-shape.js';
 import { JsonArray, JsonDouble, JsonObject, JsonText, type JsonValue } from '../json/json-value.js';
 import type { RequestForm } from '../request-form.js';
 import { checkJsonSize } from './decode-infer-request.js';
+import type { RequestBody } from './decode-raw-request.js';
 import { expectString, member, parameterNumber, ParameterTexts } from './json-members.js';
 import { tensorDataReader, type DataText } from './read-tensor-data.js';
-
-export interface GenerateBody {
-  /** As in the path; '' asks for the latest. */
-  readonly modelVersion: string;
-  readonly body: Buffer;
-  /** Largest body, and largest size of all tensors together, in bytes. */
-  readonly maxInputSize: number;
-}
 
 /** The member whose own members are mapped by the same rule. */
 const NESTED = 'parameters';
@@ -33,7 +26,7 @@ const MEMBERS = { limit: REQUEST_LIMITS.parameters, what: 'members', repeated: '
 const GENERATE_REQUEST = membersOf(MEMBERS, { [NESTED]: membersOf(MEMBERS) });
 
 /** Throws INVALID_ARG. */
-export function* decodeGenerateRequest({ modelVersion, body, maxInputSize }: GenerateBody): PacedWork<RequestForm> {
+export function* decodeGenerateRequest({ modelVersion, body, maxInputSize }: RequestBody): PacedWork<RequestForm> {
   checkJsonSize(body.length, maxInputSize);
   const parser = new JsonParser(body, {}, GENERATE_REQUEST);
   while (!parser.advance(PAUSE_BYTES)) yield;

@@ -18,7 +18,7 @@ import { JsonDouble, JsonObject, type JsonArray, type JsonInteger, type JsonValu
 import { checkTensorSize, inputDatatype, type CompleteRequest, type RequestForm } from '../request-form.js';
 import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START, SequenceFields } from '../sequence-parameters.js';
 import type { BinaryOutputs } from './binary-outputs.js';
-import { decodeRawRequest } from './decode-raw-request.js';
+import { decodeRawRequest, type RequestBody } from './decode-raw-request.js';
 import { parseHeaderLength } from './header-length.js';
 import {
   arrayMember,
@@ -33,14 +33,9 @@ import {
 } from './json-members.js';
 import { tensorDataReader, type TensorDataReader } from './read-tensor-data.js';
 
-export interface InferBody {
-  /** As in the path; '' asks for the latest. */
-  readonly modelVersion: string;
-  readonly body: Buffer;
+export interface InferBody extends RequestBody {
   /** The header Inference-Header-Content-Length as it came; undefined without it. */
   readonly headerLength: string | undefined;
-  /** Largest JSON part, and largest tensor that JSON may expand to, in bytes. */
-  readonly maxInputSize: number;
 }
 
 export interface CompleteInferRequest extends CompleteRequest {

@@ -8,16 +8,18 @@ import { ownMemory } from '../../model/own-memory.js';
 import { DATATYPE_BYTE_SIZE } from '../../tensor/dtype.js';
 import { elementCount } from '../../tensor/shape.js';
 
-export interface RawBody {
+export interface RequestBody {
+  /** As in the path; '' asks for the latest. */
   readonly modelVersion: string;
   readonly body: Buffer;
+  /** Largest JSON part, and largest tensor that JSON may expand to, in bytes. */
   readonly maxInputSize: number;
 }
 
 /** Throws INVALID_ARG when the model's configuration does not tell what the bytes are. */
 export function decodeRawRequest(
   config: CompleteModelConfig,
-  { modelVersion, body, maxInputSize }: RawBody,
+  { modelVersion, body, maxInputSize }: RequestBody,
 ): ModelInferRequest {
   if (body.length > maxInputSize) {
     throw new TritonError(

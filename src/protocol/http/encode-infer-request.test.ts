@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { finishPaced } from '../../model/paced-work.js';
-import { NO_SHARED_MEMORY } from '../../model/shared-memory.js';
+import { NO_SHARED_MEMORY } from '../../../test/support/no-shared-memory.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
 import { completeModelConfig } from '../../model/complete-model.js';
 import { decodeInferRequest } from './decode-infer-request.js';

@@ -1,6 +1,7 @@
-// What both protocols check of log settings.
+// What both protocols check and tell of log settings.
 
 import { TritonError } from '../errors.js';
+import type { LogSettings } from '../logger.js';
 
 const MAX_LEVEL = 2_147_483_647;
 
@@ -15,4 +16,19 @@ export function checkVerboseLevel(level: number | bigint): number {
 
 export function logFileIsFixed(): TritonError {
   return new TritonError('UNSUPPORTED', 'log file location can not be updated through network protocol');
+}
+
+/** The settings by the names of the protocol. */
+export function logSettingsJson(
+  file: string,
+  settings: LogSettings,
+): Readonly<Record<string, string | boolean | number>> {
+  return {
+    log_file: file,
+    log_info: settings.info,
+    log_warning: settings.warning,
+    log_error: settings.error,
+    log_verbose_level: settings.verboseLevel,
+    log_format: settings.format,
+  };
 }

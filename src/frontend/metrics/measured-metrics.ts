@@ -5,20 +5,20 @@ import type { InferenceStatistics } from '../../core/statistics.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 
 /** A loaded version of a model. */
-export interface ServedModel {
+export interface MeasuredModel {
   readonly config: Pick<CompleteModelConfig, 'name' | 'version' | 'decoupled' | 'responseCache'>;
   readonly statistics: InferenceStatistics;
   readonly inflight: number;
   readonly instances: number;
 }
 
-export interface ServedMetrics {
-  readonly models: readonly ServedModel[];
+export interface MeasuredMetrics {
+  readonly models: readonly MeasuredModel[];
   /** Undefined when the server has none. */
   readonly cache: Pick<ResponseCache, 'byteSize' | 'capacity' | 'size' | 'usage'> | undefined;
 }
 
-export function modelLabels({ config }: ServedModel): readonly (readonly [string, string])[] {
+export function modelLabels({ config }: MeasuredModel): readonly (readonly [string, string])[] {
   return [
     ['model', config.name],
     ['version', String(config.version)],

@@ -1,6 +1,6 @@
 // The statistics extension's answer: GET /v2/models/stats and …/stats of a model.
 
-import type { BatchStatistics, ModelStatistics, ResponseStatistics } from '../../model/model-statistics.js';
+import type { BatchStatistics, ModelStatistics, ResponseStatistics } from '../model/model-statistics.js';
 
 export function statisticsJson(models: readonly ModelStatistics[]): object {
   return { model_stats: models.map(modelStatisticsJson) };
