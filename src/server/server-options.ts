@@ -28,7 +28,7 @@ interface Place {
 export interface ServerOptions {
   readonly id: string;
   readonly http: (Place & Omit<HttpServiceOptions, 'server'>) | undefined;
-  readonly grpc: Omit<GrpcFrontendOptions, 'server' | 'logger'> | undefined;
+  readonly grpc: Omit<GrpcFrontendOptions, 'server' | 'logger' | 'openPort'> | undefined;
   readonly metrics: (Place & MetricsConfig & MetricsOptions) | undefined;
   readonly vertexAi: (Place & Omit<VertexAiServiceOptions, 'server' | 'metrics'>) | undefined;
   readonly sagemaker: (Place & Omit<SagemakerServiceOptions, 'server'>) | undefined;

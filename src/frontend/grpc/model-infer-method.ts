@@ -1,42 +1,56 @@
 // ModelInfer: bytes to a request, the core, the response to bytes.
 
 import { TritonError } from '../../errors.js';
-import type { PacedWork } from '../../model/paced-work.js';
+import type { ModelInferResponse } from '../../model/exchange.js';
 import { applicationMetadata } from '../../protocol/grpc/application-metadata.js';
-import { decodeInferRequest } from '../../protocol/grpc/decode-infer-request.js';
+import {
+  decodeInferRequest,
+  type CompleteInferRequest,
+  type InferRequestMessage,
+} from '../../protocol/grpc/decode-infer-request.js';
 import { encodeInferResponse } from '../../protocol/grpc/encode-infer-response.js';
 import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
-import { answerOnce } from '../answer-once.js';
-import { completeRequest, type IncomingRequest, type InferOptions } from '../complete-request.js';
-import type { CallContext, UnaryMethod } from './unary-call.js';
+import { completeRequest, type InferOptions, type RequestRules } from '../complete-request.js';
+import { Inference, type AnswerWriter } from '../inference.js';
+import type { Stages } from '../stages.js';
+import type { UnaryAnswer, UnaryMethod } from './unary-call.js';
 
 export function modelInferMethod(options: InferOptions, compression: CompressionLevel): UnaryMethod {
   const { server } = options;
+  const rules: RequestRules<InferRequestMessage> = {
+    ...options,
+    texts: applicationMetadata,
+    resolve({ modelName, modelVersion }) {
+      const model = server.resolve(modelName, modelVersion);
+      if (!model.config.decoupled) return model;
+      throw new TritonError('UNSUPPORTED', `ModelInfer RPC doesn't support models with decoupled transaction policy`);
+    },
+  };
   return {
     waits: true,
     compression,
-    serve: (message, answer, call) =>
-      answerOnce(
-        readRequest(message, call, options),
-        {
-          // eslint-disable-next-line require-yield
-          *encode(response) {
-            return encodeInferResponse(response);
-          },
-          succeed: (frame) => answer.succeed(frame),
-          fail: (error) => answer.fail(error),
-        },
-        server,
-      ),
+    serve(message, answer, call) {
+      const inference = new Inference<CompleteInferRequest>(server, new FrameWriter(answer));
+      inference.begin(completeRequest(decodeInferRequest(message), call, rules));
+      return inference;
+    },
   };
 }
 
-function* readRequest(message: Buffer, call: CallContext, options: InferOptions): PacedWork<IncomingRequest> {
-  const form = yield* decodeInferRequest(message);
-  const resolve = () => {
-    const model = options.server.resolve(form.modelName, form.modelVersion);
-    if (!model.config.decoupled) return model;
-    throw new TritonError('UNSUPPORTED', `ModelInfer RPC doesn't support models with decoupled transaction policy`);
-  };
-  return yield* completeRequest(form, { headers: call, texts: applicationMetadata, resolve }, options);
+class FrameWriter implements AnswerWriter<CompleteInferRequest> {
+  readonly #answer: UnaryAnswer;
+
+  constructor(answer: UnaryAnswer) {
+    this.#answer = answer;
+  }
+
+  write(response: ModelInferResponse, _: CompleteInferRequest, stages: Stages): void {
+    const frame = encodeInferResponse(response);
+    stages.end();
+    this.#answer.succeed(frame);
+  }
+
+  fail(error: TritonError): void {
+    this.#answer.fail(error);
+  }
 }

@@ -83,17 +83,15 @@ export class InferStream implements StreamHandler {
     isLate = true;
   }
 
-  *#complete(bytes: Buffer, read: ReadRequest): PacedWork<IncomingRequest<CompleteInferRequest>> {
-    const form = yield* decodeInferRequest(bytes);
-    const { modelName, modelVersion, id } = form;
-    read.reference = { modelName, modelVersion, id };
-    const resolve = () => {
+  #complete(bytes: Buffer, read: ReadRequest): PacedWork<IncomingRequest<CompleteInferRequest>> {
+    const resolve = ({ modelName, modelVersion, id }: RequestReference) => {
+      read.reference = { modelName, modelVersion, id };
       const model = this.#options.server.resolve(modelName, modelVersion);
       read.decoupled = model.config.decoupled;
       return model;
     };
-    const origin = { headers: this.#stream, texts: applicationMetadata, resolve };
-    return yield* completeRequest(form, origin, this.#options);
+    const rules = { ...this.#options, texts: applicationMetadata, resolve };
+    return completeRequest(decodeInferRequest(bytes), this.#stream, rules);
   }
 
   #hasRead(): void {

@@ -4,7 +4,7 @@
 import type { ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
-import { startPaced, type PacedWork } from '../../model/paced-work.js';
+import { startPaced } from '../../model/paced-work.js';
 import { checkJsonSize } from '../../protocol/http/decode-infer-request.js';
 import { decodeGenerateRequest } from '../../protocol/http/decode-generate-request.js';
 import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
@@ -14,7 +14,7 @@ import {
   encodeGenerateResponse,
 } from '../../protocol/http/encode-generate-response.js';
 import { HTTP_STATUS } from '../../protocol/http/http-status.js';
-import { completeRequest, type IncomingRequest } from '../complete-request.js';
+import { completeRequest } from '../complete-request.js';
 import { PacedAnswers } from '../paced-answers.js';
 import { Stages } from '../stages.js';
 import { headerTexts } from './header-texts.js';
@@ -39,19 +39,13 @@ export function handleGenerate(exchange: HttpExchange, route: Route, options: Ge
   }
   const length = request.bodyLength;
   if (length !== undefined) checkJsonSize(length, maxInputSize);
-  const readRequest = function* (body: Buffer): PacedWork<IncomingRequest> {
-    const form = yield* decodeGenerateRequest({ modelVersion: route.version, body, maxInputSize });
-    return yield* completeRequest(
-      form,
-      { headers: request, texts: headerTexts, resolve },
-      { server, forwarding: undefined },
-    );
-  };
+  const rules = { server, forwarding: undefined, texts: headerTexts, resolve };
   receiveBody(exchange, maxInputSize, (body) => {
     const sink = route.endpoint === 'generate' ? new GenerateSink(exchange) : new GenerateStreamSink(exchange);
     const { stages } = sink;
+    const decoding = decodeGenerateRequest({ modelVersion: route.version, body, maxInputSize });
     stages.begin(() =>
-      startPaced(readRequest(body), {
+      startPaced(completeRequest(decoding, request, rules), {
         done(incoming) {
           stages.begin(() => {
             const inflight = server.infer(incoming.request, sink, incoming.load);

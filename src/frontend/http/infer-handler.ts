@@ -4,7 +4,7 @@
 import type { ResolvedModel } from '../../core/model-repository.js';
 import { TritonError } from '../../errors.js';
 import type { HttpHeaders } from '../../http1/http-exchange.js';
-import type { PacedWork } from '../../model/paced-work.js';
+import { startPaced } from '../../model/paced-work.js';
 import {
   answerCoding,
   compressBody,
@@ -25,8 +25,8 @@ import {
   type EncodedInferResponse,
 } from '../../protocol/http/encode-infer-response.js';
 import { parseHeaderLength } from '../../protocol/http/header-length.js';
-import { answerOnce } from '../answer-once.js';
-import { completeRequest, type IncomingRequest, type InferOptions } from '../complete-request.js';
+import { completeRequest, type InferOptions } from '../complete-request.js';
+import { Inference } from '../inference.js';
 import type { BinaryFraming } from './binary-framing.js';
 import { headerTexts } from './header-texts.js';
 import type { HttpExchange } from './http-exchange.js';
@@ -86,30 +86,24 @@ interface ReceivedRequest extends InferBody {
 }
 
 function run(exchange: HttpExchange, received: ReceivedRequest, options: InferHandlerOptions): void {
-  const { server, pending } = options;
-  const { answer } = exchange;
+  const { request, answer } = exchange;
   if (answer.aborted) return;
-  const stages = answerOnce(
-    pending.during(readRequest(exchange, received, options)),
-    {
-      encode: (response, { binaryOutputs }: CompleteInferRequest) =>
-        pending.during(encodeInferResponse(response, binaryOutputs)),
-      succeed: (encoded) => compress(exchange, encoded, options),
-      fail: (error) => exchange.answerError(error),
+  const { server, pending } = options;
+  const inference = new Inference<CompleteInferRequest>(server, {
+    write(response, { binaryOutputs }, stages) {
+      const encoding = pending.during(encodeInferResponse(response, binaryOutputs));
+      stages.begin(() =>
+        startPaced(encoding, {
+          done: (encoded) => compress(exchange, encoded, options),
+          failed: (error) => exchange.answerError(TritonError.from(error)),
+        }),
+      );
     },
-    server,
-  );
-  answer.onAbort(() => stages.cancel());
-}
-
-function* readRequest(
-  { request }: HttpExchange,
-  received: ReceivedRequest,
-  options: InferHandlerOptions,
-): PacedWork<IncomingRequest<CompleteInferRequest>> {
-  const form = yield* decodeInferRequest(received);
-  const { resolve } = received;
-  return yield* completeRequest(form, { headers: request, texts: headerTexts, resolve }, options);
+    fail: (error) => exchange.answerError(error),
+  });
+  const rules = { ...options, texts: headerTexts, resolve: received.resolve };
+  inference.begin(pending.during(completeRequest(decodeInferRequest(received), request, rules)));
+  answer.onAbort(() => inference.cancel());
 }
 
 function compress(

@@ -64,8 +64,8 @@ const reader = new WireReader('request', {
  * throws INVALID_ARG or UNSUPPORTED for what the message says.
  */
 export function* decodeInferRequest(bytes: Uint8Array): PacedWork<InferRequestMessage> {
-  const message = new InferRequestMessage();
-  yield* message.read(bytes);
+  const message = new InferRequestMessage(bytes);
+  if (message.hasContents) yield* message.scanContents();
   return message;
 }
 
@@ -88,7 +88,7 @@ export class InferRequestMessage implements RequestReference, RequestForm<Comple
   /** Of the inputs, what belongs to them alone. */
   #memory: Set<ArrayBuffer> | undefined;
 
-  *read(bytes: Uint8Array): PacedWork<void> {
+  constructor(bytes: Uint8Array) {
     try {
       reader.start(bytes);
       this.#message = reader.bytes;
@@ -96,6 +96,14 @@ export class InferRequestMessage implements RequestReference, RequestForm<Comple
     } finally {
       reader.release();
     }
+  }
+
+  /** Whether inputs have typed contents, or parameters of their own. */
+  get hasContents(): boolean {
+    return this.#extras !== undefined;
+  }
+
+  *scanContents(): PacedWork<void> {
     for (const extras of this.#extras ?? []) {
       if (extras?.contents === undefined) continue;
       if (this.#contentsReader === undefined) {
