@@ -73,6 +73,32 @@ describe('InferenceServer', () => {
     expect(() => server.resolve('m', '3')).toThrow("Request for unknown model: 'm' version 3 is not found");
   });
 
+  it('runs a request on the load that it was completed for, though a later version came meanwhile', async () => {
+    const server = startServer();
+    const first = load(server, 'm', 1);
+    const { load: number } = server.resolve('m', '');
+    const second = load(server, 'm', 2);
+    const x = wireTensor('x', 'float32', Float32Array.of(1), [1, 1]);
+    server.infer(inferRequest({ inputs: [x] }), new RecordingSink(), number);
+    await turn();
+    expect([first.executions.length, second.executions.length, server.serves(number)]).toEqual([1, 0, true]);
+  });
+
+  it('serves a load no more once it is replaced, unloaded or not ready', () => {
+    const server = startServer();
+    load(server);
+    const { load: first } = server.resolve('m', '');
+    load(server);
+    const { load: second } = server.resolve('m', '');
+    expect([server.serves(first), server.serves(second)]).toEqual([false, true]);
+    server.repository.find('m', 1)!.state = 'UNAVAILABLE';
+    expect(server.serves(second)).toBe(false);
+    server.repository.find('m', 1)!.state = 'READY';
+    expect(server.serves(second)).toBe(true);
+    server.repository.remove('m', 1);
+    expect(server.serves(second)).toBe(false);
+  });
+
   it('runs a request and answers it with the version that ran it', async () => {
     const server = startServer();
     const instance = load(server, 'm', 5);
