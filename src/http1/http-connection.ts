@@ -15,6 +15,9 @@ export interface ConnectedExchange extends HttpAnswer {
   onSent(listener: () => void): void;
   /** The client hung up. */
   abort(): void;
+  /** Its neighbours among those that are open. */
+  before: ConnectedExchange | undefined;
+  after: ConnectedExchange | undefined;
 }
 
 export class HttpConnection {
@@ -23,27 +26,40 @@ export class HttpConnection {
   newest: ConnectedExchange | undefined;
   /** An answer has said that none comes after it. */
   lastAnswered = false;
-  readonly #open = new Set<ConnectedExchange>();
+  // A list, because tables that a Set has outgrown keep alive what was in it until the next full collection.
+  #first: ConnectedExchange | undefined;
+  #last: ConnectedExchange | undefined;
   #unanswered = 0;
   #closing = false;
 
   constructor(socket: Socket) {
     this.socket = socket;
     socket.once('close', () => {
-      for (const exchange of this.#open) exchange.abort();
-      this.#open.clear();
+      for (let exchange = this.#first; exchange !== undefined; exchange = this.#first) {
+        this.ended(exchange);
+        exchange.abort();
+      }
     });
   }
 
   opened(exchange: ConnectedExchange): void {
     this.newest = exchange;
-    this.#open.add(exchange);
+    exchange.before = this.#last;
+    if (this.#last === undefined) this.#first = exchange;
+    else this.#last.after = exchange;
+    this.#last = exchange;
     this.#unanswered++;
   }
 
   /** The answer of an exchange has ended. */
   ended(exchange: ConnectedExchange): void {
-    this.#open.delete(exchange);
+    const { before, after } = exchange;
+    if (before !== undefined) before.after = after;
+    else if (this.#first === exchange) this.#first = after;
+    else return;
+    if (after === undefined) this.#last = before;
+    else after.before = before;
+    exchange.before = exchange.after = undefined;
   }
 
   /** No answer after those to the requests that have come by now. */

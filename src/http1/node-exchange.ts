@@ -13,6 +13,8 @@ export class NodeExchange implements HttpRequest, ConnectedExchange {
   readonly #response: ServerResponse;
   readonly #connection: HttpConnection;
   readonly bodyLength: number | undefined;
+  before: ConnectedExchange | undefined;
+  after: ConnectedExchange | undefined;
   begun = false;
   commonHeaders: HttpHeaders = [];
   aborted = false;

@@ -88,20 +88,23 @@ interface ReceivedRequest extends InferBody {
 function run(exchange: HttpExchange, received: ReceivedRequest, options: InferHandlerOptions): void {
   const { request, answer } = exchange;
   if (answer.aborted) return;
-  const { server, pending } = options;
+  const { server, forwarding, pending } = options;
   const inference = new Inference<CompleteInferRequest>(server, {
     write(response, { binaryOutputs }, stages) {
       const encoding = pending.during(encodeInferResponse(response, binaryOutputs));
       stages.begin(() =>
         startPaced(encoding, {
-          done: (encoded) => compress(exchange, encoded, options),
+          done(encoded) {
+            stages.end();
+            compress(exchange, encoded, options);
+          },
           failed: (error) => exchange.answerError(TritonError.from(error)),
         }),
       );
     },
     fail: (error) => exchange.answerError(error),
   });
-  const rules = { ...options, texts: headerTexts, resolve: received.resolve };
+  const rules = { server, forwarding, texts: headerTexts, resolve: received.resolve };
   inference.begin(pending.during(completeRequest(decodeInferRequest(received), request, rules)));
   answer.onAbort(() => inference.cancel());
 }
