@@ -6,6 +6,7 @@
 
 import { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
+import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
 import type { SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
 import { DATATYPE_BYTE_SIZE, isDatatype, type Datatype } from '../../tensor/dtype.js';
@@ -64,36 +65,72 @@ const INFER_REQUEST = objectOf({
 
 /** Throws INVALID_ARG for what is malformed. */
 export function* decodeInferRequest(given: InferBody): PacedWork<RequestForm<CompleteInferRequest>> {
-  const { modelVersion, body, maxInputSize } = given;
+  const { body, maxInputSize } = given;
   const jsonLength = parseHeaderLength(given.headerLength, body.length);
-  if (jsonLength === 0) {
-    return {
-      // eslint-disable-next-line require-yield
-      *complete(config) {
-        return { request: decodeRawRequest(config, given), binaryOutputs: { byDefault: true, listed: undefined } };
-      },
-    };
-  }
+  if (jsonLength === 0) return new RawForm(given);
   checkJsonSize(jsonLength, maxInputSize);
   const parser = new JsonParser(body, { end: jsonLength }, INFER_REQUEST);
   while (!parser.advance(PAUSE_BYTES)) yield;
-  const json = parser.value;
-  const id = member(json, 'id');
-  const idText = id === undefined ? '' : expectString(id, 'id');
-  const { binaryByDefault, ...parameters } = readParameters(member(json, 'parameters'));
-  return {
-    *complete({ name: modelName }, sharedMemory) {
-      const reader = new InputReader(modelName, { body, jsonLength, maxInputSize, sharedMemory });
-      const inputs = yield* reader.readAll(arrayMember(json, 'inputs'));
-      const { outputs, listed, classes, elsewhere } = readOutputs(json, sharedMemory);
-      const { memory } = reader;
-      return {
-        request: { modelName, modelVersion, id: idText, ...parameters, inputs, outputs, memory },
-        binaryOutputs: { byDefault: binaryByDefault, listed, elsewhere },
-        classes,
-      };
-    },
-  };
+  return new JsonForm(parser.value, given, jsonLength);
+}
+
+// Forms are classes, because a generator function that is made anew for each request costs as much as reading it.
+class RawForm implements RequestForm<CompleteInferRequest> {
+  readonly #given: InferBody;
+
+  constructor(given: InferBody) {
+    this.#given = given;
+  }
+
+  // eslint-disable-next-line require-yield
+  *complete(config: CompleteModelConfig): PacedWork<CompleteInferRequest> {
+    const request = decodeRawRequest(config, this.#given);
+    return { request, binaryOutputs: { byDefault: true, listed: undefined }, classes: undefined };
+  }
+}
+
+class JsonForm implements RequestForm<CompleteInferRequest> {
+  readonly #json: JsonValue;
+  readonly #given: InferBody;
+  readonly #jsonLength: number;
+  readonly #id: string;
+  readonly #parameters: RequestParameters;
+
+  constructor(json: JsonValue, given: InferBody, jsonLength: number) {
+    this.#json = json;
+    this.#given = given;
+    this.#jsonLength = jsonLength;
+    const id = member(json, 'id');
+    this.#id = id === undefined ? '' : expectString(id, 'id');
+    this.#parameters = readParameters(member(json, 'parameters'));
+  }
+
+  *complete(
+    { name: modelName }: CompleteModelConfig,
+    sharedMemory: SharedMemoryAccess,
+  ): PacedWork<CompleteInferRequest> {
+    const { modelVersion, body, maxInputSize } = this.#given;
+    const { parameters, priority, timeoutMicroseconds, sequence, binaryByDefault } = this.#parameters;
+    const reader = new InputReader(modelName, { body, jsonLength: this.#jsonLength, maxInputSize, sharedMemory });
+    const inputs = yield* reader.readAll(arrayMember(this.#json, 'inputs'));
+    const { outputs, listed, classes, elsewhere } = readOutputs(this.#json, sharedMemory);
+    return {
+      request: {
+        modelName,
+        modelVersion,
+        id: this.#id,
+        parameters,
+        inputs,
+        outputs,
+        priority,
+        timeoutMicroseconds,
+        sequence,
+        memory: reader.memory,
+      },
+      binaryOutputs: { byDefault: binaryByDefault, listed, elsewhere },
+      classes,
+    };
+  }
 }
 
 /** Throws INVALID_ARG when the JSON part is larger than allowed. */
