@@ -18,10 +18,7 @@ import { Tensor } from '../tensor/tensor.js';
 import { alignTo8 } from './align.js';
 import type { BatchTraces, RequestExtras } from './messages.js';
 
-/**
- * Below so many bytes in one buffer a copy takes no time that matters, and leaves the batch one that can be taken back:
- * it may lie ready behind another.
- */
+/** Below so many bytes in one buffer a copy takes no time that matters. */
 const HAND_OVER_BYTES = 4 * 1024 * 1024;
 
 const ALL: readonly string[] = [];
@@ -90,11 +87,6 @@ export function encodeBatch(batch: readonly ExecutionRequest[], config: Complete
     }
   }
   return { buffers, extras: encodeExtras(batch) };
-}
-
-/** Whether packing takes any of the request's memory away from the caller. */
-export function isHandedOver(request: ExecutionRequest): boolean {
-  return handedOver(request).length > 0;
 }
 
 const NOTHING: readonly ArrayBuffer[] = [];

@@ -18,7 +18,6 @@ export const ACKNOWLEDGE = 4;
 export const CALL = 5;
 export const CALLED = 6;
 export const CANCEL_CALL = 7;
-export const OFFER = 8;
 export const CALL_RESPONSE = 9;
 export const CALL_TAKEN = 10;
 
@@ -49,18 +48,6 @@ export type ExecuteMessage = readonly [
   id: number,
   buffers: readonly ArrayBuffer[],
   extras: RequestExtras | undefined,
-];
-
-/**
- * To the callable: a batch to run after the one that runs, if the gate still has its number by then. The gate's memory
- * comes with the first.
- */
-export type OfferMessage = readonly [
-  kind: typeof OFFER,
-  id: number,
-  buffers: readonly ArrayBuffer[],
-  extras: RequestExtras | undefined,
-  gate: SharedArrayBuffer | undefined,
 ];
 
 /** To the callable: the client of one request of a batch is gone. */

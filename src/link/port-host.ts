@@ -6,10 +6,8 @@ import type { MessagePort } from 'node:worker_threads';
 import { TritonError } from '../errors.js';
 import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { epochNow } from '../model/epoch-clock.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import { decodeBatch } from './batch-frame.js';
-import { BatchGate } from './batch-gate.js';
 import { CallableHost, type HostExecution } from './callable-host.js';
 import type { CallableTurns, HostedCallable } from './callable-turns.js';
 import type { HostResult } from './host-results.js';
@@ -19,7 +17,6 @@ import {
   CALLED,
   CANCEL,
   EXECUTE,
-  OFFER,
   RESULTS,
   sharedNow,
   type AcknowledgeMessage,
@@ -27,7 +24,6 @@ import {
   type CallResponseMessage,
   type CancelMessage,
   type ExecuteMessage,
-  type OfferMessage,
   type RequestExtras,
   type ResultsMessage,
 } from './messages.js';
@@ -45,11 +41,6 @@ export class PortHost {
   readonly #logger: Logger;
   readonly #executions = new Map<number, Running>();
   readonly #calls: PortCaller;
-  #gate: BatchGate | undefined;
-  /** The batch that lies ready. */
-  #offered: OfferMessage | undefined;
-  /** Number of the batch that was taken before it was here. */
-  #taken: number | undefined;
   /** Whether nobody is there any more to answer to. */
   #closed = false;
 
@@ -64,15 +55,10 @@ export class PortHost {
     this.#host.caller = this.#calls.call;
     port.on(
       'message',
-      (
-        message:
-          ExecuteMessage | OfferMessage | CancelMessage | AcknowledgeMessage | CalledMessage | CallResponseMessage,
-      ) => {
+      (message: ExecuteMessage | CancelMessage | AcknowledgeMessage | CalledMessage | CallResponseMessage) => {
         switch (message[0]) {
           case EXECUTE:
             return this.#execute(message);
-          case OFFER:
-            return this.#lay(message);
           case CANCEL:
             return this.#cancel(message);
           case ACKNOWLEDGE:
@@ -102,33 +88,7 @@ export class PortHost {
     this.#port.close();
   }
 
-  /** A batch for when the callable is free; it may have become free since it was sent. */
-  #lay(message: OfferMessage): void {
-    const [, id, , , memory] = message;
-    if (memory !== undefined) this.#gate = new BatchGate(memory);
-    if (this.#taken === id) {
-      this.#taken = undefined;
-      this.#execute(message);
-    } else if (this.#executions.size > 0) {
-      this.#offered = message;
-    } else if (this.#gate?.take(id) === true) {
-      this.#execute(message);
-    }
-  }
-
-  /** The callable is free: the next batch is taken, if one lies ready, before the server learns of the last one's end. */
-  #takeNext(): OfferMessage | undefined {
-    const offered = this.#offered;
-    this.#offered = undefined;
-    const id = this.#gate?.takeAny();
-    if (id === undefined) return undefined;
-    if (id === offered?.[1]) return offered;
-    // Its message is on its way.
-    this.#taken = id;
-    return undefined;
-  }
-
-  #execute([kind, id, buffers, extras]: ExecuteMessage | OfferMessage): void {
+  #execute([, id, buffers, extras]: ExecuteMessage): void {
     const startedAt = sharedNow();
     let requests: HostedRequest[];
     try {
@@ -158,11 +118,9 @@ export class PortHost {
           if (this.#closed) return;
           this.#executions.delete(id);
           stream?.flush();
-          const next = this.#takeNext();
           this.#postResults(id, { results, requestedOutputs, startedAt: inferringAt, inferMs, parameters });
-          if (next !== undefined) this.#execute(next);
         },
-        { stream, callers: extras?.callers, traces: tracesOf(kind, extras) },
+        { stream, callers: extras?.callers, traces: extras?.traces },
       ),
     );
     if (!done) this.#executions.set(id, { execution, stream });
@@ -206,12 +164,6 @@ export class PortHost {
 interface Running {
   readonly execution: HostExecution;
   readonly stream: PortResponseStream | undefined;
-}
-
-/** The requests of a batch that lay ready waited until now. */
-function tracesOf(kind: typeof EXECUTE | typeof OFFER, extras: RequestExtras | undefined): RequestExtras['traces'] {
-  const traces = extras?.traces;
-  return traces === undefined || kind === EXECUTE ? traces : { ...traces, dispatchedAt: epochNow() };
 }
 
 interface Outcome {

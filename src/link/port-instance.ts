@@ -5,7 +5,6 @@
 import type { MessagePort } from 'node:worker_threads';
 
 import type {
-  BatchOffer,
   Execution,
   ExecutionDone,
   ExecutionRequest,
@@ -19,8 +18,7 @@ import { instanceLoss } from '../model/instance-loss.js';
 import type { InferTensor } from '../model/exchange.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import { alignTo8 } from './align.js';
-import { encodeBatch, isHandedOver } from './batch-frame.js';
-import { BatchGate } from './batch-gate.js';
+import { encodeBatch } from './batch-frame.js';
 import { PortCallee } from './port-calls.js';
 import { loopShare } from './loop-share.js';
 import {
@@ -30,7 +28,6 @@ import {
   CANCEL,
   CANCEL_CALL,
   EXECUTE,
-  OFFER,
   RESPONSES,
   RESULTS,
   sharedNow,
@@ -40,7 +37,6 @@ import {
   type CancelCallMessage,
   type CancelMessage,
   type ExecuteMessage,
-  type OfferMessage,
   type ResponsesMessage,
   type ResultsMessage,
 } from './messages.js';
@@ -61,7 +57,6 @@ export class PortInstance implements ModelInstance {
   readonly #port: MessagePort;
   readonly #running = new Map<number, Running>();
   #lastId = 0;
-  #gate: BatchGate | undefined;
   #closed = false;
   /** Told when the other side is gone, before the requests that it was working on fail. */
   onClosed: (() => void) | undefined;
@@ -109,7 +104,7 @@ export class PortInstance implements ModelInstance {
 
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution {
     const dispatchedAt = sharedNow();
-    const id = this.#nextId();
+    const id = ++this.#lastId;
     const { buffers, extras } = encodeBatch(batch, this.#config);
     const running: Running = { count: batch.length, done, dispatchedAt, stream, backlog: [] };
     // A message to a closed port is lost without a word.
@@ -119,36 +114,6 @@ export class PortInstance implements ModelInstance {
     }
     this.#port.postMessage([EXECUTE, id, buffers, extras] satisfies ExecuteMessage, buffers);
     this.#running.set(id, running);
-    return this.#execution(id);
-  }
-
-  /** Undefined for a batch whose bodies would be handed over: they could not be taken back. */
-  offer(batch: readonly ExecutionRequest[]): BatchOffer | undefined {
-    if (this.#closed || batch.some(isHandedOver)) return undefined;
-    const { buffers, extras } = encodeBatch(batch, this.#config);
-    const id = this.#nextId();
-    const gate = this.#gate ?? new BatchGate();
-    const memory = this.#gate === undefined ? gate.memory : undefined;
-    this.#port.postMessage([OFFER, id, buffers, extras, memory] satisfies OfferMessage, buffers);
-    this.#gate = gate;
-    // Only now: a number in the gate promises that the batch is on its way.
-    gate.open(id);
-    return {
-      // Nobody begins it at an instance that is gone.
-      withdraw: () => this.#closed || gate.take(id),
-      accept: (done) => {
-        const running = { count: batch.length, done, dispatchedAt: sharedNow(), stream: undefined, backlog: [] };
-        this.#running.set(id, running);
-        return this.#execution(id);
-      },
-    };
-  }
-
-  #nextId(): number {
-    return (this.#lastId = (this.#lastId % MAX_ID) + 1);
-  }
-
-  #execution(id: number): Execution {
     return {
       cancel: (index) => {
         if (this.#running.has(id)) this.#port.postMessage([CANCEL, id, index] satisfies CancelMessage);
@@ -258,8 +223,6 @@ export class PortInstance implements ModelInstance {
   }
 }
 
-/** Numbers of batches fit a gate. */
-const MAX_ID = 2 ** 31 - 1;
 const NOTHING_TO_CANCEL: Execution = { cancel: () => undefined };
 
 function fail({ count, done, dispatchedAt }: Running, error: TritonError): void {

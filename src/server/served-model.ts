@@ -133,7 +133,7 @@ export class ServedModel {
     // Accepted, and counted as failed: in other words than those that are refused meanwhile.
     const message = `model '${this.config.name}' is not ready: all instances ended while the request waited`;
     const failure = new TritonError('UNAVAILABLE', message);
-    this.#grace = setTimeout(() => model.failWaiting(failure), RESTART_GRACE);
+    this.#grace = setTimeout(() => model.failQueued(failure), RESTART_GRACE);
   }
 
   /** Its instances live, but none of them will take a batch; or one does again. What waited has been refused. */
