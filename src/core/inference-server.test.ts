@@ -23,7 +23,7 @@ function load(server: InferenceServer, modelName = 'm', modelVersion = 1, config
   );
   const instance = new ManualInstance();
   entry.model.addInstance(instance);
-  entry.state = 'READY';
+  entry.loaded();
   return instance;
 }
 
@@ -48,7 +48,7 @@ describe('InferenceServer', () => {
     load(server);
     const other = server.repository.add(completeModelConfig({ modelName: 'n', inputs: {}, outputs: {} }, 1));
     expect(server.isReady()).toBe(false);
-    other.state = 'READY';
+    other.loaded();
     expect(server.isReady()).toBe(true);
   });
 

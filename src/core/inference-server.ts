@@ -171,7 +171,7 @@ export class InferenceServer {
   /** Statistics of the ready versions asked for; '' asks for all. Throws INVALID_ARG for unknown ones, as Triton does. */
   statistics(name: string, version: string): readonly ModelStatistics[] {
     const number = parseModelVersion(version);
-    const ready = this.repository.entries().filter(({ state }) => state === 'READY');
+    const ready = this.repository.entries().filter(({ isReady }) => isReady);
     const named = name === '' ? ready : ready.filter(({ model }) => model.config.name === name);
     if (named.length === 0 && name !== '')
       throw new TritonError('INVALID_ARG', `requested model '${name}' is not available`);

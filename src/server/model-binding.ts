@@ -94,16 +94,17 @@ export class ModelBinding implements HostedModel {
   }
 
   /**
-   * Called by the server for every load, with the configuration that counts for it. Rejects with what went wrong, and
-   * nothing of it is left then.
+   * Called by the server for every load, with its configuration where that is not what was bound. Rejects with what went
+   * wrong, and nothing of it is left then.
    */
-  async open(config: CompleteModelConfig): Promise<ModelOpening> {
+  async open(override?: CompleteModelConfig): Promise<ModelOpening> {
     const { logger, tracing } = this.#server!;
     this.#logger = logger;
-    if (config !== this.config) checkCallables(this.#sources, config.name, config);
+    if (override !== undefined) checkCallables(this.#sources, override.name, override);
     if (this.#openings.size === 0) this.#callables = this.#hosted();
     const opening: ModelOpening = new ModelOpening({
-      config,
+      config: override ?? this.config,
+      override,
       callables: this.#callables,
       groups: this.#groups,
       logger,

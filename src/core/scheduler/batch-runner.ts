@@ -5,7 +5,7 @@
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { Execution, ExecutionDone, ModelInstance } from '../instance/model-instance.js';
-import { INSTANCES_STALLED } from '../interruption.js';
+import { INTERRUPTIONS } from '../interruption.js';
 import type { PendingRequest } from '../pending-request.js';
 import type { FailureReason, InferenceStatistics } from '../statistics.js';
 import { ExecutionLimit } from './execution-limit.js';
@@ -182,7 +182,7 @@ export class BatchRunner {
   #checkStalled(): void {
     const isStalled = this.#slots.count > 0 && this.#slots.working === 0;
     if (isStalled === (this.#stalled !== undefined)) return;
-    const message = `model '${this.#config.name}' is not ready: ${INSTANCES_STALLED}`;
+    const message = `model '${this.#config.name}' is not ready: ${INTERRUPTIONS.stalled}`;
     this.#stalled = isStalled ? new TritonError('UNAVAILABLE', message) : undefined;
     if (this.#stalled !== undefined) this.scheduler?.failQueued(this.#stalled);
     this.onStalled?.(isStalled);
