@@ -13,9 +13,8 @@ export async function askAddSub(url: string): Promise<void> {
     const a = Float32Array.of(1, 2, 3);
     const b = Float32Array.of(10, 20, 30);
     const { add, sub } = await client.inferSample({ a, b });
-    console.log(`AddSub over ${url}`);
-    console.log(`  a = [${a.join(', ')}], b = [${b.join(', ')}]`);
-    console.log(`  add = [${add.data.join(', ')}], sub = [${sub.data.join(', ')}]`);
+    console.log(`  ${url}  a = [${a.join(', ')}], b = [${b.join(', ')}]`);
+    console.log(`    add = [${add.data.join(', ')}], sub = [${sub.data.join(', ')}]`);
   } finally {
     await client.close();
   }

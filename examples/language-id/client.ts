@@ -1,5 +1,5 @@
 // Asks a running server for the language of real text, all at once: every paragraph of the project's documents and of the
-// example's own. Prints each answer, how many are right, and how few executions the server needed for them.
+// example's own. Started by itself it prints each answer, how many are right, and how few executions the server needed.
 //
 //   node build/examples/language-id/client.js grpc://localhost:8001 http://localhost:8002/metrics
 import { pathToFileURL } from 'node:url';
@@ -13,8 +13,6 @@ import { languageId } from './serve.js';
 export interface AskOptions {
   /** Where the server tells its metrics, `http://localhost:8002/metrics` say; without it batching is not reported. */
   readonly metricsUrl?: string;
-  /** Takes the printed lines; default standard output. */
-  readonly write?: (line: string) => void;
 }
 
 export interface Count {
@@ -29,9 +27,11 @@ export interface AskSummary {
   readonly documents: Count;
   /** What the server did for this run by its own count; absent without a metrics address. */
   readonly batching?: { readonly inferences: number; readonly executions: number };
+  /** In the order in which the paragraphs lie there, those of the documents first. */
+  readonly answers: readonly Answer[];
 }
 
-interface Answer {
+export interface Answer {
   readonly text: string;
   readonly expected: string;
   readonly label: string;
@@ -42,7 +42,7 @@ const SHOWN_CHARACTERS = 60;
 
 /** Sends every paragraph concurrently over one client and sums up the answers. */
 export async function askLanguageId(url: string, options: AskOptions = {}): Promise<AskSummary> {
-  const { metricsUrl, write = console.log } = options;
+  const { metricsUrl } = options;
   const documents = readDocuments().map((text): LabelledText => ({ language: 'en', text }));
   const paragraphs = readParagraphs();
 
@@ -50,8 +50,8 @@ export async function askLanguageId(url: string, options: AskOptions = {}): Prom
   const answers = await askAll(url, [...documents, ...paragraphs]);
   const after = metricsUrl === undefined ? undefined : await readCounters(metricsUrl);
 
-  for (const { label, score, text } of answers) write(`${label} ${score.toFixed(2)}  ${firstWords(text)}`);
-  const summary: AskSummary = {
+  return {
+    answers,
     paragraphs: countRight(answers.slice(documents.length)),
     documents: countRight(answers.slice(0, documents.length)),
     ...(before !== undefined &&
@@ -62,8 +62,6 @@ export async function askLanguageId(url: string, options: AskOptions = {}): Prom
         },
       }),
   };
-  for (const line of describeSummary(summary)) write(line);
-  return summary;
 }
 
 async function askAll(url: string, texts: readonly LabelledText[]): Promise<Answer[]> {
@@ -112,7 +110,8 @@ function countRight(answers: readonly Answer[]): Count {
   return { right: answers.filter(({ label, expected }) => label === expected).length, total: answers.length };
 }
 
-function firstWords(text: string): string {
+/** As many words of a text as fit a line. */
+export function firstWords(text: string): string {
   const line = text.replace(/\s+/g, ' ');
   return line.length <= SHOWN_CHARACTERS ? line : `${line.slice(0, line.lastIndexOf(' ', SHOWN_CHARACTERS))} …`;
 }
@@ -132,5 +131,9 @@ function describeSummary({ paragraphs, documents, batching }: AskSummary): strin
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const [url = 'grpc://localhost:8001', metricsUrl = 'http://localhost:8002/metrics'] = process.argv.slice(2);
-  await askLanguageId(url, { metricsUrl });
+  const summary = await askLanguageId(url, { metricsUrl });
+  for (const { label, score, text } of summary.answers) {
+    console.log(`${label} ${score.toFixed(2)}  ${firstWords(text)}`);
+  }
+  for (const line of describeSummary(summary)) console.log(line);
 }

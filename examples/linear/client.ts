@@ -13,12 +13,10 @@ export async function askLinear(url: string): Promise<void> {
     const rows = 3;
     const data = Float32Array.from({ length: rows * IN_FEATURES }, (_, i) => Math.floor(i / IN_FEATURES) + 1);
     const { result } = await client.inferBatch({ data });
-    console.log(`Linear over ${url}`);
-    console.log(`  data: ${rows} rows of ${IN_FEATURES} features, all 1, all 2, all 3`);
-    for (const row of result.rows()) {
+    result.rows().forEach((row, i) => {
       const shown = Array.from(row.data.subarray(0, 5), (value) => value.toFixed(4));
-      console.log(`  result: [${shown.join(', ')}, … ${row.data.length} values]`);
-    }
+      console.log(`  all ${i + 1}:  ${shown.join(' ')} … ${row.data.length} values`);
+    });
   } finally {
     await client.close();
   }

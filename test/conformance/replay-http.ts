@@ -109,8 +109,22 @@ export function comparableRecorded(testCase: HttpCase): HttpAnswer {
 function chunksText(sizes: readonly number[], body: Buffer): string | undefined {
   if (sizes.length === 0) return undefined;
   const events = body.toString().match(/.*?\n\n/gs) ?? [];
-  const isEach = events.map((event) => Buffer.byteLength(event)).join() === sizes.join();
+  const lengths = events.map((event) => Buffer.byteLength(event));
+  const isEach = (JOINS_CHUNKS ? joined(lengths, sizes) : lengths).join() === sizes.join();
   return isEach ? 'an event each' : sizes.join();
+}
+
+/** From Node 26 on, `node:http` makes one chunk of what is written in one turn. */
+const JOINS_CHUNKS = Number(process.versions.node.split('.')[0]) >= 26;
+
+/** Lengths of neighbours are added up as far as the chunks are longer than they. */
+function joined(lengths: readonly number[], chunks: readonly number[]): readonly number[] {
+  const rest = [...lengths];
+  return chunks.map((chunk) => {
+    let sum = rest.shift() ?? 0;
+    while (sum < chunk && rest.length > 0) sum += rest.shift()!;
+    return sum;
+  });
 }
 
 /** Whether a header is one that every answer of ours has, and Triton's have not: RFC 9110, section 6.6.1, and keep-alive. */

@@ -1,6 +1,7 @@
 // Runs what the documents say. Every TypeScript block carries a comment that tells how: `<!-- test: compile -->` (it
 // compiles), `run` (it runs to its end and prints what its comments say), `server` (it serves until SIGINT), `client`
-// (it asks that server).
+// (it asks the server of its page, and prints what its comments say). A shell block with `curl` asks that server too,
+// and the block after it is what it prints.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,31 +12,42 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { WAIT_MILLISECONDS } from '../support/waiting.js';
+import { curl } from './curl.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const OUT = join(ROOT, 'build', 'docs');
-const KINDS = ['compile', 'run', 'server', 'client'] as const;
+const KINDS = ['compile', 'run', 'server', 'client', 'curl'] as const;
+const LANGUAGES = { compile: 'ts', run: 'ts', server: 'ts', client: 'ts', curl: 'sh' } as const;
 
 interface Block {
   readonly name: string;
+  readonly document: string;
   readonly kind: string;
+  readonly language: string;
   readonly code: string;
+  /** What the next block says, as far as it follows at once. */
+  readonly next: string;
 }
 
 function readBlocks(): Block[] {
   const documents = [
     'README.md',
-    ...readdirSync(join(ROOT, 'docs'))
+    ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.md'))
       .map((file) => join('docs', file)),
   ];
   return documents.flatMap((document) => {
     const text = readFileSync(join(ROOT, document), 'utf8');
-    const blocks = text.matchAll(/(?:<!-- test: (?<kind>\w+) -->\s*\n)?```ts\n(?<code>[\s\S]*?)```/g);
+    const blocks = text.matchAll(
+      /(?:<!-- test: (?<kind>\w+) -->\s*\n)?```(?<language>ts|sh)\n(?<code>[\s\S]*?)```(?=(?:\s+```\w+\n(?<next>[\s\S]*?)```)?)/g,
+    );
     return Array.from(blocks, ({ groups }, index) => ({
       name: `${document.replace(/\W+/g, '-')}-${index + 1}`,
-      kind: groups?.['kind'] ?? 'unmarked',
-      code: groups?.['code'] ?? '',
+      document,
+      kind: groups!['kind'] ?? 'unmarked',
+      language: groups!['language']!,
+      code: groups!['code']!,
+      next: groups!['next'] ?? '',
     }));
   });
 }
@@ -50,14 +62,25 @@ function normalise(line: string): string {
   return line.replace(/Array\(\d+\)/g, 'Array').trim();
 }
 
-function runBlock(name: string, replace: (code: string) => string = (code) => code): string[] {
+/** Documents lay JSON out for readers; anything else they have as it comes. */
+function readAnswer(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text.trim();
+  }
+}
+
+async function runBlock(name: string, replace: (code: string) => string = (code) => code): Promise<string[]> {
   const file = join(OUT, `${name}.js`);
   writeFileSync(file, replace(readFileSync(file, 'utf8')));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [file], {
-    encoding: 'utf8',
-    timeout: WAIT_MILLISECONDS,
-  });
-  if (status !== 0) throw new Error(`${name} ended with code ${status}: ${stderr}`);
+  const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'pipe'], timeout: WAIT_MILLISECONDS });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const status = await new Promise((resolve) => child.once('close', resolve));
+  if (status !== 0) throw new Error(`${name} ended with code ${String(status)}: ${stderr}`);
   return stdout
     .split('\n')
     .filter((line) => line !== '')
@@ -65,12 +88,15 @@ function runBlock(name: string, replace: (code: string) => string = (code) => co
 }
 
 const blocks = readBlocks();
+const named = (chosen: readonly Block[]) => chosen.map((block) => [block.name, block] as const);
 
 describe('code in the documents', () => {
   beforeAll(() => {
     rmSync(OUT, { recursive: true, force: true });
     mkdirSync(OUT, { recursive: true });
-    for (const { name, code } of blocks) writeFileSync(join(OUT, `${name}.ts`), `${code}\nexport {};\n`);
+    for (const { name, language, code } of blocks) {
+      if (language === 'ts') writeFileSync(join(OUT, `${name}.ts`), `${code}\nexport {};\n`);
+    }
     const options = {
       extends: '../../tsconfig.json',
       compilerOptions: { noEmit: false, rootDir: '.', outDir: '.', allowJs: false, checkJs: false },
@@ -83,29 +109,38 @@ describe('code in the documents', () => {
     if (status !== 0) throw new Error(stdout);
   }, 60_000);
 
-  it('says of every block how it is tested', () => {
-    expect(blocks.filter(({ kind }) => !(KINDS as readonly string[]).includes(kind)).map(({ name }) => name)).toEqual(
-      [],
-    );
+  it('says of every TypeScript block how it is tested', () => {
+    const marked = ({ kind, language }: Block) =>
+      KINDS.some((known) => known === kind && LANGUAGES[known] === language) ||
+      (kind === 'unmarked' && language === 'sh');
+    expect(blocks.filter((block) => !marked(block)).map(({ name }) => name)).toEqual([]);
     expect(blocks.length).toBeGreaterThan(4);
   });
 
-  it.each(blocks.filter(({ kind }) => kind === 'run').map(({ name, code }) => [name, code]))(
+  it.each(named(blocks.filter(({ kind }) => kind === 'run')))(
     '%s prints what its comments say',
-    (name, code) => {
+    async (name, { code }) => {
       const expected = expectedOutput(code);
       // A block that runs should print something that it tells.
       expect(expected).not.toEqual([]);
-      expect(runBlock(name)).toEqual(expected);
+      expect(await runBlock(name)).toEqual(expected);
     },
   );
 
-  describe('the server and the client of the README', () => {
+  const served = blocks.filter(({ kind }) => kind === 'server');
+
+  it('has one server a page, and one on each page with something that asks it', () => {
+    const pages = served.map(({ document }) => document);
+    expect(pages).toEqual([...new Set(pages)]);
+    const asking = blocks.filter(({ kind }) => kind === 'client' || kind === 'curl');
+    expect(new Set(asking.map(({ document }) => document))).toEqual(new Set(pages));
+  });
+
+  describe.each(served.map(({ document, name }) => [document, name] as const))('the server of %s', (document, name) => {
     let server: ChildProcess;
     const ports = new Map<string, string>();
 
     beforeAll(async () => {
-      const { name } = blocks.find(({ kind }) => kind === 'server')!;
       const env = {
         ...process.env,
         TSTRITON_CONFIG_HTTP_PORT: '0',
@@ -113,37 +148,38 @@ describe('code in the documents', () => {
         TSTRITON_CONFIG_METRICS_PORT: '0',
       };
       server = spawn(process.execPath, [join(OUT, `${name}.js`)], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+      const models = readFileSync(join(OUT, `${name}.js`), 'utf8').split('.bind(').length - 1;
+      let loaded = 0;
       for await (const line of createInterface({ input: server.stderr! })) {
         const [, service, port] = /Started (HTTPService|GRPCInferenceService) at .*:(\d+)/.exec(line) ?? [];
         if (service !== undefined) ports.set(service, port!);
-        if (line.includes('successfully loaded')) break;
+        if (line.includes('successfully loaded') && ++loaded === models) break;
       }
     });
 
     afterAll(() => server.kill('SIGKILL'));
 
-    it('serve and ask as written, apart from the ports', () => {
-      const { name, code } = blocks.find(({ kind }) => kind === 'client')!;
-      const printed = runBlock(name, (compiled) =>
-        compiled.replace("'grpc://localhost'", `'grpc://localhost:${ports.get('GRPCInferenceService')}'`),
-      );
-      expect(printed).toEqual(expectedOutput(code));
+    const here = blocks.filter((block) => block.document === document);
+    const atThePorts = (text: string) =>
+      text
+        .replaceAll(/http:\/\/localhost(:8000)?(?!:)/g, `http://localhost:${ports.get('HTTPService')}`)
+        .replaceAll(/grpc:\/\/localhost(:8001)?(?!:)/g, `grpc://localhost:${ports.get('GRPCInferenceService')}`);
+
+    const atTheDefaultPorts = (text: string) =>
+      text
+        .replaceAll(`:${ports.get('HTTPService')}`, ':8000')
+        .replaceAll(`:${ports.get('GRPCInferenceService')}`, ':8001');
+
+    it.each(named(here.filter(({ kind }) => kind === 'client')))('answers %s', async (client, { code }) => {
+      const expected = expectedOutput(code);
+      expect(expected).not.toEqual([]);
+      const printed = await runBlock(client, atThePorts);
+      expect(printed.map(atTheDefaultPorts)).toEqual(expected);
     });
 
-    it('answers the curl command of the README', async () => {
-      const [, body] = /-d '([^']+)'/.exec(readFileSync(join(ROOT, 'README.md'), 'utf8'))!;
-      const response = await fetch(`http://localhost:${ports.get('HTTPService')}/v2/models/AddSub/infer`, {
-        method: 'POST',
-        body: body!,
-      });
-      expect(response.status).toBe(200);
-      const { outputs } = (await response.json()) as {
-        readonly outputs: readonly { readonly name: string; readonly data: readonly number[] }[];
-      };
-      expect(outputs.map(({ name, data }) => [name, data])).toEqual([
-        ['add', [11, 22]],
-        ['sub', [-9, -18]],
-      ]);
+    it.each(named(here.filter(({ kind }) => kind === 'curl')))('answers the command %s', async (_, { code, next }) => {
+      const printed = await curl(code, atThePorts);
+      expect(readAnswer(printed)).toEqual(readAnswer(next));
     });
 
     it('ends with code 0 on SIGINT', async () => {

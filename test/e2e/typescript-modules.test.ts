@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { defineModel, instanceGroup, type Triton } from 'tstriton';
 
 import { inferJson, startServer } from '../support/start-server.js';
+import { WAIT_MILLISECONDS } from '../support/waiting.js';
 
 /** From Node 22.18 on. */
 const LOADS_TYPESCRIPT = Boolean((process.features as { readonly typescript?: unknown }).typescript);
@@ -107,7 +108,7 @@ describe('a program that runs under tsx', () => {
     const { stdout, stderr } = spawnSync(process.execPath, [...options, program, ...flags], {
       encoding: 'utf8',
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
-      timeout: 15_000,
+      timeout: WAIT_MILLISECONDS,
     });
     expect(`${stdout}${stderr}`).toBe('42\n');
   });
