@@ -12,11 +12,12 @@ import { epochNow } from '../model/epoch-clock.js';
 import { emptyInputs } from '../model/input-list.js';
 import { HostedRequest } from '../model/inference-request.js';
 import { requestedNames } from '../model/requested-outputs.js';
+import type { BatchTraces } from '../model/trace-record.js';
 import { DTYPES, type DataOf, type Dtype } from '../tensor/dtype.js';
 import { decodeRaw } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
 import { alignTo8 } from './align.js';
-import type { BatchTraces, RequestExtras } from './messages.js';
+import type { RequestExtras } from './messages.js';
 
 /** Below so many bytes in one buffer a copy takes no time that matters. */
 const HAND_OVER_BYTES = 4 * 1024 * 1024;

@@ -7,7 +7,7 @@ import { rawByteLength, writeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
 import type { Tensor } from '../tensor/tensor.js';
 import { alignTo8 } from './align.js';
-import type { HostResult } from './host-results.js';
+import type { HostResult } from '../host/host-results.js';
 
 /** Where a tensor lies in the frame. */
 export interface FramedTensor {
@@ -34,10 +34,10 @@ export class ResultFrame {
   }
 
   /**
-   * Plans the requested ones of a request's outputs. An empty list asks for all. A tensor whose data is not what
+   * Plans the requested ones of a request's outputs. An empty list asks for all, and so does none. A tensor whose data is not what
    * it was made with fails its own request only.
    */
-  add(result: HostResult, requested: readonly string[]): FramedResult {
+  add(result: HostResult, requested: readonly string[] = []): FramedResult {
     if (TritonError.is(result)) return result;
     const { outputs, name: model } = this.#config;
     const places: FramedTensor[] = [];

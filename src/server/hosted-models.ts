@@ -5,8 +5,9 @@ import { MessageChannel } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
-import { PortHost } from '../link/port-host.js';
-import type { RequestTracing } from '../link/request-tracing.js';
+import { PortChannel } from '../link/channel.js';
+import { ChannelHost } from '../link/channel-host.js';
+import type { RequestTracing } from '../host/request-tracing.js';
 import { sendFailure } from '../link/sent-error.js';
 import type { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
@@ -34,7 +35,7 @@ interface KnownModel {
 interface ServedOpening {
   readonly model: number;
   readonly opening: ModelOpening;
-  readonly hosts: readonly PortHost[];
+  readonly hosts: readonly ChannelHost[];
   /** By the number of the instance. */
   readonly threads: Map<number, ThreadedInstance>;
 }
@@ -168,14 +169,15 @@ export class HostedModels {
 
   #connect({ model, number, opening, threads }: Connection, worker: ServerWorker): readonly InstancePort[] {
     const { logger, tracing } = this.#options;
-    const hosts: PortHost[] = [];
+    const hosts: ChannelHost[] = [];
     const inline = opening.callables.map((callable, index): InstancePort => {
       const { port1, port2 } = new MessageChannel();
-      const own = instanceLogger(logger, opening.config, index);
-      const host = new PortHost(port1, opening.config, callable, own);
-      host.onUnrecoverable = (error) => this.#models.get(model)?.model.onUnrecoverable(error);
-      host.tracing = tracing;
-      hosts.push(host);
+      const services = {
+        logger: instanceLogger(logger, opening.config, index),
+        onUnrecoverable: (error: TritonError) => this.#models.get(model)?.model.onUnrecoverable(error),
+        tracing,
+      };
+      hosts.push(new ChannelHost(new PortChannel(port1), opening.config, callable, services));
       return { port: port2, thread: undefined };
     });
     const living = new Map(threads.map((thread) => [thread.instance, thread]));

@@ -1,7 +1,7 @@
 // A model as it was bound: its configuration and everything in the user's thread that it needs while it is served.
 
 import { TritonError } from '../errors.js';
-import { hostedCallable, type HostedCallable } from '../link/callable-turns.js';
+import { hostedCallable, type HostedCallable } from '../host/callable-turns.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { BoundModel } from '../model/bound-model.js';
 import type { Callable, ModelSpec } from '../model/callable.js';

@@ -1,7 +1,7 @@
 // What a model runs on in the user's thread from one load to its end: its callables there, and the threads of its
 // instance groups.
 
-import type { HostedCallable } from '../link/callable-turns.js';
+import type { HostedCallable } from '../host/callable-turns.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
 import { InstanceThreads, type InstanceThreadsOptions } from '../link/instance-threads.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';

@@ -3,8 +3,9 @@
 import { TritonError } from '../errors.js';
 import { InlineInstance } from '../link/inline-instance.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
-import { PortInstance } from '../link/port-instance.js';
-import type { RequestTracing } from '../link/request-tracing.js';
+import { PortChannel } from '../link/channel.js';
+import { ChannelInstance } from '../link/channel-instance.js';
+import type { RequestTracing } from '../host/request-tracing.js';
 import type { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { instanceLogger } from '../model/instance-logger.js';
@@ -86,13 +87,12 @@ export class LocalServer implements ServerHandle {
 
   #instancesOf(opening: ModelOpening, { onUnrecoverable }: HostedModel): OpenedInstances {
     const { config, callables, threads } = opening;
+    const { tracing } = this;
     const inline = callables.map((callable, index) => {
-      const instance = new InlineInstance(config, callable, instanceLogger(this.#server.logger, config, index));
-      instance.onUnrecoverable = onUnrecoverable;
-      instance.tracing = this.tracing;
-      return instance;
+      const logger = instanceLogger(this.#server.logger, config, index);
+      return new InlineInstance(config, callable, { logger, onUnrecoverable, tracing });
     });
-    const threaded = ({ port, end }: ThreadedInstance) => new PortInstance(config, port, end);
+    const threaded = ({ port, end }: ThreadedInstance) => new ChannelInstance(config, new PortChannel(port), end);
     const instances: OpenedInstances = {
       instances: [...inline, ...threads.map(threaded)],
       onRestart: (instance) => instance.close?.(),

@@ -3,7 +3,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
 import { assert, TritonError } from '../errors.js';
-import { PortInstance } from '../link/port-instance.js';
+import { PortChannel } from '../link/channel.js';
+import { ChannelInstance } from '../link/channel-instance.js';
 import { receiveFailure, sendFailure } from '../link/sent-error.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type {
@@ -81,7 +82,7 @@ function sourceOf(model: number, bound: CompleteModelConfig): InstanceSource {
             thread: thread!,
             reason,
           } satisfies EndInstanceNotice);
-        return new PortInstance(override ?? bound, port, thread === undefined ? undefined : end);
+        return new ChannelInstance(override ?? bound, new PortChannel(port), thread === undefined ? undefined : end);
       };
       const ports = await ask({ kind: 'open', model, opening, config: override });
       const opened: OpenedInstances = {

@@ -7,10 +7,9 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { Logger } from '../model/logger.js';
 import type { Span, SpanAttributes } from '../model/span.js';
 import { parseTraceparent, traceparentText, type TraceContext } from '../model/trace-context.js';
-import type { EndedTrace, StartedTrace } from '../model/trace-record.js';
+import type { BatchTraces, EndedTrace, StartedTrace } from '../model/trace-record.js';
 import { BatchSpans } from './batch-spans.js';
 import { makeSpans } from './make-spans.js';
-import type { BatchTraces } from './messages.js';
 import { SERVER_SPAN, type ActiveContext, type OpenTelemetry, type Tracer } from './opentelemetry.js';
 import { setFailed } from './span-failure.js';
 
