@@ -15,7 +15,7 @@ import { ModelRepository } from './model-repository.js';
 import { parseModelVersion } from './model-version.js';
 import { RequestTraces, type RequestTrace } from './request-traces.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
-import { serverStopping } from './server-stopping.js';
+import { serverStopping } from './request-label.js';
 import { SharedMemoryRegistry } from './shared-memory/shared-memory-registry.js';
 import type { ModelStatistics } from './statistics.js';
 import { TraceSettingsStore } from './trace-settings.js';

@@ -19,7 +19,7 @@ import { BatchScheduler } from './scheduler/batch-scheduler.js';
 import { RequestOutcomes } from './scheduler/request-outcomes.js';
 import type { Scheduler } from './scheduler/scheduler.js';
 import { SchedulerLog } from './scheduler/scheduler-log.js';
-import { serverStopping } from './server-stopping.js';
+import { serverStopping } from './request-label.js';
 import { InferenceStatistics } from './statistics.js';
 import { inputsToCount, validateContents, validateRequest } from './validate-request.js';
 

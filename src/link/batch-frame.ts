@@ -16,7 +16,7 @@ import type { BatchTraces } from '../model/trace-record.js';
 import { DTYPES, type DataOf, type Dtype } from '../tensor/dtype.js';
 import { decodeRaw } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
-import { alignTo8 } from './align.js';
+import { alignTo8 } from './result-frame.js';
 import type { RequestExtras } from './messages.js';
 
 /** Below so many bytes in one buffer a copy takes no time that matters. */

@@ -12,7 +12,7 @@ import type {
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { instanceLoss } from '../model/instance-loss.js';
 import type { ModelCaller } from '../model/model-calls.js';
-import { alignTo8 } from './align.js';
+import { alignTo8 } from './result-frame.js';
 import { encodeBatch } from './batch-frame.js';
 import { ChannelCallee } from './channel-calls.js';
 import { loopShare } from '../host/loop-share.js';

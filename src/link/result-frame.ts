@@ -6,7 +6,6 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { rawByteLength, writeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
 import type { Tensor } from '../tensor/tensor.js';
-import { alignTo8 } from './align.js';
 import type { HostResult } from '../host/host-results.js';
 
 /** Where a tensor lies in the frame. */
@@ -90,4 +89,9 @@ function whatIsWrong({ data, shape }: Tensor): string | undefined {
   const count = elementCount(shape);
   if (data.length === count) return undefined;
   return `has ${data.length} elements now and ${count} by its shape; was its buffer transferred?`;
+}
+
+/** The next multiple of 8: where a view as any typed array may begin. */
+export function alignTo8(offset: number): number {
+  return Math.ceil(offset / 8) * 8;
 }

@@ -10,9 +10,8 @@ import { ChannelHost } from '../link/channel-host.js';
 import type { RequestTracing } from '../host/request-tracing.js';
 import { sendFailure } from '../link/sent-error.js';
 import type { ServerLogger } from '../logger.js';
-import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
 import { instanceLogger } from '../model/instance-logger.js';
-import { modelKey } from '../model/model-key.js';
 import type {
   EndInstanceNotice,
   HostReply,
