@@ -2,7 +2,7 @@
 
 import { TritonError } from '../errors.js';
 import type { GrpcTlsFiles } from '../frontend/grpc/grpc-tls.js';
-import type { KeepaliveOptions } from '../frontend/grpc/session-keepalive.js';
+import type { KeepaliveOptions } from '../frontend/grpc/connection-keepalive.js';
 import type { CompressionLevel } from '../protocol/grpc/message-compression.js';
 
 export { COMPRESSION_LEVELS, type CompressionLevel } from '../protocol/grpc/message-compression.js';

@@ -40,6 +40,11 @@ export class RestrictedFeatures {
     }
   }
 
+  /** Whether requests for this category want a header at all. */
+  has(category: Category): boolean {
+    return this.#guards.has(category);
+  }
+
   /** The header that a request for this category lacks or has with another value; undefined when it may pass. */
   missing(category: Category, header: (lowerCaseName: string) => string | undefined): string | undefined {
     const guard = this.#guards.get(category);

@@ -17,7 +17,7 @@ const TICK_MILLISECONDS = 500;
 export interface Http2ConnectOptions {
   readonly host: string;
   readonly port: number;
-  readonly listen: (connection: Http2Connection, socket: Socket) => ConnectionListener;
+  readonly listen: (connection: Http2Connection) => ConnectionListener;
   readonly connection?: ConnectionOptions | undefined;
   /** Default: no TLS. */
   readonly tls?: TlsOptions | undefined;

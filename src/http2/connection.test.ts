@@ -236,14 +236,40 @@ describe('table sizes that shrink and grow in one frame', () => {
 });
 
 describe('pings', () => {
-  it('are answered, and counted as long as nothing else is sent', () => {
+  it('are answered and told', () => {
     const server = TestedHttp2.open('server');
     server.send(frames.ping('12345678'), frames.ping());
     expect(server.sent()).toEqual(['PING ACK 3132333435363738', 'PING ACK 70696e67706f6e67']);
-    server.send(frames.request(1, true), frames.ping());
-    server.streams.get(1)!.sendHeaders(HEAD, true);
+    expect(server.told()).toEqual(['ping', 'ping']);
+  });
+
+  it('are no frames of messages, which are counted both ways', () => {
+    const server = TestedHttp2.open('server');
+    const { connection } = server;
+    const counts = () => [connection.receivedMessageFrames, connection.sentMessageFrames];
+    server.send(frames.ping(), frames.settings(), frames.windowUpdate(0, 1));
+    expect(counts()).toEqual([0, 0]);
+    server.send(frames.request(1), frames.data(1, 'x'), frames.data(1, 'y', true));
+    expect(counts()).toEqual([3, 0]);
+    server.streams.get(1)!.sendMessage(HEAD, [Buffer.from('z')], TRAILERS);
+    expect(counts()).toEqual([3, 3]);
+  });
+
+  it('are received bytes like any others', () => {
+    const server = TestedHttp2.open('server');
+    const before = server.connection.receivedBytes;
     server.send(frames.ping());
-    expect(server.told().filter((event) => event.startsWith('ping'))).toEqual(['ping 1', 'ping 2', 'ping 3', 'ping 1']);
+    expect(server.connection.receivedBytes - before).toBe(17);
+  });
+
+  it('of ours come behind our settings, also before the client has said anything', () => {
+    const server = new TestedHttp2('server');
+    server.connection.ping(() => undefined);
+    const kinds = () => server.sent().map((frame) => frame.split(' ')[0]);
+    expect(kinds()).toEqual(['SETTINGS', 'WINDOW_UPDATE', 'PING']);
+    server.receive(PREFACE);
+    server.send(frames.settings());
+    expect(kinds()).toEqual(['SETTINGS']);
   });
 
   it('of ours are told when they are answered, each once', () => {

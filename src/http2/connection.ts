@@ -3,7 +3,7 @@
 // which frame goes where, and how streams and the connection begin and end.
 
 import { findFrameProblem, nameOfFrame } from './check-frame.js';
-import type { ConnectionListener } from './connection-listener.js';
+import type { ConnectionControl, ConnectionListener } from './connection-listener.js';
 import { completeOptions, type CompleteConnectionOptions, type ConnectionOptions } from './connection-options.js';
 import { DataReceiver } from './data-receiver.js';
 import { Exchanges, type ExchangeConnection } from './exchanges.js';
@@ -45,7 +45,7 @@ export interface ConnectionEnvironment {
   readonly onOutput: () => void;
 }
 
-export class Http2Connection implements FrameSink, ReceivingConnection, ExchangeConnection {
+export class Http2Connection implements ConnectionControl, FrameSink, ReceivingConnection, ExchangeConnection {
   readonly role: Role;
   readonly streams: StreamTable;
   readonly sender: Sender;
@@ -57,6 +57,8 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
   isFinished = false;
   /** Once it is finished: nobody did anything wrong. */
   isInOrder = false;
+  receivedBytes = 0;
+  receivedMessageFrames = 0;
   readonly #onOutput: () => void;
   readonly #reader: FrameReader;
   readonly #headers: HeaderReceiver;
@@ -94,6 +96,7 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
 
   /** `bytes[start…end)` were received; whoever is shown them sees them only during the call. */
   receive(bytes: Buffer, start: number, end: number): void {
+    this.receivedBytes += end - start;
     let at = start;
     if (this.#handshake.needsPreface && !this.isFinished) {
       at = this.#handshake.readPreface(bytes, start, end);
@@ -150,6 +153,22 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
     return this.sender.queuedBytes;
   }
 
+  get openStreams(): number {
+    return this.streams.size;
+  }
+
+  get sentMessageFrames(): number {
+    return this.sender.messageFrames;
+  }
+
+  get isCongested(): boolean {
+    return this.sender.isCongested;
+  }
+
+  get isEnding(): boolean {
+    return this.isFinished || this.#goodbye.isBegun;
+  }
+
   /** A client: whether {@link openStream} may be called. */
   get canOpenStream(): boolean {
     return this.takesStreams && this.streams.size < this.#mostStreams;
@@ -157,7 +176,7 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
 
   /** A client: whether streams can be opened, if not now then when others have ended. */
   get takesStreams(): boolean {
-    const isEnding = this.isFinished || this.#goodbye.isBegun || this.#goodbye.isSaidByPeer;
+    const isEnding = this.isEnding || this.#goodbye.isSaidByPeer;
     return this.role === 'client' && !isEnding && this.streams.hasLocalIds;
   }
 
@@ -170,9 +189,9 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
     return stream;
   }
 
-  /** `onAnswer` when the peer has answered; never when the connection ends before. */
   ping(onAnswer: () => void): void {
     if (this.isFinished) return;
+    this.#handshake.introduce();
     this.#pings.send(onAnswer);
     this.#onOutput();
   }
@@ -185,7 +204,6 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
     this.#onOutput();
   }
 
-  /** Ends the connection and its streams now, and tells the peer why. */
   close(code: ErrorCodeName, message: string): void {
     this.fail(new Http2Error(code, message));
     this.#onOutput();
@@ -201,6 +219,7 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
     }
     switch (head.type) {
       case FRAME.DATA:
+        this.receivedMessageFrames++;
         return this.data.begins(head) ? PAYLOAD.PIECES : PAYLOAD.SKIPPED;
       case FRAME.HEADERS:
       case FRAME.CONTINUATION:
@@ -229,6 +248,7 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
     const head = this.#reader;
     switch (head.type) {
       case FRAME.HEADERS:
+        this.receivedMessageFrames++;
         this.#headers.headers(head, bytes, { start, end });
         break;
       case FRAME.CONTINUATION:
@@ -326,8 +346,8 @@ export class Http2Connection implements FrameSink, ReceivingConnection, Exchange
     if ((flags & FLAG.ACK) !== 0) {
       if (!this.#pings.answered(payload)) this.charge(1, 'PING with ACK');
     } else if (this.charge(1, 'PING')) {
-      const pingsWithoutData = this.#pings.answer(payload);
-      this.listener.onPing?.(pingsWithoutData);
+      this.#pings.answer(payload);
+      this.listener.onPing?.();
     }
   }
 

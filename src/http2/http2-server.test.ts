@@ -130,7 +130,10 @@ describe('our server and our client', () => {
   it('speak TLS, when the client asks for h2', async () => {
     const { cert, key } = selfSignedCertificate();
     const failures: string[] = [];
-    await using echo = await startEcho({ tls: { cert, key }, onError: (error) => failures.push(error.message) });
+    await using echo = await startEcho({
+      tls: { cert, key },
+      onHandshakeError: (error) => failures.push(error.message),
+    });
     using client = connectTo(echo.port, { tls: { ca: cert } });
     const message = pattern(3 * MEGABYTE);
     expect((await client.call([message])).data.equals(message)).toBe(true);
@@ -327,7 +330,7 @@ describe('our server', () => {
     await using echo = await startEcho({
       tls: { cert, key },
       connection: { handshakeTimeout: 1 },
-      onError: (error) => errors.push(error.message),
+      onHandshakeError: (error) => errors.push(error.message),
     });
     const socket = connectTcp(echo.port, '127.0.0.1').resume();
     await once(socket, 'close');

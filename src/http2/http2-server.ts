@@ -1,11 +1,10 @@
 // A listening port for HTTP/2, with prior knowledge or over TLS with ALPN, and its connections.
 
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 
-import type { Http2Connection } from './connection.js';
-import type { ConnectionListener } from './connection-listener.js';
-import { completeOptions, type ConnectionOptions } from './connection-options.js';
+import { completeOptions } from './connection-options.js';
+import type { Http2Port, Http2PortOptions } from './http2-port.js';
 import { BlockPool } from './output.js';
 import { SocketConnection } from './socket-connection.js';
 import { allocateReadMemory, readAccepted, readByEvents, type ByteSink } from './socket-reader.js';
@@ -14,18 +13,8 @@ import { WriteTurn } from './write-turn.js';
 /** How exact the timeouts of connections are. */
 const TICK_MILLISECONDS = 500;
 
-export interface Http2ServerOptions {
-  /** A connection was made; who is returned is told its events. */
-  readonly listen: (connection: Http2Connection, socket: Socket) => ConnectionListener;
-  readonly connection?: ConnectionOptions;
-  /** Default: no TLS. */
-  readonly tls?: TlsOptions;
-  /** A connection could not be made: its handshake of TLS has failed, or there was no room for one more socket. */
-  readonly onError?: (error: Error) => void;
-}
-
-export class Http2Server {
-  readonly #options: Http2ServerOptions;
+export class Http2Server implements Http2Port {
+  readonly #options: Http2PortOptions;
   readonly #server: Server;
   readonly #connections = new Set<SocketConnection>();
   /** Sockets in their handshake of TLS too. */
@@ -35,9 +24,10 @@ export class Http2Server {
   readonly #memory = allocateReadMemory();
   #ticks: NodeJS.Timeout | undefined;
   #portClosed: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
   #onEmpty: (() => void) | undefined;
 
-  constructor(options: Http2ServerOptions) {
+  constructor(options: Http2PortOptions) {
     this.#options = options;
     if (options.tls === undefined) {
       this.#server = createServer({ noDelay: true, pauseOnConnect: true }, (accepted) =>
@@ -51,39 +41,39 @@ export class Http2Server {
     this.#server = createTlsServer(tls, (socket) => this.#connectSecure(socket));
     this.#server.on('connection', (socket: Socket) => this.#keep(socket));
     this.#server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
-      this.#tell(error);
+      options.onHandshakeError?.(error);
       // Node leaves that to us.
       socket.destroy();
     });
   }
 
-  /** Resolves with the real port; rejects when the address cannot be used. */
   listen(address: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
       this.#server.listen(port, address, () => {
         this.#server.off('error', reject);
-        this.#server.on('error', (error: Error) => this.#tell(error));
+        this.#server.on('error', (error: Error) => this.#options.onError?.(error));
         this.#ticks = setInterval(() => this.#tick(), TICK_MILLISECONDS).unref();
         resolve((this.#server.address() as AddressInfo).port);
       });
     });
   }
 
-  /** Open now, without those that are in the handshake of TLS. */
   get connections(): number {
     return this.#connections.size;
   }
 
-  /** No new connections; existing ones are told to open no more streams, and end after their last. */
   drain(): void {
     if (this.#portClosed !== undefined) return;
     this.#portClosed = new Promise((resolve) => this.#server.close(() => resolve()));
     for (const { connection } of this.#connections) connection.drain();
   }
 
-  /** Drains, and resolves when no socket is open; after `graceMilliseconds` those that are left are closed. */
-  async close(graceMilliseconds: number): Promise<void> {
+  close(graceMilliseconds: number): Promise<void> {
+    return (this.#closed ??= this.#close(graceMilliseconds));
+  }
+
+  async #close(graceMilliseconds: number): Promise<void> {
     this.drain();
     const timer = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
@@ -94,16 +84,12 @@ export class Http2Server {
     clearInterval(this.#ticks);
   }
 
-  #tell(error: Error): void {
-    this.#options.onError?.(error);
-  }
-
   #connectSecure(socket: TLSSocket): void {
     if (socket.alpnProtocol === 'h2') {
       this.#connect((sink) => readByEvents(socket, sink));
       return;
     }
-    this.#tell(new Error('the client did not ask for the protocol h2'));
+    this.#options.onHandshakeError?.(new Error('the client did not ask for the protocol h2'));
     socket.destroy();
   }
 

@@ -1,5 +1,4 @@
-// Pings of a connection in both directions (RFC 9113, section 6.7): ours that wait for an answer, and how many of the peer's
-// came while there was nothing to tell it, which is what keepalive policies are about.
+// Pings of a connection in both directions (RFC 9113, section 6.7): ours that wait for an answer, and answers to the peer's.
 
 import { FLAG, FRAME, readUint32, writeUint32 } from './frame.js';
 import type { Sender } from './sender.js';
@@ -11,8 +10,6 @@ export class PingBook {
   /** By the number in their payload. */
   readonly #waiting = new Map<number, () => void>();
   #sent = 0;
-  #receivedWithoutData = 0;
-  #messageFrames = 0;
 
   constructor(sender: Sender) {
     this.#sender = sender;
@@ -36,12 +33,8 @@ export class PingBook {
     return true;
   }
 
-  /** Answers a ping of the peer; returns how many there were since headers or data were sent to it. */
-  answer(payload: Uint8Array): number {
-    const { messageFrames } = this.#sender;
-    if (messageFrames !== this.#messageFrames) this.#receivedWithoutData = 0;
-    this.#messageFrames = messageFrames;
+  /** Answers a ping of the peer. */
+  answer(payload: Uint8Array): void {
     this.#sender.writeControl(FRAME.PING, FLAG.ACK, payload);
-    return ++this.#receivedWithoutData;
   }
 }

@@ -18,7 +18,7 @@ const LINGER_MILLISECONDS = 1000;
 
 export interface SocketEnvironment {
   readonly role: Role;
-  readonly listen: (connection: Http2Connection, socket: Socket) => ConnectionListener;
+  readonly listen: (connection: Http2Connection) => ConnectionListener;
   readonly options?: ConnectionOptions | undefined;
   /** Shared by the connections of a thread. */
   readonly pool: BlockPool;
@@ -42,7 +42,6 @@ export class SocketConnection implements ByteSink, Writing {
     this.#turn = environment.turn;
     this.connection = new Http2Connection({
       ...environment,
-      listen: (connection) => environment.listen(connection, socket),
       onOutput: () => this.#writeSoon(),
     });
     // Sockets of TLS pass on later what they are given.
@@ -107,9 +106,10 @@ export class SocketConnection implements ByteSink, Writing {
     this.socket.end(() => this.#closeAfter(LINGER_MILLISECONDS));
   }
 
+  /** An open socket keeps the process alive as far as its user wants that. */
   #closeAfter(milliseconds: number): void {
     clearTimeout(this.#closing);
-    if (!this.socket.destroyed) this.#closing = setTimeout(() => this.socket.destroy(), milliseconds);
+    if (!this.socket.destroyed) this.#closing = setTimeout(() => this.socket.destroy(), milliseconds).unref();
   }
 
   #closed(): void {

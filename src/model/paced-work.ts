@@ -67,8 +67,19 @@ export class PacedWorkers {
    * before this returns.
    */
   start<T>(work: PacedWork<T>, end: PacedEnd<T>): PacedRun | undefined {
+    // Most work ends here, and needs nobody to remember it.
+    let step;
+    try {
+      step = work.next();
+    } catch (error) {
+      end.failed(error);
+      return undefined;
+    }
+    if (step.done === true) {
+      end.done(step.value);
+      return undefined;
+    }
     const run = new Run(work as PacedWork<unknown>, end as PacedEnd<unknown>);
-    if (run.step()) return undefined;
     this.#waiting.push(run);
     this.#schedule();
     return run;

@@ -13,6 +13,7 @@ import { MetricsFrontend } from '../frontend/metrics/metrics-frontend.js';
 import { MetricsReport } from '../frontend/metrics/metrics-report.js';
 import { SagemakerFrontend } from '../frontend/sagemaker/sagemaker-frontend.js';
 import { VertexAiFrontend } from '../frontend/vertex-ai/vertex-ai-frontend.js';
+import { Http2Server } from '../http2/http2-server.js';
 import { ServerLogger, type LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
@@ -78,7 +79,7 @@ export class Server {
     const report = metrics && new MetricsReport({ server, logger, ...metrics, connections });
     const frontends = {
       http: http && new HttpFrontend({ server, logger, ...http }),
-      grpc: grpc && new GrpcFrontend({ server, logger, ...grpc }),
+      grpc: grpc && new GrpcFrontend({ server, logger, ...grpc, openPort: (port) => new Http2Server(port) }),
       metrics:
         metrics && report && new MetricsFrontend({ report, logger, address: metrics.address, port: metrics.port }),
       vertexAi: vertexAi && new VertexAiFrontend({ server, logger, metrics: report, ...vertexAi }),

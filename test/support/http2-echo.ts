@@ -6,7 +6,8 @@ import type { ConnectionListener } from '../../src/http2/connection-listener.js'
 import type { ConnectionOptions } from '../../src/http2/connection-options.js';
 import type { HeaderList } from '../../src/http2/header-list.js';
 import type { Http2Error } from '../../src/http2/http2-error.js';
-import { Http2Server, type Http2ServerOptions } from '../../src/http2/http2-server.js';
+import type { Http2PortOptions } from '../../src/http2/http2-port.js';
+import { Http2Server } from '../../src/http2/http2-server.js';
 import type { Http2Stream, StreamListener } from '../../src/http2/http2-stream.js';
 import { HeaderTemplate, type OutgoingHeaders } from '../../src/http2/outgoing-headers.js';
 import type { SocketConnection } from '../../src/http2/socket-connection.js';
@@ -57,7 +58,7 @@ export interface RunningServer extends AsyncDisposable {
 }
 
 export async function startEcho(
-  options: Partial<Omit<Http2ServerOptions, 'listen'>> & {
+  options: Partial<Omit<Http2PortOptions, 'listen'>> & {
     readonly onStream?: (stream: Http2Stream, headers: HeaderList) => StreamListener | undefined;
     readonly listener?: ConnectionListener;
   } = {},

@@ -1,6 +1,6 @@
 // A gRPC call without a transport, which remembers what was done with it.
 
-import type { GrpcCall, ResponseHeaders } from '../../src/frontend/grpc/grpc-transport.js';
+import type { GrpcCall, ResponseHeaders } from '../../src/frontend/grpc/grpc-call.js';
 
 export class RecordedCall implements GrpcCall {
   readonly path = '/test.Service/Method';
@@ -55,5 +55,12 @@ export class RecordedCall implements GrpcCall {
 
   resume(): void {
     this.paused = false;
+  }
+
+  /** Where the next bytes belong. */
+  target: Uint8Array | undefined;
+
+  receiveInto(target: Uint8Array): void {
+    this.target = target;
   }
 }

@@ -56,7 +56,7 @@ export class TestedHttp2 {
           return this.listenerOf(stream);
         },
         onStreamAvailable: () => tell('available'),
-        onPing: (count) => tell(`ping ${count}`),
+        onPing: () => tell('ping'),
         onGoaway: ({ code, debugData }) => tell(`goaway ${code} ${debugData}`.trimEnd()),
         onClose: (error) => tell(`closed ${error?.code ?? 'in order'}`),
         onListenerError: (error, id) => tell(`thrown ${id} ${(error as Error).message}`),

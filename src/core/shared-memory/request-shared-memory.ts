@@ -49,6 +49,11 @@ export class RequestSharedMemory implements SharedMemoryAccess {
     else this.#outputs.set(name, range);
   }
 
+  /** Whether {@link deliver} has anything to do. */
+  get hasOutputs(): boolean {
+    return this.#outputs !== undefined;
+  }
+
   /** Writes the outputs that go into shared memory; in what it returns they have no bytes. Throws INVALID_ARG when one does not fit. */
   *deliver(response: ModelInferResponse): PacedWork<ModelInferResponse> {
     const ranges = this.#outputs;

@@ -20,10 +20,12 @@ import type { ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
+import type { OpenHttp2Port } from '../../http2/http2-port.js';
+import { Http2Server } from '../../http2/http2-server.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
+import { DEFAULT_KEEPALIVE } from './connection-keepalive.js';
 import { GrpcFrontend, type GrpcFrontendOptions } from './grpc-frontend.js';
 import type { ControlledCore, ServedCore } from './served-core.js';
-import { DEFAULT_KEEPALIVE } from './session-keepalive.js';
 
 const PROTO_FOLDER = fileURLToPath(new URL('../../../proto', import.meta.url));
 const definition = loadSync(['grpc_service.proto', 'health.proto'], {
@@ -95,7 +97,8 @@ async function start(
   more: Partial<GrpcFrontendOptions> = {},
 ) {
   const place = { address: '127.0.0.1', port: 0 };
-  const frontend = new GrpcFrontend({ server: core, ...place, maxMessageSize, logger, ...more });
+  const openPort: OpenHttp2Port = (options) => new Http2Server(options);
+  const frontend = new GrpcFrontend({ server: core, ...place, maxMessageSize, logger, openPort, ...more });
   cleanup.push(() => frontend.close());
   const { port, pings, cut } = await relay(await frontend.start());
   const address = `127.0.0.1:${port}`;

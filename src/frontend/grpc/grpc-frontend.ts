@@ -1,18 +1,20 @@
-// The gRPC port: methods on a transport.
+// gRPC's frontend: methods on a port.
 
+import type { OpenHttp2Port } from '../../http2/http2-port.js';
 import type { Logger } from '../../model/logger.js';
 import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS, isKnownEncoding, type CompressionLevel } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { Frontend } from '../frontend.js';
-import { RestrictedFeatures, type Restriction } from '../restricted-features.js';
+import { RestrictedFeatures, type Category, type Restriction } from '../restricted-features.js';
+import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './connection-keepalive.js';
+import type { CallListener, GrpcCall } from './grpc-call.js';
+import { GrpcPort } from './grpc-port.js';
 import { readGrpcTls, type GrpcTlsFiles } from './grpc-tls.js';
-import type { CallListener, GrpcCall, GrpcTransport } from './grpc-transport.js';
 import { categoryOfMethod, RESTRICTION_PREFIX } from './method-categories.js';
-import { NodeHttp2Transport } from './node-http2-transport.js';
 import type { ControlledCore, ServedCore } from './served-core.js';
+import { RefusedCall } from './refused-call.js';
 import { isStreaming, servedMethods, type ServedMethod } from './service.js';
-import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './session-keepalive.js';
 import { StreamCall } from './stream-call.js';
 import { UnaryCall } from './unary-call.js';
 
@@ -33,14 +35,25 @@ export interface GrpcFrontendOptions {
   readonly keepalive?: KeepaliveOptions | undefined;
   /** Default: no TLS. */
   readonly tls?: GrpcTlsFiles | undefined;
+  /** The HTTP/2 that it is served over. */
+  readonly openPort: OpenHttp2Port;
+}
+
+/** What is known of the calls of one method before they come. */
+interface Route {
+  readonly method: ServedMethod;
+  /** When it wants a header. */
+  readonly restriction: Category | undefined;
+  readonly maxMessageSize: number;
 }
 
 export class GrpcFrontend implements Frontend {
   readonly #options: GrpcFrontendOptions;
-  readonly #methods: ReadonlyMap<string, ServedMethod>;
+  /** By path. */
+  readonly #routes: ReadonlyMap<string, Route>;
   readonly #restricted: RestrictedFeatures;
   readonly #streams = new Set<StreamCall>();
-  #transport: GrpcTransport | undefined;
+  #port: GrpcPort | undefined;
   #draining = false;
 
   /** Throws INVALID_ARG when the pattern for metadata cannot be read. */
@@ -49,59 +62,61 @@ export class GrpcFrontend implements Frontend {
     this.#options = options;
     this.#restricted = new RestrictedFeatures(options.restrictions ?? [], RESTRICTION_PREFIX);
     const forwarding = pattern === undefined ? undefined : new HeaderForwarding(pattern, 'grpcHeaderForwardPattern');
-    this.#methods = servedMethods({ server, forwarding, compression: compressionLevel });
+    const methods = servedMethods({ server, forwarding, compression: compressionLevel });
+    this.#routes = new Map([...methods].map(([path, method]) => [path, this.#routeOf(path, method)]));
   }
 
   /** Rejects also with INVALID_ARG when certificates cannot be used. */
   async start(): Promise<number> {
-    const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls } = this.#options;
-    this.#transport = new NodeHttp2Transport({
-      logger,
-      keepalive,
+    const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls, openPort } = this.#options;
+    this.#port = new GrpcPort({
+      open: openPort,
       tls: tls === undefined ? undefined : readGrpcTls(tls),
       accept: (call) => this.#accept(call),
+      keepalive,
+      logger,
     });
-    return this.#transport.listen(address, port);
+    return this.#port.listen(address, port);
   }
 
   get connections(): number {
-    return this.#transport?.connections ?? 0;
+    return this.#port?.connections ?? 0;
   }
 
   drain(): void {
     this.#draining = true;
-    this.#transport?.drain();
+    this.#port?.drain();
     for (const stream of this.#streams) stream.drain();
   }
 
   async close(): Promise<void> {
     this.drain();
-    await this.#transport?.close();
+    await this.#port?.close();
+  }
+
+  #routeOf(path: string, method: ServedMethod): Route {
+    const category = categoryOfMethod(path);
+    const isRestricted = category !== undefined && this.#restricted.has(category);
+    const maxMessageSize = Math.min(this.#options.maxMessageSize, method.maxMessageSize ?? Infinity);
+    return { method, restriction: isRestricted ? category : undefined, maxMessageSize };
   }
 
   #accept(call: GrpcCall): CallListener | undefined {
-    const method = this.#methods.get(call.path);
-    if (method === undefined) {
-      // Without a text, as Triton answers unknown paths.
-      call.fail(GRPC_STATUS.UNIMPLEMENTED, '');
-      return undefined;
-    }
-    const category = categoryOfMethod(call.path);
-    const missing = category && this.#restricted.missing(category, (name) => call.header(name));
+    const route = this.#routes.get(call.path);
+    // Without a text, as Triton answers unknown paths.
+    if (route === undefined) return new RefusedCall(() => call.fail(GRPC_STATUS.UNIMPLEMENTED, ''));
+    const { method, restriction, maxMessageSize } = route;
+    const missing = restriction && this.#restricted.missing(restriction, (name) => call.header(name));
     if (missing !== undefined) {
-      call.fail(GRPC_STATUS.UNAVAILABLE, `This protocol is restricted, expecting header '${missing}'`);
-      return undefined;
+      const text = `This protocol is restricted, expecting header '${missing}'`;
+      return new RefusedCall(() => call.fail(GRPC_STATUS.UNAVAILABLE, text));
     }
     const encoding = call.header('grpc-encoding');
     if (!isKnownEncoding(encoding)) {
-      call.fail(
-        GRPC_STATUS.UNIMPLEMENTED,
-        `grpc-encoding '${encoding}' is not supported, expected one of ${ACCEPTED_ENCODINGS}`,
-        { 'grpc-accept-encoding': ACCEPTED_ENCODINGS },
-      );
-      return undefined;
+      const text = `grpc-encoding '${encoding}' is not supported, expected one of ${ACCEPTED_ENCODINGS}`;
+      const headers = { 'grpc-accept-encoding': ACCEPTED_ENCODINGS };
+      return new RefusedCall(() => call.fail(GRPC_STATUS.UNIMPLEMENTED, text, headers));
     }
-    const maxMessageSize = Math.min(this.#options.maxMessageSize, method.maxMessageSize ?? Infinity);
     if (!isStreaming(method)) return new UnaryCall(call, method, maxMessageSize);
     const stream = new StreamCall(call, method, { maxMessageSize, onEnd: (ended) => this.#streams.delete(ended) });
     if (stream.ended) return undefined;

@@ -17,12 +17,14 @@ export interface GrpcTlsFiles {
   readonly mutual: boolean;
 }
 
-/** What the transport makes TLS of: PEM texts that fit together. */
+/** What the port makes TLS of: PEM texts that fit together. */
 export interface GrpcTls {
   readonly cert: Buffer;
   readonly key: Buffer;
   readonly ca: Buffer | undefined;
+  /** Clients without a certificate of these roots are turned away. */
   readonly requestCert: boolean;
+  readonly rejectUnauthorized: boolean;
 }
 
 /** Throws INVALID_ARG naming the option and the file that cannot be used, and why. */
@@ -36,7 +38,7 @@ export function readGrpcTls({ serverCert, serverKey, rootCert, mutual }: GrpcTls
   check('grpcServerKey', serverKey, `the key of the certificate ${serverCert}`, () =>
     createSecureContext({ cert, key, ca }),
   );
-  return { cert, key, ca, requestCert: mutual };
+  return { cert, key, ca, requestCert: mutual, rejectUnauthorized: mutual };
 }
 
 function readPem(option: string, path: string): Buffer {

@@ -2,7 +2,7 @@
 // client accepts that, and never more of them in memory than a slow reader makes unavoidable.
 
 import { compressFrame, type MessageCompression } from '../../protocol/grpc/message-compression.js';
-import type { GrpcCall, ResponseHeaders } from './grpc-transport.js';
+import type { GrpcCall, ResponseHeaders } from './grpc-call.js';
 
 /** So many bytes are sent at once, without waiting for more. */
 const FLUSH_BYTES = 16_384;

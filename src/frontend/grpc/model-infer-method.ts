@@ -1,14 +1,15 @@
 // ModelInfer: bytes to a request, the core, the response to bytes.
 
-import type { ResponseSink } from '../../core/response-sink.js';
+import type { InflightRequest, ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
-import { startPaced, type PacedWork } from '../../model/paced-work.js';
+import { startPaced, type PacedEnd, type PacedWork } from '../../model/paced-work.js';
 import { encodeModelInferResponse } from '../../protocol/grpc/encode-model-infer-response.js';
 import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
 import { Stages } from '../stages.js';
 import { readInferRequest, type IncomingRequest, type InferMethodOptions } from './infer-requests.js';
+import type { ServedCore } from './served-core.js';
 import type { UnaryAnswer, UnaryMethod } from './unary-call.js';
 
 export function modelInferMethod(options: InferMethodOptions, compression: CompressionLevel): UnaryMethod {
@@ -25,47 +26,80 @@ export function modelInferMethod(options: InferMethodOptions, compression: Compr
     waits: true,
     compression,
     serve(message, answer, call) {
-      const stages = new Stages();
-      stages.begin(() =>
-        startPaced(readInferRequest(message, call, reading), {
-          done(incoming) {
-            stages.begin(() => server.infer(incoming.request, new AnswerSink(answer, incoming, stages)));
-          },
-          failed: (error) => answer.fail(TritonError.from(error)),
-        }),
-      );
-      return stages;
+      const inference = new Inference(server, answer);
+      inference.begin(readInferRequest(message, call, reading));
+      return inference;
     },
   };
 }
 
-/** Encodes what the core responds. */
-class AnswerSink implements ResponseSink {
+/** One call: its request on the way to the core, and the core's response on the way back. */
+class Inference implements ResponseSink, InflightRequest, PacedEnd<IncomingRequest> {
+  readonly #server: Pick<ServedCore, 'infer'>;
   readonly #answer: UnaryAnswer;
-  readonly #incoming: IncomingRequest;
-  readonly #stages: Stages;
+  readonly #stages = new Stages();
+  #incoming: IncomingRequest | undefined;
 
-  constructor(answer: UnaryAnswer, incoming: IncomingRequest, stages: Stages) {
+  constructor(server: Pick<ServedCore, 'infer'>, answer: UnaryAnswer) {
+    this.#server = server;
     this.#answer = answer;
+  }
+
+  begin(reading: PacedWork<IncomingRequest>): void {
+    this.#stages.begin(() => startPaced(reading, this));
+  }
+
+  /** The request is read. */
+  done(incoming: IncomingRequest): void {
     this.#incoming = incoming;
-    this.#stages = stages;
+    this.#stages.begin(() => this.#server.infer(incoming.request, this));
+  }
+
+  /** It cannot be read. */
+  failed(error: unknown): void {
+    this.#answer.fail(TritonError.from(error));
+  }
+
+  cancel(): void {
+    this.#stages.cancel();
   }
 
   respond(response: ModelInferResponse): void {
+    const incoming = this.#incoming!;
+    if (!incoming.isFormed) {
+      this.#stages.end();
+      this.#send(response);
+      return;
+    }
     this.#stages.begin(() =>
-      startPaced(this.#encode(response), {
-        done: (frame) => this.#answer.succeed(frame),
-        failed: (error) => this.#answer.fail(TritonError.from(error)),
+      startPaced(this.#form(response), {
+        done: (formed) => this.#send(formed),
+        failed: (error) => this.failed(error),
       }),
     );
   }
 
-  *#encode(response: ModelInferResponse): PacedWork<readonly Uint8Array[]> {
+  *#form(response: ModelInferResponse): PacedWork<ModelInferResponse> {
+    let isFormed = false;
     try {
-      return encodeModelInferResponse(yield* this.#incoming.answer(response));
+      const formed = yield* this.#incoming!.form(response);
+      isFormed = true;
+      return formed;
     } finally {
-      this.#incoming.release();
+      if (!isFormed) this.#incoming!.release();
     }
+  }
+
+  #send(response: ModelInferResponse): void {
+    let frame: readonly Uint8Array[];
+    try {
+      frame = encodeModelInferResponse(response);
+    } catch (error) {
+      this.fail(TritonError.from(error));
+      return;
+    }
+    this.#incoming!.release();
+    this.#answer.succeed(frame);
   }
 
   complete(): void {
@@ -73,7 +107,7 @@ class AnswerSink implements ResponseSink {
   }
 
   fail(error: TritonError): void {
-    this.#incoming.release();
+    this.#incoming!.release();
     this.#answer.fail(error);
   }
 }

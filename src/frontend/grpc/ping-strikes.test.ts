@@ -3,13 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { PingStrikes } from './ping-strikes.js';
 
 const INTERVAL = 1000;
-const ANSWER = 17;
 
-/** A connection whose pings are answered at once, one a millisecond, with what else it sends. */
+/** A connection that is pinged once a millisecond, with what else it carries. */
 class Connection {
   readonly strikes: PingStrikes;
-  bytes = 9;
-  unsent = false;
+  messageFrames = 0;
+  isStuck = false;
   #now = 0;
 
   constructor(max = 2) {
@@ -17,9 +16,7 @@ class Connection {
   }
 
   ping(): boolean {
-    const tooMany = this.strikes.pinged(this.#now++, INTERVAL, this);
-    this.bytes += ANSWER;
-    return tooMany;
+    return this.strikes.pinged(this.#now++, INTERVAL, this);
   }
 
   /** Pings until one is too many, at most 100 times. */
@@ -42,65 +39,26 @@ describe('PingStrikes', () => {
 
   it('does not count pings that come late enough', () => {
     const strikes = new PingStrikes(1);
-    const pings = [0, 1, 1001, 2001, 3001, 3002].map((now, i) =>
-      strikes.pinged(now, INTERVAL, { bytes: ANSWER * i, unsent: false }),
+    const pings = [0, 1, 1001, 2001, 3001, 3002].map((now) =>
+      strikes.pinged(now, INTERVAL, { messageFrames: 0, isStuck: false }),
     );
     expect(pings).toEqual([false, false, false, false, false, true]);
   });
 
-  it('begins anew with every piece of data that is sent between two pings', () => {
-    const connection = new Connection();
-    connection.unsent = true;
-    for (let i = 0; i < 50; i++) {
-      expect(connection.ping()).toBe(false);
-      if (i % 3 === 2) connection.bytes += 10;
-    }
-    expect(connection.pingsToTheEnd()).toBeLessThanOrEqual(4);
-  });
-
-  it('counts on when what is sent is no data of a call', () => {
-    const connection = new Connection();
-    for (let i = 0; i < 3; i++) {
-      expect(connection.ping()).toBe(false);
-      connection.bytes += 9;
-    }
-    expect(connection.ping()).toBe(true);
-  });
-
-  it('begins anew with what comes', () => {
+  it('begins anew with every frame of a call between two pings', () => {
     const connection = new Connection();
     for (let i = 0; i < 50; i++) {
       expect(connection.ping()).toBe(false);
-      if (i % 3 === 2) connection.strikes.dataMoved();
+      if (i % 3 === 2) connection.messageFrames++;
     }
     expect(connection.pingsToTheEnd()).toBeLessThanOrEqual(4);
-  });
-
-  it('counts on while the client takes answers to its pings and no data', () => {
-    const connection = new Connection();
-    connection.unsent = true;
-    expect(connection.pingsToTheEnd()).toBe(4);
   });
 
   it('does not count while the system takes nothing at all', () => {
-    const strikes = new PingStrikes(2);
-    const sent = { bytes: 5_000_000, unsent: true };
-    for (let now = 0; now < 50; now++) expect(strikes.pinged(now, INTERVAL, sent)).toBe(false);
-    // All the answers at once, and no data.
-    const after = { bytes: sent.bytes + 50 * ANSWER, unsent: true };
-    expect(strikes.pinged(50, INTERVAL, after)).toBe(false);
-  });
-
-  it('counts on when many pings come at once while data waits', () => {
-    const strikes = new PingStrikes(2);
-    let bytes = 9;
-    let now = 0;
-    /** Says whether any was too many. */
-    const burst = () => {
-      const tooMany = Array.from({ length: 3 }, () => strikes.pinged(now++, INTERVAL, { bytes, unsent: true }));
-      bytes += 3 * ANSWER;
-      return tooMany.includes(true);
-    };
-    expect([burst(), burst(), burst(), burst()]).toEqual([false, false, false, true]);
+    const connection = new Connection();
+    connection.isStuck = true;
+    expect(connection.pingsToTheEnd()).toBe(100);
+    connection.isStuck = false;
+    expect(connection.pingsToTheEnd()).toBe(3);
   });
 });

@@ -11,7 +11,7 @@ import {
 } from '../../protocol/grpc/message-compression.js';
 import { MessageFrameReader, type ReceivedMessage } from '../../protocol/grpc/message-frame.js';
 import { CallDeadline } from './call-deadline.js';
-import type { CallListener, GrpcCall } from './grpc-transport.js';
+import type { CallListener, GrpcCall } from './grpc-call.js';
 import { MessageSender } from './message-sender.js';
 import type { CallContext } from './unary-call.js';
 
@@ -107,7 +107,13 @@ export class StreamCall implements CallListener, AnswerStream {
 
   onData(chunk: Buffer): void {
     if (this.#ended) return;
-    this.#frames.add(chunk);
+    this.#frames.add(Buffer.from(chunk));
+    this.#read();
+  }
+
+  onFilled(): void {
+    if (this.#ended) return;
+    this.#frames.filled();
     this.#read();
   }
 
@@ -181,6 +187,8 @@ export class StreamCall implements CallListener, AnswerStream {
     }
     this.#reading = false;
     if (this.#ended) return;
+    const target = this.#frames.target();
+    if (target !== undefined) this.#call.receiveInto(target);
     const waits = this.#waits;
     if (waits !== this.#paused && !this.#halfClosed) {
       this.#paused = waits;

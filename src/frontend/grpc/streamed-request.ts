@@ -90,7 +90,7 @@ export class StreamedRequest implements ResponseSink {
 
   *#encode(response: ModelInferResponse, final: boolean): PacedWork<Frame> {
     try {
-      return encodeStreamResponse(yield* this.#incoming!.answer(response), final);
+      return encodeStreamResponse(yield* this.#incoming!.form(response), final);
     } finally {
       if (final) this.#incoming!.release();
     }

@@ -11,9 +11,9 @@ import {
   type CompressionLevel,
   type MessageEncoding,
 } from '../../protocol/grpc/message-compression.js';
-import { MessageFrameReader, wholeMessage, type ReceivedMessage } from '../../protocol/grpc/message-frame.js';
+import { copyWholeMessage, MessageFrameReader, type ReceivedMessage } from '../../protocol/grpc/message-frame.js';
 import { CallDeadline } from './call-deadline.js';
-import type { CallListener, GrpcCall } from './grpc-transport.js';
+import type { CallListener, GrpcCall } from './grpc-call.js';
 
 /** Takes the answer of a unary call: the first of either counts. */
 export interface UnaryAnswer {
@@ -62,11 +62,22 @@ export class UnaryCall implements CallListener, UnaryAnswer {
   onData(chunk: Buffer): void {
     if (this.#ended) return;
     if (this.#frames === undefined && !this.#serving) {
-      const message = wholeMessage(chunk, this.#maxMessageSize);
+      // Tensors are views of the message, and the chunk is overwritten.
+      const message = copyWholeMessage(chunk, this.#maxMessageSize);
       if (message !== undefined) return this.#serve(message);
     }
     const frames = (this.#frames ??= this.#startFrames());
-    frames.add(chunk);
+    frames.add(Buffer.from(chunk));
+    this.#read(frames);
+  }
+
+  onFilled(): void {
+    if (this.#frames === undefined) return;
+    this.#frames.filled();
+    this.#read(this.#frames);
+  }
+
+  #read(frames: MessageFrameReader): void {
     for (let message = frames.next(); message !== undefined; message = frames.next()) {
       if (this.#serving || this.#message !== undefined) {
         return this.#abort(
@@ -76,6 +87,8 @@ export class UnaryCall implements CallListener, UnaryAnswer {
       }
       this.#message = message;
     }
+    const target = frames.target();
+    if (target !== undefined) return this.#call.receiveInto(target);
     if (frames.failure !== undefined) return this.#abort(frames.failure.status, frames.failure.message);
     if (this.#message !== undefined && !this.#serving && frames.idle) this.#take(this.#message);
   }

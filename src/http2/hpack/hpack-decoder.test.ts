@@ -181,8 +181,8 @@ describe('HpackDecoder', () => {
     // The name of the newest field is fine, only its value was not.
     expect(problem('0f2f0131')).toBeUndefined();
     expect(problem('0f300131')).toMatch(/forbidden bytes/);
-    for (const value of [' a', 'a\t', '\0', '\r']) expect(problem(inserted('a', value))).toMatch(/forbidden/);
-    for (const value of ['', 'a b', '\xff', '\x01']) expect(problem(inserted('a', value))).toBeUndefined();
+    for (const value of ['\0', 'a\nb', '\r']) expect(problem(inserted('a', value))).toMatch(/forbidden/);
+    for (const value of ['', 'a b', ' a', 'a\t', '\xff', '\x01']) expect(problem(inserted('a', value))).toBeUndefined();
     for (const name of ['', ':', 'a b', 'a:', 'é']) expect(problem(inserted(name, '1'))).toMatch(/forbidden/);
   });
 

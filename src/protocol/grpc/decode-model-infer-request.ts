@@ -27,7 +27,7 @@ import { LENGTH_DELIMITED, WireReader } from './wire-reader.js';
 export type AdmitModel = (modelName: string, modelVersion: string, id: string) => void;
 
 export interface DecodeOptions {
-  readonly admit?: AdmitModel;
+  admit?(...reference: Parameters<AdmitModel>): void;
   /** Where tensors in shared memory are found. Default: nowhere. */
   readonly sharedMemory?: SharedMemoryAccess;
 }
@@ -96,10 +96,8 @@ class RequestMessage {
   /** Of the inputs, what belongs to them alone. */
   #memory: Set<ArrayBuffer> | undefined;
 
-  *decode(
-    bytes: Uint8Array,
-    { admit, sharedMemory = NO_SHARED_MEMORY }: DecodeOptions,
-  ): PacedWork<DecodedInferRequest> {
+  *decode(bytes: Uint8Array, options: DecodeOptions): PacedWork<DecodedInferRequest> {
+    const { sharedMemory = NO_SHARED_MEMORY } = options;
     let message: Buffer;
     try {
       reader.start(bytes);
@@ -108,8 +106,8 @@ class RequestMessage {
     } finally {
       reader.release();
     }
-    const contents = yield* this.#scanContents(message);
-    admit?.(this.#modelName, this.#modelVersion, this.#id);
+    const contents = this.#extras === undefined ? undefined : yield* this.#scanContents(message, this.#extras);
+    options.admit?.(this.#modelName, this.#modelVersion, this.#id);
     const { parameters, priority, timeoutMicroseconds, sequence, emptyFinalResponse } =
       this.#parameters === undefined ? NO_PARAMETERS : readRequestParameters(this.#parameters);
     if (this.#extras === undefined && this.#raw.length >= 2 * this.#inputs.length) this.#takeRaw(message);
@@ -134,9 +132,9 @@ class RequestMessage {
   }
 
   /** Gives the reader that the contents are read with; undefined when no input has any. */
-  *#scanContents(message: Buffer): PacedWork<WireReader | undefined> {
+  *#scanContents(message: Buffer, inputs: readonly (TensorExtras | undefined)[]): PacedWork<WireReader | undefined> {
     let contentsReader: WireReader | undefined;
-    for (const extras of this.#extras ?? []) {
+    for (const extras of inputs) {
       if (extras?.contents === undefined) continue;
       if (contentsReader === undefined) {
         // Of its own: other messages are read while this one pauses.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { frameMessage, MessageFrameReader, wholeMessage } from './message-frame.js';
+import { copyWholeMessage, frameMessage, MessageFrameReader } from './message-frame.js';
 
 const MAX = 1_000_000;
 
@@ -40,6 +40,42 @@ describe('MessageFrameReader', () => {
       return given;
     });
     expect(messages.map(String)).toEqual(['one by one']);
+  });
+
+  it('says where the rest of a large message belongs, and asks again when that is full', () => {
+    const reader = new MessageFrameReader(100 << 20, undefined);
+    const body = Buffer.alloc(20 << 20, 'abcdefg');
+    const bytes = frameMessage(body);
+    expect(reader.target()).toBeUndefined();
+    let at = 100;
+    reader.add(bytes.subarray(0, at));
+    expect(reader.next()).toBeUndefined();
+    const sizes: number[] = [];
+    for (let target = reader.target(); target !== undefined; target = reader.target()) {
+      // While it is being filled there is no other.
+      expect(reader.target()).toBeUndefined();
+      sizes.push(target.length);
+      at += bytes.copy(target, 0, at);
+      reader.filled();
+    }
+    expect(at).toBe(bytes.length);
+    // Memory for no more than a multiple of what has come.
+    expect(sizes[0]).toBeLessThanOrEqual(1 << 20);
+    const message = reader.next()!.bytes;
+    expect(message.equals(body)).toBe(true);
+    expect([reader.idle, reader.next(), reader.target()]).toEqual([true, undefined, undefined]);
+  });
+
+  it('wants small messages added, and what comes behind others', () => {
+    const reader = new MessageFrameReader(MAX, undefined);
+    reader.add(frame('a small one').subarray(0, 6));
+    expect([reader.next(), reader.target()]).toEqual([undefined, undefined]);
+    const other = new MessageFrameReader(MAX, undefined);
+    other.add(Buffer.concat([frame('first'), prefix(0, 500_000)]));
+    expect(other.target()).toBeUndefined();
+    expect(String(other.next()!.bytes)).toBe('first');
+    expect(other.next()).toBeUndefined();
+    expect(other.target()!.length).toBe(500_000);
   });
 
   it('gives a message that lies in one chunk as a view of it', () => {
@@ -109,10 +145,17 @@ describe('MessageFrameReader', () => {
   });
 });
 
-describe('wholeMessage', () => {
+describe('copyWholeMessage', () => {
   it('gives the message of a chunk that is exactly one frame', () => {
-    expect(String(wholeMessage(frame('all'), MAX))).toBe('all');
-    expect(wholeMessage(frame(''), MAX)?.length).toBe(0);
+    expect(String(copyWholeMessage(frame('all'), MAX))).toBe('all');
+    expect(copyWholeMessage(frame(''), MAX)?.length).toBe(0);
+  });
+
+  it('gives memory that nothing else writes to', () => {
+    const chunk = frame('kept');
+    const message = copyWholeMessage(chunk, MAX)!;
+    chunk.fill(0);
+    expect(String(message)).toBe('kept');
   });
 
   it.each([
@@ -122,6 +165,6 @@ describe('wholeMessage', () => {
     ['compressed', frame('all', 1)],
     ['too large', frame('x'.repeat(MAX + 1))],
   ])('leaves a chunk to the reader that is %s', (_, chunk) => {
-    expect(wholeMessage(chunk, MAX)).toBeUndefined();
+    expect(copyWholeMessage(chunk, MAX)).toBeUndefined();
   });
 });

@@ -1,5 +1,6 @@
 // gRPC's framing of messages in the bytes of a call: one flag byte, a 32-bit length, the message. The reader takes the
-// bytes as they come, gives out whole messages, and never holds much more memory than it was sent.
+// bytes as they come, gives out whole messages, and never holds much more memory than it was sent. Who can receive bytes
+// into given memory asks where the rest of a large message belongs, so that it is not copied there.
 
 import { GRPC_STATUS, type GrpcStatus } from './grpc-status.js';
 
@@ -12,6 +13,8 @@ export const MESSAGE_PREFIX_BYTES = 5;
 const FIRST_ALLOCATION_BYTES = 1 << 20;
 const GROWTH = 8;
 const BELIEVED_FROM = 8 << 20;
+/** For less, a place of its own costs more than copying. */
+const SMALLEST_TARGET_BYTES = 16_384;
 
 /** Why the bytes of a call are no messages that can be accepted. */
 export interface FrameFailure {
@@ -19,13 +22,14 @@ export interface FrameFailure {
   readonly message: string;
 }
 
-/** The message when `chunk` is exactly one uncompressed frame, a view of it. */
-export function wholeMessage(chunk: Buffer, maxMessageSize: number): Buffer | undefined {
+/** A copy of the message when `chunk` is exactly one uncompressed frame. */
+export function copyWholeMessage(chunk: Buffer, maxMessageSize: number): Buffer | undefined {
   if (chunk.length < MESSAGE_PREFIX_BYTES || chunk[0] !== 0) return undefined;
   const length = chunk.length - MESSAGE_PREFIX_BYTES;
-  return chunk.readUInt32BE(1) === length && length <= maxMessageSize
-    ? chunk.subarray(MESSAGE_PREFIX_BYTES)
-    : undefined;
+  if (chunk.readUInt32BE(1) !== length || length > maxMessageSize) return undefined;
+  const message = Buffer.allocUnsafe(length);
+  chunk.copy(message, 0, MESSAGE_PREFIX_BYTES);
+  return message;
 }
 
 /** A message with its prefix. */
@@ -56,6 +60,8 @@ export class MessageFrameReader {
   #message: Buffer | undefined;
   #length = 0;
   #filled = 0;
+  /** Somebody else writes to the rest of the message. */
+  #isFilling = false;
   /** Given and not read yet, from the offset on. */
   #chunks: Buffer[] = [];
   #offset = 0;
@@ -85,15 +91,35 @@ export class MessageFrameReader {
     if (chunk.length > 0) this.#chunks.push(chunk);
   }
 
+  /**
+   * Where the next bytes belong when they are the rest of a large message, or much of it; {@link filled} follows, and nothing
+   * is added before. Undefined when they are to be added as they come, or when there is no memory: then this has failed.
+   */
+  target(): Buffer | undefined {
+    if (this.#isFilling || this.#failure !== undefined || this.#chunks.length > 0) return undefined;
+    if (this.#prefixFilled < MESSAGE_PREFIX_BYTES || this.#length - this.#filled < SMALLEST_TARGET_BYTES)
+      return undefined;
+    if (!this.#makeRoom(1)) return undefined;
+    this.#isFilling = true;
+    return this.#message!.subarray(this.#filled);
+  }
+
+  /** The target is full. */
+  filled(): void {
+    this.#isFilling = false;
+    this.#filled = this.#message!.length;
+  }
+
   /** The next whole message. */
   next(): ReceivedMessage | undefined {
+    if (this.#message !== undefined && this.#filled === this.#length) return this.#received(this.#complete());
     while (this.#chunks.length > 0 && this.#failure === undefined) {
       const message = this.#read(this.#chunks[0]!);
       if (this.#offset === this.#chunks[0]!.length) {
         this.#chunks.shift();
         this.#offset = 0;
       }
-      if (message !== undefined) return { bytes: message, compressed: this.#prefix[0] === 1 && this.#isEncoded() };
+      if (message !== undefined) return this.#received(message);
     }
     return undefined;
   }
@@ -161,10 +187,22 @@ export class MessageFrameReader {
     return undefined;
   }
 
-  // A length is only a claim: memory is taken in steps, each a multiple of what has really arrived.
+  #received(message: Buffer): ReceivedMessage {
+    return { bytes: message, compressed: this.#prefix[0] === 1 && this.#isEncoded() };
+  }
+
   #append(chunk: Buffer, offset: number, count: number): boolean {
+    if (!this.#makeRoom(count)) return false;
+    chunk.copy(this.#message!, this.#filled, offset, offset + count);
+    this.#filled += count;
+    return true;
+  }
+
+  // A length is only a claim: memory is taken in steps, each a multiple of what has really arrived.
+  #makeRoom(count: number): boolean {
     try {
       this.#reserve(this.#filled + count);
+      return true;
     } catch {
       this.#failure = {
         status: GRPC_STATUS.RESOURCE_EXHAUSTED,
@@ -172,9 +210,6 @@ export class MessageFrameReader {
       };
       return false;
     }
-    chunk.copy(this.#message!, this.#filled, offset, offset + count);
-    this.#filled += count;
-    return true;
   }
 
   #reserve(needed: number): void {

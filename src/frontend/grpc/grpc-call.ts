@@ -1,6 +1,5 @@
-// What gRPC needs of HTTP/2, and nothing more: calls that arrive, their bytes, and how they end. Message framing,
-// deadlines and methods are above it; sockets, frames and header compression below. An implementation may send a whole
-// answer in one write, because it gets it in one call.
+// A call as methods see it: what arrives of it, and how it ends. Message framing, deadlines and methods are above it; status,
+// trailers and headers of gRPC's protocol below (http2-call.ts).
 
 import type { GrpcStatus } from '../../protocol/grpc/grpc-status.js';
 
@@ -28,9 +27,14 @@ export interface GrpcCall {
   fail(status: GrpcStatus, message: string, headers?: ResponseHeaders): void;
   /** Ends the call without a status, dropping what was written and not sent. */
   reset(): void;
-  /** No `onData` and no `onHalfClose` until {@link resume}; the client has to wait. */
+  /** The client has to wait, until {@link resume}, once it has sent as much as HTTP/2's windows let it; that still comes. */
   pause(): void;
   resume(): void;
+  /**
+   * The next `target.length` bytes of the request go there instead of to `onData`, and `onFilled` follows. When the call
+   * ends before, that memory may still be written to.
+   */
+  receiveInto(target: Uint8Array): void;
 }
 
 /** Further headers of an answer, by lower-case names. */
@@ -38,8 +42,10 @@ export type ResponseHeaders = Readonly<Record<string, string>>;
 
 /** Gets the events of one call, until the call has ended. */
 export interface CallListener {
-  /** The next bytes of the request; nobody else writes to them. */
+  /** The next bytes of the request, valid only during the call. */
   onData(chunk: Buffer): void;
+  /** What {@link GrpcCall.receiveInto} asked for is complete. */
+  onFilled?(): void;
   /** The client will send no more. */
   onHalfClose(): void;
   /** What was written has been sent: the reader is no longer slow. */
@@ -50,22 +56,3 @@ export interface CallListener {
 
 /** Decides what a call is for. Undefined when it has been ended already. */
 export type AcceptCall = (call: GrpcCall) => CallListener | undefined;
-
-/** A listening port for gRPC. */
-export interface GrpcTransport {
-  /** Resolves with the real port. Rejects with UNAVAILABLE when the address cannot be used. */
-  listen(address: string, port: number): Promise<number>;
-  /** No new connections; existing ones take no new calls and close after their last. */
-  drain(): void;
-  /** Drains, cancels the calls that have not ended, and resolves when no socket is open. Idempotent. */
-  close(): Promise<void>;
-  /** Open now. */
-  readonly connections: number;
-}
-
-const CONTENT_TYPE = /^(?:application\/grpc(?:[+;].*)?)?$/i;
-
-/** True for the content types of gRPC, a missing one included: Triton takes it too. */
-export function isGrpcContentType(contentType: string | undefined): boolean {
-  return contentType === undefined || contentType === 'application/grpc' || CONTENT_TYPE.test(contentType);
-}

@@ -1,4 +1,4 @@
-// The transport alone, against a client of node:http2 that shows what is on the wire.
+// Calls on HTTP/2 alone, against a client of node:http2 that shows what is on the wire.
 
 import { once } from 'node:events';
 import {
@@ -11,12 +11,15 @@ import {
 import { connect as connectSocket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import type { CallListener, GrpcCall } from './grpc-transport.js';
-import { isGrpcContentType } from './grpc-transport.js';
-import { NodeHttp2Transport } from './node-http2-transport.js';
-import { DEFAULT_KEEPALIVE } from './session-keepalive.js';
+import type { OpenHttp2Port } from '../../http2/http2-port.js';
+import { Http2Server } from '../../http2/http2-server.js';
+import { DEFAULT_KEEPALIVE } from './connection-keepalive.js';
+import type { CallListener, GrpcCall } from './grpc-call.js';
+import { isGrpcContentType } from './grpc-connection.js';
+import { GrpcPort } from './grpc-port.js';
 
 const ignore = () => undefined;
+const open: OpenHttp2Port = (options) => new Http2Server(options);
 const logger = { error: ignore, warn: ignore, info: ignore, verbose: ignore };
 const HEADERS = {
   ':method': 'POST',
@@ -38,7 +41,8 @@ interface Seen {
 
 async function serve(onCall: (seen: Seen) => Partial<CallListener> | undefined, keepalive = DEFAULT_KEEPALIVE) {
   const calls: Seen[] = [];
-  const transport = new NodeHttp2Transport({
+  const transport = new GrpcPort({
+    open,
     logger,
     keepalive,
     accept(call) {
@@ -391,13 +395,13 @@ describe('the end', () => {
   });
 
   it('comes at once where nothing was ever opened', async () => {
-    const transport = new NodeHttp2Transport({ logger, keepalive: DEFAULT_KEEPALIVE, accept: () => undefined });
+    const transport = new GrpcPort({ open, logger, keepalive: DEFAULT_KEEPALIVE, accept: () => undefined });
     await expect(transport.close()).resolves.toBeUndefined();
   });
 
   it('of a port that is taken is UNAVAILABLE, with the address', async () => {
     const { port } = await serve(() => ({}));
-    const second = new NodeHttp2Transport({ logger, keepalive: DEFAULT_KEEPALIVE, accept: () => undefined });
+    const second = new GrpcPort({ open, logger, keepalive: DEFAULT_KEEPALIVE, accept: () => undefined });
     await expect(second.listen('127.0.0.1', port)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: `Socket '127.0.0.1:${port}' already in use`,

@@ -1,14 +1,16 @@
 // Keepalive of a real connection, whose client is made of bare sockets where it has to misbehave.
 
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { connect, constants, type ClientHttp2Session } from 'node:http2';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
+import { FakeConnection } from '../../../test/support/fake-http2.js';
 import { encodeHeaders, FLAG, FRAME, RawHttp2, uint32 } from '../../../test/support/raw-http2.js';
-import type { CallListener, GrpcCall } from './grpc-transport.js';
-import { NodeHttp2Transport } from './node-http2-transport.js';
-import { DEFAULT_KEEPALIVE, SessionKeepalive, type KeepaliveOptions } from './session-keepalive.js';
+import { Http2Server } from '../../http2/http2-server.js';
+import { ConnectionKeepalive, DEFAULT_KEEPALIVE, type KeepaliveOptions } from './connection-keepalive.js';
+import type { CallListener, GrpcCall } from './grpc-call.js';
+import { GrpcPort } from './grpc-port.js';
 
 const ignore = () => undefined;
 const HEADERS = { ':method': 'POST', ':path': '/s/m', 'content-type': 'application/grpc', te: 'trailers' };
@@ -23,7 +25,8 @@ afterEach(async () => {
 async function serve(options: Partial<KeepaliveOptions>) {
   const calls: GrpcCall[] = [];
   const log: string[] = [];
-  const transport = new NodeHttp2Transport({
+  const transport = new GrpcPort({
+    open: (port) => new Http2Server(port),
     logger: { error: ignore, warn: ignore, info: ignore, verbose: (_level, text) => void log.push(text) },
     keepalive: { ...DEFAULT_KEEPALIVE, ...options },
     accept(call) {
@@ -70,26 +73,6 @@ async function silentClient(port: number): Promise<Socket> {
   return socket;
 }
 
-/** A client that answers pings when the test says so. */
-class FakeSession extends EventEmitter {
-  pings = 0;
-  destroyed = false;
-  readonly socket = { bytesRead: 0 };
-  answer: () => void = ignore;
-
-  ping(answered: () => void): void {
-    this.pings++;
-    this.answer = () => {
-      this.socket.bytesRead += 17;
-      answered();
-    };
-  }
-
-  destroy(): void {
-    this.destroyed = true;
-  }
-}
-
 const QUICK = { keepaliveTime: 20, keepaliveTimeout: 60_000 };
 
 describe('pings to clients', () => {
@@ -119,19 +102,37 @@ describe('pings to clients', () => {
 
   it('end the connection when they are not answered, and not before', () => {
     vi.useFakeTimers();
-    const session = new FakeSession();
+    const connection = new FakeConnection();
     const options = { keepaliveTime: 1000, keepaliveTimeout: 500, permitWithoutCalls: true, maxPingsWithoutData: 0 };
-    new SessionKeepalive(session as never, { ...DEFAULT_KEEPALIVE, ...options }, ignore);
+    new ConnectionKeepalive(connection, { ...DEFAULT_KEEPALIVE, ...options }, ignore);
     for (let round = 1; round <= 8; round++) {
       vi.advanceTimersByTime(1000);
-      expect(session.pings).toBe(round);
+      expect(connection.pings).toBe(round);
       vi.advanceTimersByTime(499);
-      session.answer();
+      connection.answer();
     }
     vi.advanceTimersByTime(1000 + 499);
-    expect([session.pings, session.destroyed]).toEqual([9, false]);
+    expect([connection.pings, connection.closedWith !== undefined]).toEqual([9, false]);
     vi.advanceTimersByTime(1);
-    expect(session.destroyed).toBe(true);
+    expect(connection.closedWith !== undefined).toBe(true);
+  });
+
+  it('are not sent to a client of which something comes, and not after the connection has ended', () => {
+    vi.useFakeTimers();
+    const connection = new FakeConnection();
+    const options = { keepaliveTime: 1000, permitWithoutCalls: true, maxPingsWithoutData: 0 };
+    const keepalive = new ConnectionKeepalive(connection, { ...DEFAULT_KEEPALIVE, ...options }, ignore);
+    for (let second = 0; second < 5; second++) {
+      connection.receivedBytes++;
+      vi.advanceTimersByTime(1000);
+    }
+    expect(connection.pings).toBe(0);
+    vi.advanceTimersByTime(1000);
+    expect(connection.pings).toBe(1);
+    keepalive.stop();
+    connection.answer();
+    vi.advanceTimersByTime(100_000);
+    expect([connection.pings, connection.closedWith]).toEqual([1, undefined]);
   });
 });
 
@@ -165,6 +166,25 @@ describe('pings from clients', () => {
     const { session } = await connected(port);
     for (let i = 0; i < 20; i++) await ping(session);
     expect(session.destroyed).toBe(false);
+  });
+
+  it('are not counted while the system takes nothing that is sent, and frames of calls begin the count anew', () => {
+    const connection = new FakeConnection();
+    const keepalive = new ConnectionKeepalive(connection, DEFAULT_KEEPALIVE, ignore);
+    const pingTwentyTimes = (between: () => void) => {
+      for (let now = 0; now < 20; now++) {
+        keepalive.pinged(now);
+        between();
+      }
+      return connection.closedWith;
+    };
+    expect(pingTwentyTimes(() => connection.sentMessageFrames++)).toBeUndefined();
+    expect(pingTwentyTimes(() => connection.receivedMessageFrames++)).toBeUndefined();
+    connection.isCongested = true;
+    expect(pingTwentyTimes(ignore)).toBeUndefined();
+    connection.isCongested = false;
+    expect(pingTwentyTimes(ignore)).toEqual(['ENHANCE_YOUR_CALM', 'too_many_pings']);
+    keepalive.stop();
   });
 
   it('may come as often as is permitted', async () => {

@@ -1,9 +1,8 @@
 // Keepalive of one connection, as gRPC servers have it: pings to clients that have been silent for long, the end of
 // connections that do not answer them, and the end of those that ping without need (gRPC's proposals A8 and A9).
 
-import { constants, type ServerHttp2Session } from 'node:http2';
-
-import type { CallOwner, SendingCall } from './node-http2-call.js';
+import type { ConnectionControl } from '../../http2/connection-listener.js';
+import type { ErrorCodeName } from '../../http2/http2-error.js';
 import { PingStrikes } from './ping-strikes.js';
 
 /** Triton's `--grpc-keepalive-*` and `--grpc-http2-*`; times in milliseconds. */
@@ -35,60 +34,49 @@ export const DEFAULT_KEEPALIVE: KeepaliveOptions = {
 /** Between pings of a client without calls, unless those are permitted: what RFC 1122 says of TCP's keepalive. */
 const IDLE_PING_INTERVAL = 7_200_000;
 
-const TOO_MANY_PINGS = Buffer.from('too_many_pings');
-
-export class SessionKeepalive implements CallOwner {
-  readonly #session: ServerHttp2Session;
+export class ConnectionKeepalive {
+  /** It has ended the connection, and said why. */
+  hasClosed = false;
+  readonly #connection: ConnectionControl;
   readonly #options: KeepaliveOptions;
   readonly #log: (message: string) => void;
-  readonly #calls = new Set<SendingCall>();
   readonly #strikes: PingStrikes;
   #pingsWithoutData = 0;
-  #bytesRead = 0;
+  /** When {@link #pingsWithoutData} was counted. */
+  #sentFrames = 0;
+  #receivedBytes = 0;
   #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
 
-  constructor(session: ServerHttp2Session, options: KeepaliveOptions, log: (message: string) => void) {
-    this.#session = session;
+  constructor(connection: ConnectionControl, options: KeepaliveOptions, log: (message: string) => void) {
+    this.#connection = connection;
     this.#options = options;
     this.#log = log;
     this.#strikes = new PingStrikes(options.maxPingStrikes);
-    session.on('ping', () => this.#pinged());
-    session.once('close', () => clearTimeout(this.#timer));
     this.#arm();
   }
 
-  callStarted(call: SendingCall): void {
-    this.#calls.add(call);
-    this.#strikes.dataMoved();
-  }
-
-  callClosed(call: SendingCall): void {
-    this.#calls.delete(call);
-  }
-
-  received(): void {
-    this.#strikes.dataMoved();
-  }
-
-  sent(): void {
-    this.#strikes.dataMoved();
-    this.#pingsWithoutData = 0;
-  }
-
-  #pinged(): void {
-    if (this.#session.destroyed) return;
+  /** The client pings. */
+  pinged(now: number): void {
+    const connection = this.#connection;
     const { permitWithoutCalls, minRecvPingInterval } = this.#options;
-    const interval = this.#calls.size > 0 || permitWithoutCalls ? minRecvPingInterval : IDLE_PING_INTERVAL;
-    const sent = { bytes: this.#session.socket.bytesWritten, unsent: this.#hasUnsent() };
-    if (!this.#strikes.pinged(performance.now(), interval, sent)) return;
-    this.#log('gRPC connection closed: too many pings');
-    this.#session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM, undefined, TOO_MANY_PINGS);
-    setImmediate(() => this.#session.destroy());
+    const interval = connection.openStreams > 0 || permitWithoutCalls ? minRecvPingInterval : IDLE_PING_INTERVAL;
+    const messageFrames = connection.receivedMessageFrames + connection.sentMessageFrames;
+    if (!this.#strikes.pinged(now, interval, { messageFrames, isStuck: connection.isCongested })) return;
+    this.#close('ENHANCE_YOUR_CALM', 'too_many_pings', 'too many pings');
   }
 
-  #hasUnsent(): boolean {
-    for (const call of this.#calls) if (call.unsent) return true;
-    return false;
+  /** The connection has ended. */
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** `debugData` is for the client, `reason` for the log. */
+  #close(code: ErrorCodeName, debugData: string, reason: string): void {
+    this.hasClosed = true;
+    this.#log(`gRPC connection closed: ${reason}`);
+    this.#connection.close(code, debugData);
   }
 
   #arm(): void {
@@ -99,37 +87,35 @@ export class SessionKeepalive implements CallOwner {
   /** Time to ping, unless something came meanwhile. */
   #look(): void {
     const { permitWithoutCalls, maxPingsWithoutData, keepaliveTimeout } = this.#options;
-    if (this.#session.destroyed) return;
-    const silent = !this.#hasRead();
+    const connection = this.#connection;
+    if (connection.sentMessageFrames !== this.#sentFrames) this.#pingsWithoutData = 0;
+    this.#sentFrames = connection.sentMessageFrames;
+    const silent = !this.#hasReceived();
     const permitted =
-      (this.#calls.size > 0 || permitWithoutCalls) &&
+      (connection.openStreams > 0 || permitWithoutCalls) &&
       (maxPingsWithoutData === 0 || this.#pingsWithoutData < maxPingsWithoutData);
     if (!silent || !permitted) return this.#arm();
     this.#pingsWithoutData++;
-    this.#session.ping(() => this.#answered());
+    connection.ping(() => this.#answered());
     this.#timer = setTimeout(() => {
-      if (this.#session.destroyed) return;
       // Not the answer, but anything else: the client is there.
-      if (this.#hasRead()) return this.#arm();
-      this.#log('gRPC connection closed: keepalive watchdog timeout');
-      this.#session.destroy();
+      if (this.#hasReceived()) return this.#arm();
+      this.#close('NO_ERROR', '', 'keepalive watchdog timeout');
     }, keepaliveTimeout).unref();
   }
 
-  /** A ping was answered, or the connection has ended. */
   #answered(): void {
-    clearTimeout(this.#timer);
-    if (this.#session.destroyed) return;
+    if (this.#isStopped) return;
     // The answer itself is no sign of what comes after it.
-    this.#hasRead();
+    this.#hasReceived();
     this.#arm();
   }
 
   /** Whether bytes have come since this was asked before. */
-  #hasRead(): boolean {
-    const bytes = this.#session.socket.bytesRead;
-    const more = bytes !== this.#bytesRead;
-    this.#bytesRead = bytes;
+  #hasReceived(): boolean {
+    const { receivedBytes } = this.#connection;
+    const more = receivedBytes !== this.#receivedBytes;
+    this.#receivedBytes = receivedBytes;
     return more;
   }
 }

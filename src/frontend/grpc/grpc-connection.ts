@@ -1,0 +1,78 @@
+// One connection of a gRPC client: which of its streams are calls, how long it lives, and what the log says of its end.
+
+import type { ConnectionControl, ConnectionListener } from '../../http2/connection-listener.js';
+import type { HeaderList } from '../../http2/header-list.js';
+import type { Http2Error } from '../../http2/http2-error.js';
+import type { Http2Stream, StreamListener } from '../../http2/http2-stream.js';
+import { HeaderTemplate } from '../../http2/outgoing-headers.js';
+import type { Logger } from '../../model/logger.js';
+import { ConnectionKeepalive, type KeepaliveOptions } from './connection-keepalive.js';
+import type { AcceptCall } from './grpc-call.js';
+import { Http2Call } from './http2-call.js';
+import { RefusedCall } from './refused-call.js';
+
+const METHOD_NOT_ALLOWED = new HeaderTemplate([':status', '405']);
+const UNSUPPORTED_MEDIA_TYPE = new HeaderTemplate([':status', '415']);
+
+export interface GrpcConnectionOptions {
+  readonly accept: AcceptCall;
+  readonly keepalive: KeepaliveOptions;
+  readonly logger: Logger;
+}
+
+export class GrpcConnection implements ConnectionListener {
+  readonly #connection: ConnectionControl;
+  readonly #options: GrpcConnectionOptions;
+  readonly #keepalive: ConnectionKeepalive;
+
+  constructor(connection: ConnectionControl, options: GrpcConnectionOptions) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#keepalive = new ConnectionKeepalive(connection, options.keepalive, (text) => this.#log(text));
+  }
+
+  onStream(stream: Http2Stream, headers: HeaderList): StreamListener | undefined {
+    // It was sent before the client heard that the connection ends: refused unprocessed, it can be sent elsewhere.
+    if (this.#connection.isEnding) {
+      stream.reset('REFUSED_STREAM');
+      return undefined;
+    }
+    const call = new Http2Call(stream, headers);
+    const refusal = findRefusal(headers);
+    if (refusal === undefined) call.start(this.#options.accept);
+    else call.start(() => new RefusedCall(() => call.refuse(refusal)));
+    return call;
+  }
+
+  onPing(): void {
+    this.#keepalive.pinged(performance.now());
+  }
+
+  onClose(error: Http2Error | undefined): void {
+    this.#keepalive.stop();
+    // Its calls learn of it through their streams.
+    if (error !== undefined && !this.#keepalive.hasClosed) this.#log(`gRPC connection failed: ${error.message}`);
+  }
+
+  onListenerError(error: unknown): void {
+    const { stack, message = String(error) } = error as Partial<Error>;
+    this.#options.logger.error(`this is a bug in TSTriton: a gRPC call failed: ${stack ?? message}`);
+  }
+
+  #log(text: string): void {
+    this.#options.logger.verbose(1, text);
+  }
+}
+
+/** What HTTP says of a request that is no call; undefined of one that is. */
+function findRefusal(headers: HeaderList): HeaderTemplate | undefined {
+  if (headers.get(':method') !== 'POST') return METHOD_NOT_ALLOWED;
+  return isGrpcContentType(headers.get('content-type')) ? undefined : UNSUPPORTED_MEDIA_TYPE;
+}
+
+const CONTENT_TYPE = /^(?:application\/grpc(?:[+;].*)?)?$/i;
+
+/** True for the content types of gRPC, a missing one included: Triton takes it too. */
+export function isGrpcContentType(contentType: string | undefined): boolean {
+  return contentType === undefined || contentType === 'application/grpc' || CONTENT_TYPE.test(contentType);
+}

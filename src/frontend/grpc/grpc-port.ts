@@ -1,0 +1,69 @@
+// The port that gRPC's calls come to: HTTP/2 with the limits of gRPC. What listens is given: this and all above it know
+// connections and streams by their contracts alone.
+
+import type { ConnectionOptions } from '../../http2/connection-options.js';
+import type { Http2Port, OpenHttp2Port } from '../../http2/http2-port.js';
+import { listenFailure } from '../listen-failure.js';
+import { GrpcConnection, type GrpcConnectionOptions } from './grpc-connection.js';
+import type { GrpcTls } from './grpc-tls.js';
+
+const CONNECTION: ConnectionOptions = {
+  // Wide, because what arrives is nearly always read at once; how much one call may send is limited by its messages' size.
+  streamWindow: 16 << 20,
+  connectionWindow: 256 << 20,
+  // Larger than the 16 kB that HTTP/2 begins with: fewer frames for large tensors.
+  maxFrameSize: 1 << 20,
+  // Clients keep further calls back until earlier ones end.
+  maxConcurrentStreams: 4096,
+  // Answers of any size may wait for their readers; streams are held back where they are produced.
+  maxQueuedBytes: Infinity,
+  // gRPC's own.
+  handshakeTimeout: 120_000,
+};
+/** How long answers may take to reach their clients when everything closes. */
+const FLUSH_MILLISECONDS = 1000;
+
+export interface GrpcPortOptions extends GrpcConnectionOptions {
+  readonly open: OpenHttp2Port;
+  /** Default: no TLS. */
+  readonly tls?: GrpcTls | undefined;
+}
+
+export class GrpcPort {
+  readonly #port: Http2Port;
+
+  constructor({ open, tls, ...connections }: GrpcPortOptions) {
+    const { logger } = connections;
+    this.#port = open({
+      connection: CONNECTION,
+      tls,
+      listen: (connection) => new GrpcConnection(connection, connections),
+      onHandshakeError: (error) => logger.verbose(1, `gRPC handshake failed: ${error.message}`),
+      onError: (error) => logger.error(`gRPC listener failed: ${error.message}`),
+    });
+  }
+
+  /** Resolves with the real port. Rejects with UNAVAILABLE when the address cannot be used. */
+  async listen(address: string, port: number): Promise<number> {
+    try {
+      return await this.#port.listen(address, port);
+    } catch (error) {
+      throw listenFailure(error as NodeJS.ErrnoException, address, port);
+    }
+  }
+
+  /** Open now. */
+  get connections(): number {
+    return this.#port.connections;
+  }
+
+  /** No new connections; existing ones take no new calls and close after their last. */
+  drain(): void {
+    this.#port.drain();
+  }
+
+  /** Drains, cancels the calls that have not ended, and resolves when no socket is open. Idempotent. */
+  close(): Promise<void> {
+    return this.#port.close(FLUSH_MILLISECONDS);
+  }
+}
