@@ -28,7 +28,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   callables: PLAIN_DATA,
   protocol: PLAIN_DATA,
   core: PLAIN_DATA,
-  link: ['core/instance/model-instance.ts', ...PLAIN_DATA],
+  host: PLAIN_DATA,
+  link: ['core/instance/model-instance.ts', 'host', ...PLAIN_DATA],
   http1: [],
   http2: [],
   frontend: FRONTEND,
@@ -48,6 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
     'frontend/metrics',
     'frontend/vertex-ai',
     'frontend/sagemaker',
+    'host',
     'link',
     'http2/http2-port.ts',
     'http2/http2-server.ts',
@@ -56,10 +58,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   client: ['protocol', 'http2', ...PLAIN_DATA],
   onnx: ['link', ...PLAIN_DATA],
   // Both ends of a request, without what lies between.
-  testing: ['client', 'core', 'link', 'protocol', ...PLAIN_DATA],
+  testing: ['client', 'core', 'host', 'link', 'protocol', ...PLAIN_DATA],
   // It knows what the frontends take, and starts none.
   config: ['frontend', 'frontend/grpc', 'frontend/sagemaker', 'core', 'protocol', ...PLAIN_DATA],
-  triton: ['config', 'server', 'link', 'model', 'errors', 'logger'],
+  triton: ['config', 'server', 'host', 'model', 'errors', 'logger'],
   index: 'anything',
   cli: 'anything',
 };

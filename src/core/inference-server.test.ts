@@ -23,7 +23,7 @@ function load(server: InferenceServer, modelName = 'm', modelVersion = 1, config
   );
   const instance = new ManualInstance();
   entry.model.addInstance(instance);
-  entry.state = 'READY';
+  entry.loaded();
   return instance;
 }
 
@@ -48,7 +48,7 @@ describe('InferenceServer', () => {
     load(server);
     const other = server.repository.add(completeModelConfig({ modelName: 'n', inputs: {}, outputs: {} }, 1));
     expect(server.isReady()).toBe(false);
-    other.state = 'READY';
+    other.loaded();
     expect(server.isReady()).toBe(true);
   });
 
@@ -91,9 +91,9 @@ describe('InferenceServer', () => {
     load(server);
     const { load: second } = server.resolve('m', '');
     expect([server.serves(first), server.serves(second)]).toEqual([false, true]);
-    server.repository.find('m', 1)!.state = 'UNAVAILABLE';
+    server.repository.find('m', 1)!.interrupted('ended');
     expect(server.serves(second)).toBe(false);
-    server.repository.find('m', 1)!.state = 'READY';
+    server.repository.find('m', 1)!.resumed('ended');
     expect(server.serves(second)).toBe(true);
     server.repository.remove('m', 1);
     expect(server.serves(second)).toBe(false);

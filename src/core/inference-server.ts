@@ -12,11 +12,12 @@ import type { EngineLogger } from './engine-logger.js';
 import { LogSettingsStore } from './log-settings.js';
 import { ModelControl, type ConfigOverride, type ModelControlMode } from './model-control.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
-import { ModelRepository, type ResolvedModel } from './model-repository.js';
+import type { ResolvedModel } from './model-entry.js';
+import { ModelRepository } from './model-repository.js';
 import { parseModelVersion } from './model-version.js';
 import { RequestTraces, type RequestTrace } from './request-traces.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
-import { serverStopping } from './server-stopping.js';
+import { serverStopping } from './request-label.js';
 import { SharedMemoryRegistry } from './shared-memory/shared-memory-registry.js';
 import { TraceSettingsStore } from './trace-settings.js';
 
@@ -181,7 +182,7 @@ export class InferenceServer {
   /** Statistics of the ready versions asked for; '' asks for all. Throws INVALID_ARG for unknown ones, as Triton does. */
   statistics(name: string, version: string): readonly ModelStatistics[] {
     const number = parseModelVersion(version);
-    const ready = this.repository.entries().filter(({ state }) => state === 'READY');
+    const ready = this.repository.entries().filter(({ isReady }) => isReady);
     const named = name === '' ? ready : ready.filter(({ model }) => model.config.name === name);
     if (named.length === 0 && name !== '')
       throw new TritonError('INVALID_ARG', `requested model '${name}' is not available`);

@@ -3,43 +3,9 @@
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { isInterruption } from './interruption.js';
+import { ModelEntry, type ResolvedModel } from './model-entry.js';
 import { Model, type ModelSurroundings } from './model.js';
 import { parseModelVersion } from './model-version.js';
-
-export type ModelState = 'LOADING' | 'READY' | 'UNLOADING' | 'UNAVAILABLE';
-
-/** A model that requests are decoded for, as plain data. */
-export interface ResolvedModel {
-  readonly config: CompleteModelConfig;
-  /** Stands for this load of the model. A model that is replaced or loaded again has another number. */
-  readonly load: number;
-}
-
-/** One version of a model and how it is. */
-export class ModelEntry {
-  readonly model: Model;
-  readonly resolved: ResolvedModel;
-  /** Why it is UNAVAILABLE, or ''. */
-  reason = '';
-  #state: ModelState = 'LOADING';
-  readonly #onChange: () => void;
-
-  constructor(model: Model, load: number, onChange: () => void) {
-    this.model = model;
-    this.resolved = { config: model.config, load };
-    this.#onChange = onChange;
-  }
-
-  get state(): ModelState {
-    return this.#state;
-  }
-
-  set state(state: ModelState) {
-    this.#state = state;
-    this.#onChange();
-  }
-}
 
 export class ModelRepository {
   readonly #models = new Map<string, Map<number, ModelEntry>>();
@@ -116,26 +82,21 @@ export class ModelRepository {
   /** Every model that was loaded and not unloaded, those too whose instances have all ended, by name, then version. */
   loadedModels(): Model[] {
     return this.entries()
-      .filter(({ model, state, reason }) => {
-        const gone = state === 'UNAVAILABLE' && reason === 'unloaded';
-        return state === 'READY' || (model.statistics.loadSeconds !== undefined && !gone);
-      })
+      .filter(({ isLoaded, status }) => isLoaded || status.kind === 'unloading')
       .map(({ model }) => model);
   }
 
   /** Numbers of the versions that are ready, ascending, as strings. */
   readyVersions(name: string): string[] {
     return this.versions(name)
-      .filter(({ state }) => state === 'READY')
+      .filter(({ isReady }) => isReady)
       .map(({ model }) => String(model.config.version));
   }
 
   /** True when every version of every model is ready, or was unloaded on request. */
   get allReady(): boolean {
     for (const versions of this.#models.values()) {
-      for (const { state, reason } of versions.values()) {
-        if (state !== 'READY' && !(state === 'UNAVAILABLE' && reason === 'unloaded')) return false;
-      }
+      for (const { isReady, status } of versions.values()) if (!isReady && status.kind !== 'unloaded') return false;
     }
     return true;
   }
@@ -143,7 +104,7 @@ export class ModelRepository {
   /** The ready model of a load; undefined when it is ready no more, or was replaced. */
   loaded(load: number): Model | undefined {
     const entry = this.#loads.get(load);
-    return entry?.state === 'READY' ? entry.model : undefined;
+    return entry?.isReady === true ? entry.model : undefined;
   }
 
   /** The ready model that a request means. Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG. */
@@ -163,15 +124,12 @@ export class ModelRepository {
     if (number === undefined) {
       let latest: ModelEntry | undefined;
       for (const entry of versions.values()) {
-        if (
-          entry.state === 'READY' &&
-          (latest === undefined || entry.model.config.version > latest.model.config.version)
-        )
-          latest = entry;
+        const isLater = latest === undefined || entry.model.config.version > latest.model.config.version;
+        if (entry.isReady && isLater) latest = entry;
       }
       if (latest !== undefined) return latest;
       // Unlike what Triton can say of its models this is soon over, and clients try again after UNAVAILABLE only.
-      const interrupted = [...versions.values()].find(({ reason }) => isInterruption(reason));
+      const interrupted = [...versions.values()].find(({ status }) => status.kind === 'interrupted');
       if (interrupted !== undefined)
         throw new TritonError('UNAVAILABLE', `model '${name}' is not ready: ${interrupted.reason}`);
       throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' has no available versions`);
@@ -182,7 +140,7 @@ export class ModelRepository {
         'NOT_FOUND',
         `Request for unknown model: '${name}' version ${BigInt(version)} is not found`,
       );
-    if (entry.state !== 'READY') {
+    if (!entry.isReady) {
       throw new TritonError(
         'UNAVAILABLE',
         `Request for unknown model: '${name}' version ${BigInt(version)} is not at ready state`,

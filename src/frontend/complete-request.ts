@@ -2,7 +2,7 @@
 // with the headers that the operator forwards and the shared memory that it uses; and the core's answers in the form that
 // was asked for.
 
-import type { ResolvedModel } from '../core/model-repository.js';
+import type { ResolvedModel } from '../core/model-entry.js';
 import { RequestSharedMemory } from '../core/shared-memory/request-shared-memory.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';

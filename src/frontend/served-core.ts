@@ -2,7 +2,7 @@
 // engine. What is asked often is a snapshot that the engine keeps current; what is done seldom may come later.
 
 import type { LoadParameters } from '../core/inference-server.js';
-import type { ResolvedModel } from '../core/model-repository.js';
+import type { ResolvedModel } from '../core/model-entry.js';
 import type { InflightRequest, ResponseSink } from '../core/response-sink.js';
 import type { SharedMemoryRange } from '../core/shared-memory/shared-memory-range.js';
 import type { LogSettings } from '../logger.js';

@@ -20,11 +20,9 @@ import { ServerLogger, type LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
 import { callModel } from '../core/call-model.js';
-import type { BoundModel } from '../core/model-control.js';
-import type { ModelCaller } from '../model/model-calls.js';
 import type { EndedTrace } from '../model/trace-record.js';
 import type { LoadedBefore } from './control-messages.js';
-import { ServedModel, type InstanceSource } from './served-model.js';
+import { ServedModel, type InstanceSource, type ServedSurroundings } from './served-model.js';
 import { FRONTENDS, type FrontendName, type ServerOptions, type ServerPorts } from './server-options.js';
 import { VERSION } from './version.js';
 import { inflightLines, loggedWait, logEverySecond } from './waiting-log.js';
@@ -47,9 +45,10 @@ export class Server {
   readonly #sink: ClosableLogSink;
   readonly #logger: ServerLogger;
   readonly #engine: InferenceServer;
-  /** Those whose instances may live. */
-  readonly #served = new Set<ServedModel>();
-  readonly #caller: ModelCaller = (call, receiver) => callModel(this.#engine, call, receiver);
+  readonly #served: ServedSurroundings = {
+    caller: (call, receiver) => callModel(this.#engine, call, receiver),
+    living: new Set(),
+  };
   #frontends: readonly NamedFrontend[] = [];
   #vertexAi: VertexAiService | undefined;
 
@@ -152,13 +151,13 @@ export class Server {
    */
   async load(config: CompleteModelConfig, source: InstanceSource, again?: LoadedBefore): Promise<void> {
     const { models } = this.#engine;
-    const bound = this.#boundModel(config, source);
+    const model = new ServedModel(config, source, this.#served);
     if (models.has(config.name, config.version)) {
-      await models.replace(bound);
+      await models.replace(model);
       await this.#reapplyVersionPolicy(config);
       return;
     }
-    models.bind(bound);
+    models.bind(model);
     if (again !== undefined) {
       // Its instances live, and are warm.
       const loaded = { ...(again.override ?? config), modelWarmup: [] };
@@ -168,25 +167,6 @@ export class Server {
     const { modelControlMode, loadModel } = this.#options;
     if (modelControlMode === 'none' || loadModel.includes('*') || loadModel.includes(config.name))
       await models.applyVersionPolicy(config.name, config.version);
-  }
-
-  #boundModel(config: CompleteModelConfig, source: InstanceSource): BoundModel {
-    const { repository } = this.#engine;
-    const served = new ServedModel(config, source, { repository, caller: this.#caller });
-    return {
-      config,
-      open: () => {
-        this.#served.add(served);
-        return served.open();
-      },
-      serve: () => served.serve(),
-      servedBy: (model) => served.servedBy(model),
-      close: async () => {
-        await served.close();
-        this.#served.delete(served);
-      },
-      with: (other) => this.#boundModel(other, source),
-    };
   }
 
   /** The highest version's policy may be another one now. Where clients load models, it waits until they do. */
@@ -226,7 +206,7 @@ export class Server {
     for (const [, frontend] of this.#frontends) frontend.drain();
     await this.#drain(timeoutSecs);
     this.#engine.stop();
-    for (const served of this.#served) served.closeInstances();
+    for (const served of this.#served.living) served.closeInstances();
     await loggedWait(this.#closeFrontends(), this.#logger, 'connections to close');
     this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');

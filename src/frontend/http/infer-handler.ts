@@ -1,7 +1,7 @@
 // POST …/infer: checks in Triton's order (server/src/http_server.cc, HandleInfer), decodes the body, hands the request
 // to the core, and writes what the core answers.
 
-import type { ResolvedModel } from '../../core/model-repository.js';
+import type { ResolvedModel } from '../../core/model-entry.js';
 import { TritonError } from '../../errors.js';
 import type { HttpHeaders } from '../../http1/http-exchange.js';
 import { startPaced } from '../../model/paced-work.js';

@@ -1,15 +1,14 @@
-// The callable's side of a decoupled execution across a port: copies answers into a buffer as they come, posts
+// The callable's side of a decoupled execution across a channel: copies answers into a buffer as they come, posts
 // them many at a time, and makes the callable wait when a reader does not keep up.
-
-import type { MessagePort } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { Parameters } from '../model/parameters.js';
 import type { ResolvedOutputs } from '../model/resolve-outputs.js';
-import type { HostStream } from './host-results.js';
-import { RESPONSES, type RequestExtras, type ResponsesMessage } from './messages.js';
-import type { MetricsRecorder } from './metrics-recorder.js';
+import type { HostStream } from '../host/host-results.js';
+import { RESPONSES, RESPONSES_ENDED, RESPONSES_FAILED, type HostChannel, type RequestExtras } from './messages.js';
+import { encodeOutputs } from './result-codec.js';
+import type { MetricsRecorder } from '../host/metrics-recorder.js';
 import { ResultFrame } from './result-frame.js';
 import { sendError, type SentError } from './sent-error.js';
 
@@ -20,8 +19,6 @@ const WINDOW_BYTES = 4 * 1024 * 1024;
 const MESSAGE_ANSWERS = 64;
 const CHUNK_BYTES = 16 * 1024;
 
-const ALL: readonly string[] = [];
-
 /** What one reader has not acknowledged yet. */
 interface Window {
   answers: number;
@@ -29,8 +26,8 @@ interface Window {
   wake: (() => void) | undefined;
 }
 
-export interface PortStreamOptions {
-  readonly port: MessagePort;
+export interface ChannelStreamOptions {
+  readonly channel: HostChannel;
   /** Of the execution. */
   readonly id: number;
   readonly count: number;
@@ -40,8 +37,8 @@ export interface PortStreamOptions {
   readonly metrics: MetricsRecorder;
 }
 
-export class PortResponseStream implements HostStream {
-  readonly #options: PortStreamOptions;
+export class ChannelResponseStream implements HostStream {
+  readonly #options: ChannelStreamOptions;
   readonly #windows: Window[];
   #buffer = Buffer.alloc(0);
   #used = 0;
@@ -51,7 +48,7 @@ export class PortResponseStream implements HostStream {
   #parameters: (Parameters | undefined)[] | undefined;
   #immediate: NodeJS.Immediate | undefined;
 
-  constructor(options: PortStreamOptions) {
+  constructor(options: ChannelStreamOptions) {
     this.#options = options;
     this.#windows = Array.from({ length: options.count }, () => ({ answers: 0, bytes: 0, wake: undefined }));
   }
@@ -59,15 +56,13 @@ export class PortResponseStream implements HostStream {
   respond(index: number, outputs: ResolvedOutputs, parameters: Parameters | undefined): void | Promise<void> {
     const { config, requestedOutputs } = this.#options;
     const frame = new ResultFrame(config);
-    const places = frame.add(outputs, requestedOutputs?.[index] ?? ALL);
+    const places = frame.add(outputs, requestedOutputs?.[index]);
     // Thrown like an error of the callable's own: the data is not what it was made with.
     if (TritonError.is(places)) throw places;
     const start = this.#room(frame.byteLength);
     frame.writeTo(this.#buffer, start);
-    this.#layout.push(index, places.length);
-    for (const { output, shape, offset, byteLength } of places) {
-      this.#layout.push(output, shape.length, ...shape, start + offset, byteLength);
-    }
+    this.#layout.push(index);
+    encodeOutputs(places, start, this.#layout);
     if (parameters !== undefined) this.#parameters ??= new Array<Parameters | undefined>(this.#answers).fill(undefined);
     this.#parameters?.push(parameters);
     this.#answers++;
@@ -77,7 +72,7 @@ export class PortResponseStream implements HostStream {
   }
 
   end(index: number, error?: TritonError): void {
-    this.#layout.push(index, error === undefined ? -1 : -2);
+    this.#layout.push(index, error === undefined ? RESPONSES_ENDED : RESPONSES_FAILED);
     if (error !== undefined) (this.#errors ??= []).push(sendError(error));
     this.#flushSoon();
   }
@@ -109,16 +104,8 @@ export class PortResponseStream implements HostStream {
     this.#immediate = undefined;
     if (this.#layout.length === 0) return;
     const buffer = this.#buffer.buffer as ArrayBuffer;
-    const message: ResponsesMessage = [
-      RESPONSES,
-      this.#options.id,
-      buffer,
-      this.#layout,
-      this.#errors,
-      this.#parameters,
-      this.#options.metrics.take(),
-    ];
-    this.#options.port.postMessage(message, [buffer]);
+    const { channel, id, metrics } = this.#options;
+    channel.post([RESPONSES, id, buffer, this.#layout, this.#errors, this.#parameters, metrics.take()], [buffer]);
     this.#buffer = Buffer.alloc(0);
     this.#used = 0;
     this.#layout = [];

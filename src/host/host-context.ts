@@ -3,11 +3,10 @@
 import type { InferenceContext, InferenceRequest } from '../model/callable.js';
 import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type { HostedRequest } from '../model/inference-request.js';
+import { type HostedRequest, parametersOf, requestsByRow } from '../model/inference-request.js';
 import type { Metrics } from '../model/metrics.js';
 import type { CallableModels, ModelCaller } from '../model/model-calls.js';
 import type { Parameters } from '../model/parameters.js';
-import { parametersOf, requestsByRow } from '../model/row-requests.js';
 import type { Span } from '../model/span.js';
 import type { TraceContext } from '../model/trace-context.js';
 import { requestedByAny } from '../model/requested-outputs.js';

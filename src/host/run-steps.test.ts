@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { TritonError } from '../errors.js';
 import { HostedRequest } from '../model/inference-request.js';
-import { RequestGroups, type RequestGroup } from '../model/request-groups.js';
-import { RequestStreams } from '../model/request-streams.js';
+import { type RequestGroup, RequestGroups, RequestStreams } from '../model/request-streams.js';
 import { runSteps } from './run-steps.js';
 
 const requests = () => Array.from({ length: 3 }, () => new HostedRequest({}, 1, '', undefined));

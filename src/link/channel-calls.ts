@@ -1,6 +1,4 @@
-// Calls between models across a message port: the callable's side numbers them, the server's side makes them.
-
-import type { MessagePort } from 'node:worker_threads';
+// Calls between models across a channel: the callable's side numbers them, the server's side makes them.
 
 import { TritonError } from '../errors.js';
 import type { InferTensor } from '../model/exchange.js';
@@ -16,6 +14,8 @@ import {
   type CallResponseMessage,
   type CallTakenMessage,
   type CancelCallMessage,
+  type HostChannel,
+  type InstanceChannel,
 } from './messages.js';
 import { receiveError, sendError } from './sent-error.js';
 
@@ -26,27 +26,26 @@ interface WaitingCall {
 }
 
 /** The callable's side. */
-export class PortCaller {
-  readonly #port: MessagePort;
+export class ChannelCaller {
+  readonly #channel: HostChannel;
   readonly #waiting = new Map<number, WaitingCall>();
   #nextId = 0;
   #failure: TritonError | undefined;
 
-  constructor(port: MessagePort) {
-    this.#port = port;
+  constructor(channel: HostChannel) {
+    this.#channel = channel;
   }
 
   readonly call: ModelCaller = async (call, { signal, onResponse }) => {
     if (this.#failure !== undefined) throw this.#failure;
     if (signal.aborted) throw new TritonError('CANCELLED', `the call of model '${call.modelName}' was cancelled`);
     const id = this.#nextId++;
-    const cancel = () => this.#port.postMessage([CANCEL_CALL, id] satisfies CancelCallMessage);
+    const cancel = () => this.#channel.post([CANCEL_CALL, id]);
     signal.addEventListener('abort', cancel);
     try {
       return await new Promise<readonly InferTensor[]>((resolve, reject) => {
         this.#waiting.set(id, { resolve, reject, onResponse });
-        const message: CallMessage = [CALL, id, call, onResponse !== undefined];
-        this.#port.postMessage(message, buffersOf(call.inputs));
+        this.#channel.post([CALL, id, call, onResponse !== undefined], buffersOf(call.inputs));
       });
     } finally {
       signal.removeEventListener('abort', cancel);
@@ -55,7 +54,7 @@ export class PortCaller {
   };
 
   responded([, id, outputs]: CallResponseMessage): void {
-    const taken = () => this.#port.postMessage([CALL_TAKEN, id] satisfies CallTakenMessage);
+    const taken = () => this.#channel.post([CALL_TAKEN, id]);
     const slow = this.#waiting.get(id)?.onResponse?.(outputs);
     if (slow === undefined) taken();
     else void slow.then(taken);
@@ -100,12 +99,12 @@ class RunningCall {
 }
 
 /** The server's side. */
-export class PortCallee {
-  readonly #port: MessagePort;
+export class ChannelCallee {
+  readonly #channel: InstanceChannel;
   readonly #calls = new Map<number, RunningCall>();
 
-  constructor(port: MessagePort) {
-    this.#port = port;
+  constructor(channel: InstanceChannel) {
+    this.#channel = channel;
   }
 
   /** Makes a call with `caller` and posts what comes of it. */
@@ -114,16 +113,16 @@ export class PortCallee {
     this.#calls.set(id, running);
     const onResponse = (outputs: readonly InferTensor[]) => {
       const owned = copiesOf(outputs);
-      this.#port.postMessage([CALL_RESPONSE, id, owned] satisfies CallResponseMessage, buffersOf(owned));
+      this.#channel.post([CALL_RESPONSE, id, owned], buffersOf(owned));
       return running.sent();
     };
     try {
       if (caller === undefined) throw new TritonError('UNAVAILABLE', 'models cannot be called yet');
       const { signal } = running.controller;
       const owned = copiesOf(await caller(call, { signal, onResponse: streams ? onResponse : undefined }));
-      this.#port.postMessage([CALLED, id, owned, undefined] satisfies CalledMessage, buffersOf(owned));
+      this.#channel.post([CALLED, id, owned, undefined], buffersOf(owned));
     } catch (error) {
-      this.#port.postMessage([CALLED, id, undefined, sendError(TritonError.from(error))] satisfies CalledMessage);
+      this.#channel.post([CALLED, id, undefined, sendError(TritonError.from(error))]);
     } finally {
       this.#calls.delete(id);
       running.release();

@@ -1,5 +1,5 @@
 // Runs a user's callable on one batch and checks what it returns. Lives in whatever thread the callable
-// belongs to; used directly by InlineInstance and behind a message port by PortHost.
+// belongs to; used directly by InlineInstance and behind a channel by ChannelHost.
 
 import { logTextOf, TritonError, TritonUnrecoverableError } from '../errors.js';
 import { callerOf, type AnyInferFunc } from '../model/callable-function.js';
@@ -13,11 +13,11 @@ import { disownPromises, isPromiseLike } from '../model/is-promise-like.js';
 import { withLostObject } from './lost-object-hint.js';
 import type { Parameters } from '../model/parameters.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
+import type { BatchTraces } from '../model/trace-record.js';
 import { awaitEach, hasPromise, Rejected } from './await-results.js';
 import { HostContext } from './host-context.js';
 import { expectResults, type HostDone, type HostResult, type HostStream, type ResolvedResult } from './host-results.js';
 import type { BatchSpans } from './batch-spans.js';
-import type { BatchTraces } from './messages.js';
 import { MetricsRecorder } from './metrics-recorder.js';
 import type { RequestTracing } from './request-tracing.js';
 import { runSteps } from './run-steps.js';
@@ -40,24 +40,29 @@ export interface HostBatch {
   readonly traces?: BatchTraces | undefined;
 }
 
+/** What a callable's host is given by whoever hosts it. */
+export interface HostServices {
+  readonly logger: Logger;
+  /** Told, after the answers, that no further inference is possible. */
+  readonly onUnrecoverable?: ((error: TritonError) => void) | undefined;
+  /** Makes the spans of traced requests; undefined where nothing is traced. */
+  readonly tracing?: RequestTracing | undefined;
+}
+
 export class CallableHost {
   readonly #config: CompleteModelConfig;
   readonly #callable: Callable;
   readonly #infer: AnyInferFunc;
-  readonly #logger: Logger;
+  readonly #services: HostServices;
   /** What the callable records; whoever sends its results takes it along. */
   readonly metrics = new MetricsRecorder();
-  /** Told, after the answers, that no further inference is possible. */
-  onUnrecoverable: ((error: TritonError) => void) | undefined;
-  /** Makes the spans of traced requests; undefined where nothing is traced. */
-  tracing: RequestTracing | undefined;
   /** Makes the callable's calls of other models. */
   caller: ModelCaller = (call) =>
     Promise.reject(new TritonError('UNAVAILABLE', `model '${call.modelName}' cannot be called from here`));
 
-  constructor(config: CompleteModelConfig, callable: Callable, logger: Logger) {
+  constructor(config: CompleteModelConfig, callable: Callable, services: HostServices) {
     this.#config = config;
-    this.#logger = logger;
+    this.#services = services;
     this.#callable = callable;
     this.#infer = callerOf(callable);
   }
@@ -68,13 +73,13 @@ export class CallableHost {
    */
   execute(requests: readonly HostedRequest[], done: HostDone, batch: HostBatch = {}): HostExecution {
     const { stream, callers = [], traces } = batch;
-    const { tracing } = this;
+    const { logger, tracing } = this.#services;
     // Not called on this object: a function of the user's gets no `this` of ours.
     const infer = this.#infer;
-    const spans = traces && tracing?.begin({ config: this.#config, requests, traces, logger: this.#logger });
+    const spans = traces && tracing?.begin({ config: this.#config, requests, traces, logger });
     const span = spans?.span;
     const calling = { caller: this.caller, callers, traceContext: tracing && (() => tracing.carried(span)) };
-    const services = { logger: this.#logger, metrics: this.metrics, calling, span };
+    const services = { logger, metrics: this.metrics, calling, span };
     const context = new HostContext(this.#config, requests, services);
     const startedAt = performance.now();
     const settle = (result: unknown) => {
@@ -157,7 +162,8 @@ export class CallableHost {
 
   /** Passes an unrecoverable error on, once the answers of this turn are under way. */
   #notice(thrown: unknown): void {
-    if (TritonUnrecoverableError.is(thrown)) setImmediate(() => this.onUnrecoverable?.(TritonError.from(thrown)));
+    if (TritonUnrecoverableError.is(thrown))
+      setImmediate(() => this.#services.onUnrecoverable?.(TritonError.from(thrown)));
   }
 
   #failAll(thrown: unknown, requests: readonly HostedRequest[]): HostResult[] {
@@ -171,8 +177,8 @@ export class CallableHost {
   #logFailure(error: TritonError, requests: readonly HostedRequest[]): void {
     const line = `the callable failed: ${logTextOf(error)}`;
     // With nobody left to answer to, an error is how most callables follow their signal: no failure of theirs.
-    if (requests.every(({ aborted }) => aborted)) this.#logger.verbose(1, line);
-    else this.#logger.error(line);
+    if (requests.every(({ aborted }) => aborted)) this.#services.logger.verbose(1, line);
+    else this.#services.logger.error(line);
   }
 
   #resolve(result: unknown, requests: readonly HostedRequest[]): Resolved {
@@ -208,7 +214,7 @@ export class CallableHost {
       const error = TritonError.from(thrown);
       // What is wrong with a result says so; what somebody threw has a stack.
       if (error !== thrown) return this.#failOne(thrown, request);
-      this.#logger.error(error.message);
+      this.#services.logger.error(error.message);
       return { outcome: error, parameters: undefined };
     }
   }

@@ -8,9 +8,8 @@ import { epochNow } from '../model/epoch-clock.js';
 import type { Logger } from '../model/logger.js';
 import type { Span } from '../model/span.js';
 import type { HostResult } from './host-results.js';
-import { makeSpans } from './make-spans.js';
+import { makeSpans, setFailed, setFailedBy } from './make-spans.js';
 import type { ActiveContext, OpenTelemetry, Tracer } from './opentelemetry.js';
-import { setFailed, setFailedBy } from './span-failure.js';
 
 interface TracedRequest {
   readonly span: Span;

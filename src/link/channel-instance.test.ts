@@ -17,10 +17,11 @@ import type { Callable, InferenceContext, InferenceRequest } from '../model/call
 import { completeModelConfig } from '../model/complete-model.js';
 import type { ModelConfig } from '../model/model-config.js';
 import { Tensor } from '../tensor/tensor.js';
-import { hostedCallable } from './callable-turns.js';
+import { hostedCallable } from '../host/callable-turns.js';
 import { RESPONSES, RESULTS } from './messages.js';
-import { PortHost } from './port-host.js';
-import { PortInstance } from './port-instance.js';
+import { PortChannel } from './channel.js';
+import { ChannelHost } from './channel-host.js';
+import { ChannelInstance } from './channel-instance.js';
 
 const SPEC = {
   inputs: { x: { dtype: 'float32', shape: [-1] } },
@@ -51,7 +52,7 @@ function never(): Promise<never> {
 
 const echo: AnyCallable = (requests) => requests;
 
-describe('PortInstance', () => {
+describe('ChannelInstance', () => {
   it('transfers large memory, which is gone for the sender, and copies what is small', async () => {
     const { instance } = host(echo);
     const [small, large] = [x(10), x(1_100_000)];
@@ -81,7 +82,7 @@ describe('PortInstance', () => {
   it('fails what runs with UNAVAILABLE when it is closed, once, and whatever comes after at once', async () => {
     const { instance } = host(never);
     const run = new Run(instance, [x(1), x(1)]);
-    (instance as PortInstance).close();
+    (instance as ChannelInstance).close();
     const { results, times } = await run.ended;
     expect(results.map(describeResult)).toEqual([GONE, GONE]);
     expect(times.computeInfer).toBeGreaterThanOrEqual(0);
@@ -95,7 +96,7 @@ describe('PortInstance', () => {
   it('fails what runs when the other end goes away, and whatever comes after', async () => {
     const config = completeModelConfig({ modelName: 'm', ...SPEC }, 1);
     const { port1, port2 } = new MessageChannel();
-    const instance = new PortInstance(config, port1);
+    const instance = new ChannelInstance(config, new PortChannel(port1));
     port2.on('message', () => port2.close());
     const run = new Run(instance, [x(1)]);
     expect((await run.ended).results.map(describeResult)).toEqual([GONE]);
@@ -108,17 +109,17 @@ describe('PortInstance', () => {
     const parameters = { text: () => 'not cloneable' } as never;
     const send = () => instance.execute([{ ...x(1), parameters }], () => done++);
     expect(send).toThrow('could not be cloned');
-    (instance as PortInstance).close();
+    (instance as ChannelInstance).close();
     expect(done).toBe(0);
   });
 });
 
-describe('PortInstance and the answers of a stream', () => {
+describe('ChannelInstance and the answers of a stream', () => {
   /** A batch of one, whose answers the test posts; `respond` may take its time. */
   function startStream(respond: () => void = () => undefined) {
     const config = completeModelConfig({ modelName: 'm', ...SPEC, config: { decoupled: true } }, 1);
     const { port1, port2 } = new MessageChannel();
-    const instance = new PortInstance(config, port1);
+    const instance = new ChannelInstance(config, new PortChannel(port1));
     open.push({
       instance,
       config,
@@ -191,17 +192,17 @@ describe('PortInstance and the answers of a stream', () => {
   });
 });
 
-describe('PortHost', () => {
+describe('ChannelHost', () => {
   const quiet = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
 
   /** A host and the server's end of its port. */
-  function startHost(callable: AnyCallable): { port: MessagePort; host: PortHost; next: () => Promise<unknown> } {
+  function startHost(callable: AnyCallable): { port: MessagePort; host: ChannelHost; next: () => Promise<unknown> } {
     const { port1, port2 } = new MessageChannel();
-    const host = new PortHost(
-      port2,
+    const host = new ChannelHost(
+      new PortChannel(port2),
       completeModelConfig({ modelName: 'm', ...SPEC }, 1),
       hostedCallable(callable as Callable, 1),
-      quiet,
+      { logger: quiet },
     );
     return { port: port1, host, next: () => new Promise((resolve) => port1.once('message', resolve)) };
   }
@@ -265,8 +266,8 @@ describe('PortHost', () => {
     );
     const connect = () => {
       const { port1, port2 } = new MessageChannel();
-      const portHost = new PortHost(port2, config, callable, quiet);
-      const instance = new PortInstance(config, port1);
+      const portHost = new ChannelHost(new PortChannel(port2), config, callable, { logger: quiet });
+      const instance = new ChannelInstance(config, new PortChannel(port1));
       open.push({
         instance,
         config,

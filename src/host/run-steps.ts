@@ -5,8 +5,7 @@
 import { TritonError } from '../errors.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import { disownPromises } from '../model/is-promise-like.js';
-import { RequestGroups, type RequestGroup } from '../model/request-groups.js';
-import { RequestStreams } from '../model/request-streams.js';
+import { type RequestGroup, RequestGroups, RequestStreams } from '../model/request-streams.js';
 import { asSteps, type Steps } from '../model/steps.js';
 import { awaitEach } from './await-results.js';
 import { expectResults, type HostStream, type ResolvedResult } from './host-results.js';

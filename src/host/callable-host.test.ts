@@ -5,7 +5,7 @@ import { stream } from '../callables/stream.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import type { Callable } from '../model/callable.js';
 import { hostedCallable } from './callable-turns.js';
-import { InlineInstance } from './inline-instance.js';
+import { InlineInstance } from '../link/inline-instance.js';
 
 const REQUEST = {
   id: '',
@@ -29,7 +29,7 @@ async function logOf(callable: unknown, { decoupled = false, cancelled = false, 
     },
     1,
   );
-  const instance = new InlineInstance(config, hostedCallable(callable as Callable, config.concurrency), logger);
+  const instance = new InlineInstance(config, hostedCallable(callable as Callable, config.concurrency), { logger });
   await new Promise<void>((resolve) => {
     const responses = { respond: () => undefined, end: () => undefined, recordMetrics: () => undefined };
     const execution = instance.execute(

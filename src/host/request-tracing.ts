@@ -7,12 +7,10 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { Logger } from '../model/logger.js';
 import type { Span, SpanAttributes } from '../model/span.js';
 import { parseTraceparent, traceparentText, type TraceContext } from '../model/trace-context.js';
-import type { EndedTrace, StartedTrace } from '../model/trace-record.js';
+import type { BatchTraces, EndedTrace, StartedTrace } from '../model/trace-record.js';
 import { BatchSpans } from './batch-spans.js';
-import { makeSpans } from './make-spans.js';
-import type { BatchTraces } from './messages.js';
+import { makeSpans, setFailed } from './make-spans.js';
 import { SERVER_SPAN, type ActiveContext, type OpenTelemetry, type Tracer } from './opentelemetry.js';
-import { setFailed } from './span-failure.js';
 
 /** A batch of which at least one request is traced. */
 export interface TracedBatch {
