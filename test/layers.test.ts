@@ -49,6 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
     'frontend/vertex-ai',
     'frontend/sagemaker',
     'link',
+    'http2/http2-port.ts',
     'http2/http2-server.ts',
     ...FRONTEND,
   ],

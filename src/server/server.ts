@@ -14,6 +14,7 @@ import { MetricsReport } from '../frontend/metrics/metrics-report.js';
 import { MetricsService } from '../frontend/metrics/metrics-service.js';
 import { SagemakerService } from '../frontend/sagemaker/sagemaker-service.js';
 import { VertexAiService } from '../frontend/vertex-ai/vertex-ai-service.js';
+import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
 import { ServerLogger, type LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
@@ -117,8 +118,8 @@ export class Server {
     };
     return FRONTENDS.flatMap((name): NamedFrontend[] => {
       if (name === 'grpc') {
-        if (grpc === undefined) return [];
-        return [[name, new GrpcFrontend({ server, logger, ...grpc, openPort: (port) => new Http2Server(port) })]];
+        const openPort: OpenHttp2Port = (port) => new Http2Server(port);
+        return grpc === undefined ? [] : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort })]];
       }
       const service = services[name];
       if (service === undefined) return [];
