@@ -174,6 +174,11 @@ export class InferenceServer {
     return this.repository.resolve(name, version);
   }
 
+  /** Throws as {@link resolve} does. */
+  modelConfig(name: string, version: string): CompleteModelConfig {
+    return this.resolve(name, version).config;
+  }
+
   /** Whether a load of a model still takes requests. */
   serves(load: number): boolean {
     return this.repository.loaded(load) !== undefined;
