@@ -19,7 +19,7 @@ const OPTIONS = `options
                         build/bench-quick/
   --only A,B,…          only these rows; all: only these suites; identity: http-json, http-binary, grpc;
                         large: http-sink, http-echo, grpc-sink, grpc-echo; growth: tensors, rows, models, idle, queued;
-                        parts: socket, codec, engine, callable, hop; memory: start, resident; peers: http-binary, http-json, grpc, start;
+                        parts: socket, codec, engine, callable, hop; memory: start, resident; peers: http-binary, http-json, grpc;
                         batcher: decision, closed, poisson-90, poisson-120;
                         callables: stream, ready, threads, tensor, fair; http2: 1x1, 16x1, 64x1, 1x64, large;
                         onnx: mlp, conv, http-binary, grpc; hostile: names of its requests
