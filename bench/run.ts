@@ -15,6 +15,7 @@ async function makePage(isQuick: boolean): Promise<void> {
 }
 
 async function runAll({ only, ...options }: BenchRequest['options']): Promise<void> {
+  if (options.servers !== undefined) throw new Error('--servers is for one suite: each has servers of its own');
   const names = chosen(Object.keys(SUITES), only, '--only');
   const took: string[] = [];
   for (const name of names) {

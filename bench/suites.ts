@@ -21,7 +21,10 @@ export const SUITES: Readonly<Record<string, { readonly about: string; readonly 
     about: 'how cost grows with tensors, rows, models, idle connections and queued requests',
     run: runGrowth,
   },
-  parts: { about: 'the parts of a request, each alone: socket, codec, engine, callable, hop of threads', run: runParts },
+  parts: {
+    about: 'the parts of a request, each alone: socket, codec, engine, callable, hop of threads',
+    run: runParts,
+  },
   memory: { about: 'start, and resident memory after many requests, in fresh processes', run: runMemory },
   batcher: {
     about: "what a batching decision costs, and a model's throughput in batches beside the ideal",

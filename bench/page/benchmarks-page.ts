@@ -96,10 +96,21 @@ function formatRun({ name, about }: SuiteName, { run }: { readonly run: KeptRun 
   const errors = run.errors === 0 ? [] : [`**${run.errors} errors: these figures are worth nothing.**`, ''];
   // The goals have their own table.
   const report = run.report.replace(/\n*^Goals\b[\s\S]*$/m, '').trimEnd();
-  return ['', `## ${name}`, '', `${about[0]!.toUpperCase()}${about.slice(1)}.`, '', ...errors, '```text', report, '```'];
+  return [
+    '',
+    `## ${name}`,
+    '',
+    `${about[0]!.toUpperCase()}${about.slice(1)}.`,
+    '',
+    ...errors,
+    '```text',
+    report,
+    '```',
+  ];
 }
 
 function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)];
 }

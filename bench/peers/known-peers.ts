@@ -72,7 +72,13 @@ const COMMANDS: Readonly<
   mlserver: ({ bin }, [http, grpc, metrics], scratch) => {
     const listening = { host: '127.0.0.1', http_port: http, grpc_port: grpc, metrics_port: metrics };
     cpSync(join(MODELS, 'mlserver'), scratch, { recursive: true });
-    const settings = { ...listening, parallel_workers: 0, debug: false, logging_settings: null, use_structured_logging: false };
+    const settings = {
+      ...listening,
+      parallel_workers: 0,
+      debug: false,
+      logging_settings: null,
+      use_structured_logging: false,
+    };
     writeFileSync(join(scratch, 'settings.json'), JSON.stringify(settings));
     const model = { name: ADD_SUB, implementation: 'add_sub.AddSub' };
     writeFileSync(join(scratch, 'model-settings.json'), JSON.stringify(model));

@@ -47,7 +47,12 @@ export async function runBatcher(options: SuiteOptions): Promise<SuiteResult> {
   const comparisons = loads.length === 0 ? [] : await measureLoads(loads, servers, options);
   const goals = goalsOf(comparisons);
   options.print(formatGoals(goals));
-  return { comparisons, goals, errors: comparisons.reduce((sum, one) => sum + errorsOf(one), 0), figures: { decisions } };
+  return {
+    comparisons,
+    goals,
+    errors: comparisons.reduce((sum, one) => sum + errorsOf(one), 0),
+    figures: { decisions },
+  };
 }
 
 function formatDecisions(decisions: readonly DecisionCost[]): string {

@@ -99,8 +99,10 @@ async function measureStreams(run: Run): Promise<Part> {
       const title = `${WIRES[kind]}, ${TITLES[name]}`;
       const rate = of(({ seconds }) => RESPONSES / seconds);
       const first = of(({ firstMs }) => firstMs);
-      goals.push(goal('P10', `${title}: responses/s`, rate, [100_000, 150_000]),
-        goal('P10', `${title}: first ms`, first, [2, 1]));
+      goals.push(
+        goal('P10', `${title}: responses/s`, rate, [100_000, 150_000]),
+        goal('P10', `${title}: first ms`, first, [2, 1]),
+      );
       const clientBusy = of(({ clientCpu, seconds }) => clientCpu / seconds / 1e6);
       return [
         title,
@@ -151,7 +153,9 @@ async function measureReady(run: Run): Promise<Part> {
     }),
   );
   const head = ['server', 'probes a round', 'p50 ms', 'p99 ms', 'worst ms', 'client late ms (p99)'];
-  run.print(`/v2/health/ready every 5 ms for ${milliseconds / 1000} s, ${idleMilliseconds / 1000} s with nothing to do, not pinned\n${formatTable(head, rows)}\n`);
+  run.print(
+    `/v2/health/ready every 5 ms for ${milliseconds / 1000} s, ${idleMilliseconds / 1000} s with nothing to do, not pinned\n${formatTable(head, rows)}\n`,
+  );
   return { figures: { milliseconds, samples }, goals };
 }
 

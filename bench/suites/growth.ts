@@ -129,15 +129,13 @@ async function measureSeries(series: SeriesName, server: ServerName, { isQuick, 
   const measured = participants.map(({ name }, i): Measured => ({ server: name, title: name, samples: samples[i]! }));
   const title = `${SERIES[series].title}, ${TITLES[server]}`;
   const comparison: Comparison = { id: `${series} ${server}`, title, connections: 16, base: 'first', measured };
-  const rows = measured.map(
-    (one, i): GrowthRow => ({
-      ...{ series, server, size: sizes[i]!, resident: residents[i]!, batch: batches[i]! },
-      cpu: medianOf(one, 'serverCpuPerRequest'),
-      p50: medianOf(one, 'p50'),
-      requestsPerSecond: medianOf(one, 'requestsPerSecond'),
-      startMilliseconds: startTimes[i] as number,
-    }),
-  );
+  const rows = measured.map((one, i): GrowthRow => ({
+    ...{ series, server, size: sizes[i]!, resident: residents[i]!, batch: batches[i]! },
+    cpu: medianOf(one, 'serverCpuPerRequest'),
+    p50: medianOf(one, 'p50'),
+    requestsPerSecond: medianOf(one, 'requestsPerSecond'),
+    startMilliseconds: startTimes[i] as number,
+  }));
   return { comparison, rows };
 }
 
@@ -169,7 +167,7 @@ export function formatSeries(rows: readonly GrowthRow[]): string {
     `CPU us/req`,
     series === 'tensors' ? 'each of them' : series === 'rows' ? 'a batch' : 'x first',
     'step grows as size^',
-    'rows a batch',
+    'mean batch',
     'RSS MB before',
     'start ms',
   ];

@@ -60,7 +60,13 @@ export async function runHostile(options: SuiteOptions): Promise<SuiteResult> {
   options.print(formatTable(head, rows));
   const worst = Math.max(...figures.map(({ stall }) => stall));
   const goals: Goal[] = [
-    { id: 'R11', what: "one request holds the server's loop: ms at most", got: worst, bound: 'at most', target: GOAL_MS },
+    {
+      id: 'R11',
+      what: "one request holds the server's loop: ms at most",
+      got: worst,
+      bound: 'at most',
+      target: GOAL_MS,
+    },
   ];
   options.print(formatGoals(goals));
   return { comparisons: [], goals, errors: 0, figures: { loadAverage: loadAverage(), requests: figures } };

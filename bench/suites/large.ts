@@ -26,7 +26,11 @@ const ROWS = {
 } as const;
 type Row = keyof typeof ROWS;
 
-const SERVERS = { floor: 'floor: bare node:http', thread: 'serverThread: true', inline: 'serverThread: false' } as const;
+const SERVERS = {
+  floor: 'floor: bare node:http',
+  thread: 'serverThread: true',
+  inline: 'serverThread: false',
+} as const;
 type ServerName = keyof typeof SERVERS;
 
 const MIB = 1 << 20;
@@ -128,7 +132,17 @@ async function verifiedTarget(
   return { protocol: 'http', port, connections: CONNECTIONS, request, expectedBody: body };
 }
 
-const HEAD = ['server', 'req/s', 'p50 ms', 'p99 ms', 'CPU ms/req', 'x floor (min-max)', 'idle MB', 'peak MB', 'x payload'];
+const HEAD = [
+  'server',
+  'req/s',
+  'p50 ms',
+  'p99 ms',
+  'CPU ms/req',
+  'x floor (min-max)',
+  'idle MB',
+  'peak MB',
+  'x payload',
+];
 
 export function formatRow(comparison: Comparison, peaks: readonly Peak[]): string {
   const payload = payloadOf(comparison.id);

@@ -115,7 +115,12 @@ async function startAll(names: readonly ServerName[], cpus: string | undefined, 
     const server: Server = SERVERS[name];
     if (server.peer === undefined) {
       const process = await processes.start('./servers/add-sub-server.js', cpus, String(name === 'thread'));
-      running.push({ name, server, process, ports: { http: process.port('httpPort'), grpc: process.port('grpcPort') } });
+      running.push({
+        name,
+        server,
+        process,
+        ports: { http: process.port('httpPort'), grpc: process.port('grpcPort') },
+      });
       continue;
     }
     if (!peers.has(server.peer)) {
