@@ -52,34 +52,34 @@ interface Engine {
 }
 
 interface Modules {
-  'model/complete-model.js': { completeModelConfig(spec: object, instances: number): object };
-  'model/paced-work.js': { finishPaced<T>(work: Generator<undefined, T, undefined>): T };
+  'model/complete-model.js': { readonly completeModelConfig: (spec: object, instances: number) => object };
+  'model/paced-work.js': { readonly finishPaced: <T>(work: Generator<undefined, T, undefined>) => T };
   'model/shared-memory.js': { readonly NO_SHARED_MEMORY: object };
   'protocol/grpc/decode-model-infer-request.js': {
-    decodeModelInferRequest(
+    readonly decodeModelInferRequest: (
       message: Buffer,
       options: object,
-    ): Generator<undefined, { readonly request: InferRequest }, undefined>;
+    ) => Generator<undefined, { readonly request: InferRequest }, undefined>;
   };
   'protocol/grpc/encode-model-infer-response.js': {
-    encodeModelInferResponse(response: InferResponse): readonly Uint8Array[];
+    readonly encodeModelInferResponse: (response: InferResponse) => readonly Uint8Array[];
   };
   'protocol/http/decode-infer-request.js': {
-    decodeInferRequest(
+    readonly decodeInferRequest: (
       body: object,
-    ): Generator<undefined, { readonly request: InferRequest; readonly binaryOutputs: object }, undefined>;
+    ) => Generator<undefined, { readonly request: InferRequest; readonly binaryOutputs: object }, undefined>;
   };
   'protocol/http/encode-infer-response.js': {
-    encodeInferResponse(
+    readonly encodeInferResponse: (
       response: InferResponse,
       binaryOutputs: object,
-    ): Generator<undefined, { readonly parts: readonly Uint8Array[]; readonly contentLength: number }, undefined>;
+    ) => Generator<undefined, { readonly parts: readonly Uint8Array[]; readonly contentLength: number }, undefined>;
   };
   'core/inference-server.js': {
     readonly InferenceServer: new (options: object) => Engine;
   };
   'core/engine-logger.js': { readonly SILENT: object };
-  'link/callable-turns.js': { hostedCallable(callable: unknown, concurrency: number): object };
+  'link/callable-turns.js': { readonly hostedCallable: (callable: unknown, concurrency: number) => object };
   'link/inline-instance.js': {
     readonly InlineInstance: new (config: object, hosted: object, logger: object) => Instance;
   };

@@ -29,13 +29,20 @@ export const OUTPUTS = tensorsNamed(['c', 'd']);
 export const INPUTS = tensorsNamed(['a', 'b']);
 
 export const RESPONSE: InferResponse = {
-  ...{ modelName: MODEL, modelVersion: '1', id: '', parameters: undefined },
+  modelName: MODEL,
+  modelVersion: '1',
+  id: '',
+  parameters: undefined,
   outputs: OUTPUTS,
 };
 
 /** One row; the batch is of such. */
 export const EXECUTION: ExecutionRequest = {
-  ...{ id: '', parameters: undefined, rows: 1, memory: undefined, requestedOutputs: [] },
+  id: '',
+  parameters: undefined,
+  rows: 1,
+  memory: undefined,
+  requestedOutputs: [],
   inputs: INPUTS,
 };
 

@@ -26,7 +26,7 @@ export async function lastResults(isQuick: boolean): Promise<ReadonlyMap<string,
   const names = await readdir(new URL(folderOf(isQuick), PACKAGE)).catch(() => []);
   const last = new Map<string, { path: string; run: KeptRun }>();
   // The date in a name orders them.
-  for (const name of names.sort()) {
+  for (const name of names.sort((a, b) => (a < b ? -1 : 1))) {
     const suite = NAME.exec(name)?.[1];
     if (suite === undefined) continue;
     const path = `${folderOf(isQuick)}${name}`;

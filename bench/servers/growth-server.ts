@@ -13,7 +13,9 @@ const [models, tensors, maxBatchSize, wait] = numbers.map(Number) as [number, nu
 if (flag !== 'true' && flag !== 'false') throw new Error(`expected 'true' or 'false' for serverThread, got '${flag}'`);
 
 const triton = new Triton({
-  ...{ httpPort: 0, grpcPort: 0, metricsPort: 0 },
+  httpPort: 0,
+  grpcPort: 0,
+  metricsPort: 0,
   serverThread: flag === 'true',
   logInfo: false,
 });

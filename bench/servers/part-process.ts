@@ -83,8 +83,14 @@ async function engine(): Promise<Part> {
   entry.state = 'READY';
   server.started();
   const request = {
-    ...{ modelName: MODEL, modelVersion: '', id: '', parameters: undefined, outputs: [], priority: 0 },
-    ...{ timeoutMicroseconds: 0, inputs: workload.INPUTS },
+    modelName: MODEL,
+    modelVersion: '',
+    id: '',
+    parameters: undefined,
+    outputs: [],
+    priority: 0,
+    timeoutMicroseconds: 0,
+    inputs: workload.INPUTS,
   };
   return (ended) => {
     let left = atOnce;

@@ -130,7 +130,11 @@ async function measureSeries(series: SeriesName, server: ServerName, { isQuick, 
   const title = `${SERIES[series].title}, ${TITLES[server]}`;
   const comparison: Comparison = { id: `${series} ${server}`, title, connections: 16, base: 'first', measured };
   const rows = measured.map((one, i): GrowthRow => ({
-    ...{ series, server, size: sizes[i]!, resident: residents[i]!, batch: batches[i]! },
+    series,
+    server,
+    size: sizes[i]!,
+    resident: residents[i]!,
+    batch: batches[i]!,
     cpu: medianOf(one, 'serverCpuPerRequest'),
     p50: medianOf(one, 'p50'),
     requestsPerSecond: medianOf(one, 'requestsPerSecond'),

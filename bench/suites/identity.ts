@@ -50,12 +50,18 @@ interface Wanted {
 }
 
 const rate = (id: string, wire: Wire, shape: string, bounds: Wanted['bounds']): Wanted => ({
-  ...{ id, wire, shape, bounds },
+  id,
+  wire,
+  shape,
+  bounds,
   server: 'thread',
   figure: 'requestsPerSecond',
 });
 const p50 = (id: string, wire: Wire, server: ServerName, bounds: Wanted['bounds']): Wanted => ({
-  ...{ id, wire, server, bounds },
+  id,
+  wire,
+  server,
+  bounds,
   shape: '1x1',
   figure: 'p50',
 });

@@ -120,8 +120,13 @@ async function verifiedTarget(wire: Wire, port: number): Promise<LoadTarget> {
     checkGrpcAnswer(expectedMessage);
     const { path } = modelInfer;
     return {
-      ...{ protocol: 'grpc', port, path, message: grpcRequest, expectedMessage },
-      ...{ connections: CONNECTIONS, streams: 1 },
+      protocol: 'grpc',
+      port,
+      path,
+      message: grpcRequest,
+      expectedMessage,
+      connections: CONNECTIONS,
+      streams: 1,
     };
   }
   const path = `/v2/models/${MODEL}/infer`;

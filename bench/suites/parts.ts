@@ -149,16 +149,24 @@ async function measureSockets({ pinning, timing }: SuiteOptions): Promise<readon
       name: 'socket-grpc',
       server: http2,
       target: {
-        ...{ protocol: 'grpc', port: http2.port('grpcPort'), connections: AT_ONCE, streams: 1 },
-        ...{ path: modelInfer.path, message: grpcRequest, expectedMessage },
+        protocol: 'grpc',
+        port: http2.port('grpcPort'),
+        connections: AT_ONCE,
+        streams: 1,
+        path: modelInfer.path,
+        message: grpcRequest,
+        expectedMessage,
       },
     },
     {
       name: 'socket-http',
       server: http,
       target: {
-        ...{ protocol: 'http', port: httpPort, connections: AT_ONCE },
-        ...{ request: rawHttpRequest(httpPort, FLOOR_BINARY_PATH, binaryRequest), expectedBody: body },
+        protocol: 'http',
+        port: httpPort,
+        connections: AT_ONCE,
+        request: rawHttpRequest(httpPort, FLOOR_BINARY_PATH, binaryRequest),
+        expectedBody: body,
       },
     },
   ];
