@@ -62,6 +62,12 @@ export class BenchProcess {
     });
   }
 
+  /** Of the process itself, as taskset becomes what it starts. */
+  get pid(): number {
+    if (this.#child.pid === undefined) throw new Error(`${this.#name} has not started`);
+    return this.#child.pid;
+  }
+
   port(name: string): number {
     const port = this.ports[name];
     if (port === undefined) throw new Error(`${this.#name} has no ${name}, only ${Object.keys(this.ports).join(', ')}`);
@@ -72,7 +78,7 @@ export class BenchProcess {
     return this.#ask({ kind: 'usage' }) as Promise<Usage>;
   }
 
-  /** Only for the load generator. */
+  /** Only of a process that takes orders, as the load generator does. */
   load(order: unknown, notify: (notice: string) => void): Promise<unknown> {
     return this.#ask({ kind: 'load', argument: order }, notify);
   }

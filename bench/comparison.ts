@@ -15,7 +15,8 @@ export interface Comparison {
   readonly id: string;
   readonly title: string;
   readonly connections: number;
-  /** The first is the floor. */
+  /** What the first one is; the others are compared with it. Default: the floor. */
+  readonly base?: string;
   readonly measured: readonly Measured[];
 }
 
@@ -23,16 +24,16 @@ export type Figure = 'requestsPerSecond' | 'p50' | 'p99' | 'serverCpuPerRequest'
 
 const BUSY = 0.93;
 const ENOUGH_CONNECTIONS = 16;
-const HEAD = [
+const headOf = (base: string): readonly string[] => [
   'server',
   'req/s',
-  'x floor (min-max)',
+  `x ${base} (min-max)`,
   'p50 us',
-  'x floor',
+  `x ${base}`,
   'p99 us',
-  'x floor',
+  `x ${base}`,
   'CPU us/req',
-  'x floor',
+  `x ${base}`,
   'server busy',
   'load busy',
   'RSS MB',
@@ -95,7 +96,7 @@ export function formatComparison(comparison: Comparison): string {
   const lines = [
     comparison.title,
     formatTable(
-      HEAD,
+      headOf(comparison.base ?? 'floor'),
       measured.map((one) => rowOf(comparison, one)),
     ),
   ];

@@ -11,6 +11,8 @@ export const ROW_LENGTH = 16;
 const a = Float32Array.from({ length: ROW_LENGTH }, (_, i) => i + 0.25);
 const b = Float32Array.from({ length: ROW_LENGTH }, (_, i) => -i - 0.5);
 const shape = [1, ROW_LENGTH];
+/** Of a and b. */
+export const VALUES = [a, b] as const;
 
 export interface HttpForm {
   readonly headers: Readonly<Record<string, string>>;
@@ -62,14 +64,18 @@ function grpcTensor(name: string): Buffer {
   return lengthDelimited(5, Buffer.concat(fields));
 }
 
-/** A ModelInferRequest with raw_input_contents. */
-export const grpcRequest: Buffer = Buffer.concat([
-  lengthDelimited(1, MODEL),
-  grpcTensor('a'),
-  grpcTensor('b'),
-  lengthDelimited(7, bytesOf(a)),
-  lengthDelimited(7, bytesOf(b)),
-]);
+/** A ModelInferRequest with raw_input_contents, for any model that takes such tensors. */
+export function grpcRequestOf(model: string): Buffer {
+  return Buffer.concat([
+    lengthDelimited(1, model),
+    grpcTensor('a'),
+    grpcTensor('b'),
+    lengthDelimited(7, bytesOf(a)),
+    lengthDelimited(7, bytesOf(b)),
+  ]);
+}
+
+export const grpcRequest: Buffer = grpcRequestOf(MODEL);
 
 function expectEqual(what: string, got: unknown, expected: unknown): void {
   const [left, right] = [JSON.stringify(got), JSON.stringify(expected)];

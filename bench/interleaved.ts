@@ -1,14 +1,20 @@
 // Measures several servers against the same load in turns, A B C A B C …, so that whatever else the machine does falls
 // on all of them alike, and figures can be compared round by round.
 
-import type { BenchProcess } from './bench-process.js';
 import type { Usage } from './control-channel.js';
 import type { LoadReport, LoadTarget } from './load/load-run.js';
 import { loadAverage } from './machine.js';
 
+/** What a measurement needs of a process, whoever started it. */
+export interface MeasuredProcess {
+  usage(): Promise<Usage>;
+  /** Of one that generates load, its own or another's. */
+  load(order: unknown, notify: (notice: string) => void): Promise<unknown>;
+}
+
 export interface Participant {
   readonly name: string;
-  readonly server: BenchProcess;
+  readonly server: MeasuredProcess;
   /** Undefined: the server is its own load, a loop without a wire. */
   readonly target: LoadTarget | undefined;
 }
@@ -44,7 +50,7 @@ const LEAD_IN_SECONDS = 0.15;
 
 async function measureOnce(
   participant: Participant,
-  generator: BenchProcess,
+  generator: MeasuredProcess,
   timing: { readonly seconds: number; readonly round: number },
 ): Promise<RoundSample> {
   const { server, target } = participant;
@@ -82,7 +88,7 @@ async function measureOnce(
 /** The samples of each participant, in the order of the participants. */
 export async function measureInterleaved(
   participants: readonly Participant[],
-  generator: BenchProcess,
+  generator: MeasuredProcess,
   timing: Timing,
 ): Promise<readonly (readonly RoundSample[])[]> {
   const samples: RoundSample[][] = participants.map(() => []);

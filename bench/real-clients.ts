@@ -45,7 +45,9 @@ export function askHttp(port: number, path: string, form: HttpForm): Promise<Htt
 }
 
 export function askGrpc(port: number, message: Buffer): Promise<Buffer> {
-  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
+    'grpc.max_receive_message_length': -1,
+  });
   const answer = new Promise<Buffer>((resolve, reject) => {
     const deadline = Date.now() + 10_000;
     client.makeUnaryRequest(modelInfer.path, same, same, message, { deadline }, (error, value) => {

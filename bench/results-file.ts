@@ -1,16 +1,59 @@
-// Keeps what a run measured: every round of every server, beside the machine, its load and the options of the run.
+// Keeps what a run measured: every round of every server, beside the machine, its load and the options of the run. Quick runs
+// are kept apart, for nobody is to quote them.
 
-import { mkdir, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
+import type { KeptRun } from './run-suite.js';
+
 // Compiled, this module is build/bench/results-file.js.
-const RESULTS = new URL('../../bench/results/', import.meta.url);
+const PACKAGE = new URL('../../', import.meta.url);
+const folderOf = (isQuick: boolean): string => (isQuick ? 'build/bench-quick/' : 'bench/results/');
+const NAME = /^(.+)-\d{4}-\d\d-\d\dT\d{6}Z\.json$/;
 
 /** Returns the file's path relative to the package. */
-export async function writeResults(suite: string, results: object): Promise<string> {
+export async function writeResults(suite: string, isQuick: boolean, results: object): Promise<string> {
   const date = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
-  const name = `${suite}-${date.replaceAll(':', '')}.json`;
-  await mkdir(RESULTS, { recursive: true });
-  await writeFile(fileURLToPath(new URL(name, RESULTS)), `${JSON.stringify({ suite, date, ...results }, null, 1)}\n`);
-  return `bench/results/${name}`;
+  const path = `${folderOf(isQuick)}${suite}-${date.replaceAll(':', '')}.json`;
+  await mkdir(new URL(folderOf(isQuick), PACKAGE), { recursive: true });
+  await writeFile(new URL(path, PACKAGE), `${JSON.stringify({ suite, date, ...results }, null, 1)}\n`);
+  return path;
+}
+
+/** The last run of each suite that has one, with the path of its file. */
+export async function lastResults(isQuick: boolean): Promise<ReadonlyMap<string, { path: string; run: KeptRun }>> {
+  const names = await readdir(new URL(folderOf(isQuick), PACKAGE)).catch(() => []);
+  const last = new Map<string, { path: string; run: KeptRun }>();
+  // The date in a name orders them.
+  for (const name of names.sort((a, b) => (a < b ? -1 : 1))) {
+    const suite = NAME.exec(name)?.[1];
+    if (suite === undefined) continue;
+    const path = `${folderOf(isQuick)}${name}`;
+    const run = JSON.parse(await readFile(new URL(path, PACKAGE), 'utf8')) as KeptRun;
+    // Those of former versions have no report.
+    if (typeof run.report === 'string') last.set(suite, { path, run });
+  }
+  return last;
+}
+
+/** Writes the page and its pictures, and returns the page's path relative to the package. */
+export async function writePage(isQuick: boolean, files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = isQuick ? folderOf(true) : 'docs/';
+  await mkdir(new URL(folder, PACKAGE), { recursive: true });
+  for (const [name, text] of Object.entries(files)) await writeFile(new URL(`${folder}${name}`, PACKAGE), text);
+  return `${folder}${Object.keys(files)[0]}`;
+}
+
+/** The commit of the working tree, `+` behind it when files differ from it. */
+export function commitMeasured(): string {
+  const git = (...parameters: string[]): string | undefined => {
+    const { status, stdout } = spawnSync('git', parameters, { cwd: fileURLToPath(PACKAGE), encoding: 'utf8' });
+    return status === 0 ? stdout.trim() : undefined;
+  };
+  const commit = git('rev-parse', '--short=9', 'HEAD');
+  if (commit === undefined) return 'unknown';
+  // What a run itself writes is no difference.
+  const differs = git('status', '--porcelain', '--', '.', ':!bench/results', ':!docs');
+  return differs === '' ? commit : `${commit}+`;
 }

@@ -1,5 +1,5 @@
-// One connection that sends a large message, waits until all of it has come back, and sends it again: over HTTP/2, by the
-// client of the build, or over a bare socket (floor/echo-floor.ts).
+// One connection that sends a large message, waits until all of the answer has come, and sends it again: over HTTP/2, by the
+// client of the build, or over a bare socket (floor/echo-floor.ts). The answer is the message itself, but of gRPC calls.
 
 import { connect } from 'node:net';
 
@@ -9,10 +9,19 @@ import type { LoadWindow } from './load-window.js';
 
 export interface LargeTarget {
   readonly protocol: 'large';
-  readonly wire: 'http2' | 'socket';
+  readonly wire: 'http2' | 'grpc' | 'socket';
   readonly port: number;
   readonly connections: number;
+  /** Of the message. */
   readonly bytes: number;
+  /** Of gRPC. */
+  readonly call?: { readonly path: string; readonly message: Uint8Array; readonly expectedMessage: Uint8Array };
+}
+
+/** What is sent, and what must come back. */
+interface Exchange {
+  readonly message: Buffer;
+  readonly expected: Buffer;
 }
 
 /** Sends the message; `onPiece` gets what comes back. */
@@ -26,9 +35,8 @@ type OnPiece = (piece: Buffer) => void;
 const LARGEST_WINDOW = 0x7fffffff;
 
 export class LargeLoadConnection implements LoadConnection {
-  readonly #target: LargeTarget;
   readonly #window: LoadWindow;
-  readonly #message: Buffer;
+  readonly #exchange: Exchange;
   #wire: Wire | undefined;
   #received = 0;
   #sentAt = 0;
@@ -37,10 +45,8 @@ export class LargeLoadConnection implements LoadConnection {
   #open = true;
 
   private constructor(target: LargeTarget, window: LoadWindow) {
-    this.#target = target;
     this.#window = window;
-    this.#message = Buffer.alloc(target.bytes);
-    for (let at = 0; at + 4 <= target.bytes; at += 4) this.#message.writeUInt32LE(Math.imul(at, 2654435761) >>> 0, at);
+    this.#exchange = exchangeOf(target);
   }
 
   static async open(target: LargeTarget, window: LoadWindow): Promise<LargeLoadConnection> {
@@ -49,8 +55,8 @@ export class LargeLoadConnection implements LoadConnection {
     const onLost = (reason: string): void => one.#fail(reason);
     one.#wire =
       target.wire === 'socket'
-        ? await openSocket(target, one.#message, onPiece, onLost)
-        : await openHttp2(target, one.#message, onPiece, onLost);
+        ? await openSocket(target, one.#exchange.message, onPiece, onLost)
+        : await openHttp2(target, one.#exchange.message, onPiece, onLost);
     return one;
   }
 
@@ -70,10 +76,11 @@ export class LargeLoadConnection implements LoadConnection {
   }
 
   #receive(piece: Buffer): void {
-    const { bytes } = this.#target;
+    const { expected } = this.#exchange;
+    const bytes = expected.length;
     const end = this.#received + piece.length;
     // The bytes of the first answer are compared, of the others how many there are.
-    if (end > bytes || (!this.#isChecked && this.#message.compare(piece, 0, piece.length, this.#received, end) !== 0)) {
+    if (end > bytes || (!this.#isChecked && expected.compare(piece, 0, piece.length, this.#received, end) !== 0)) {
       this.#fail('other bytes than were sent');
       return;
     }
@@ -92,6 +99,20 @@ export class LargeLoadConnection implements LoadConnection {
     this.#waiting = false;
     this.close();
   }
+}
+
+function exchangeOf({ bytes, call }: LargeTarget): Exchange {
+  if (call !== undefined) return { message: framed(call.message), expected: framed(call.expectedMessage) };
+  const message = Buffer.alloc(bytes);
+  for (let at = 0; at + 4 <= bytes; at += 4) message.writeUInt32LE(Math.imul(at, 2654435761) >>> 0, at);
+  return { message, expected: message };
+}
+
+/** A message as gRPC sends it. */
+function framed(message: Uint8Array): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
 }
 
 function openSocket(
@@ -115,7 +136,7 @@ function openSocket(
 }
 
 async function openHttp2(
-  { port, bytes }: LargeTarget,
+  { port, call }: LargeTarget,
   message: Buffer,
   onPiece: OnPiece,
   onLost: (reason: string) => void,
@@ -124,9 +145,11 @@ async function openHttp2(
   const request = Object.entries({
     ':method': 'POST',
     ':scheme': 'http',
-    ':path': '/large',
+    ':path': call?.path ?? '/large',
     ':authority': `127.0.0.1:${port}`,
-    'content-length': String(bytes),
+    ...(call === undefined
+      ? { 'content-length': String(message.length) }
+      : { 'content-type': 'application/grpc', te: 'trailers' }),
   });
   const headers = new HeaderTemplate(request.flat());
   return new Promise((resolve) => {

@@ -16,7 +16,7 @@ import type { ServerPorts } from './our-batching-server.js';
 import { play } from './play-arrivals.js';
 
 // Compiled, this module is build/bench/peers/compare-batching.js.
-const MODEL = new URL('../../../bench/peers/triton-model.py', import.meta.url);
+const MODEL = new URL('../../../bench/peers/batching-model.py', import.meta.url);
 
 async function writeRepository(folder: string): Promise<void> {
   for (const workload of WORKLOADS) {

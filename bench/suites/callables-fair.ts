@@ -1,6 +1,7 @@
 // Fast streams of responses, and meanwhile the health of the server as other clients see it: how much the ones cost the
 // others.
 
+import type { Goal } from '../goals.js';
 import type { ProbeOrder, ProbeReport } from '../load/ready-probe.js';
 import type { StreamsOrder, StreamsReport } from '../load/endless-streams.js';
 import { median } from '../statistics.js';
@@ -32,7 +33,9 @@ interface FairSample {
 export async function measureFairness(run: Run): Promise<Part> {
   const streamer = await run.start('../load/callables-client.js', run.pinning.client);
   const prober = await run.start('../load/callables-client.js', run.pinning.client);
-  const [milliseconds, rounds] = run.isQuick ? [500, 1] : [2000, Math.min(run.timing.rounds, 5)];
+  const [milliseconds, rounds] = run.isQuick
+    ? [300, 1]
+    : [Math.min(run.timing.seconds * 1000, 2000), Math.min(run.timing.rounds, 5)];
   const samples: FairSample[] = [];
   const wires = ['grpc', 'sse'] as const;
   for (const server of run.names) {
@@ -70,7 +73,7 @@ export async function measureFairness(run: Run): Promise<Part> {
     }
     await process.stop();
   }
-  const goals: string[] = [];
+  const goals: Goal[] = [];
   const rows = run.names.flatMap((server) =>
     wires.flatMap((wire) =>
       LOADS.map((load) => {
@@ -88,8 +91,8 @@ export async function measureFairness(run: Run): Promise<Part> {
         if (load.streams > 0 && load.clients > 0) {
           const what = `${title}, ${load.streams} streams, ${load.clients} clients`;
           goals.push(
-            goal(`${what}: responses/s`, median(rates), 100_000, 150_000),
-            goal(`${what}: health p50 ms`, median(of('p50')), 5, 2),
+            goal('P10', `${what}: responses/s`, median(rates), [100_000, 150_000]),
+            goal('P10', `${what}: health p50 ms`, median(of('p50')), [5, 2]),
           );
         }
         const figures = [rates, firsts, cpu, of('p50'), of('p99'), of('max'), of('lateness')];

@@ -2,9 +2,9 @@
 
 import type { BenchProcess } from '../bench-process.js';
 import type { Comparison } from '../comparison.js';
+import type { Goal } from '../goals.js';
 import type { StreamOrder } from '../load/response-stream.js';
 import type { SuiteOptions } from '../suite.js';
-import { formatFigure } from '../table.js';
 
 export const SERVERS = ['thread', 'inline'] as const;
 export type ServerName = (typeof SERVERS)[number];
@@ -13,14 +13,13 @@ export const TITLES: Readonly<Record<ServerName, string>> = {
   inline: 'serverThread: false',
 };
 
-export const ROWS = ['stream', 'ready', 'threads', 'tensor', 'start', 'fair'] as const;
+export const ROWS = ['stream', 'ready', 'threads', 'tensor', 'fair'] as const;
 export type Row = (typeof ROWS)[number];
 
 export const RESPONSES = 10_000;
 
 export interface Run extends SuiteOptions {
   readonly names: readonly ServerName[];
-  readonly isQuick: boolean;
   readonly steps: number;
   readonly start: (module: string, cpus: string | undefined, ...parameters: string[]) => Promise<BenchProcess>;
 }
@@ -28,7 +27,7 @@ export interface Run extends SuiteOptions {
 export interface Part {
   readonly figures: object;
   readonly comparison?: Comparison;
-  readonly goals: readonly string[];
+  readonly goals: readonly Goal[];
 }
 
 export function startServer(
@@ -40,12 +39,11 @@ export function startServer(
   return run.start('../servers/callables-server.js', cpus, String(name === 'thread'), row, String(run.steps));
 }
 
-export function goal(what: string, got: number, least: number, better: number): string {
-  const isAtMost = better < least;
-  const reaches = (bound: number): boolean => (isAtMost ? got <= bound : got >= bound);
-  const verdict = reaches(better) ? 'better' : reaches(least) ? 'met   ' : 'MISSED';
-  const bound = isAtMost ? 'at most' : 'at least';
-  return `${verdict}  ${what}: ${bound} ${least}, better ${better}: ${formatFigure(got)}`;
+/** A figure that is to be at least `target`, or at most where `better` is less. */
+export function goal(id: string, what: string, got: number, bounds: readonly [target: number, better?: number]): Goal {
+  const [target, stretch] = bounds;
+  const isAtMost = stretch !== undefined && stretch < target;
+  return { id, what, got, bound: isAtMost ? 'at most' : 'at least', target, stretch };
 }
 
 export const WIRES: Readonly<Record<StreamOrder['kind'], string>> = {

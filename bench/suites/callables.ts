@@ -1,10 +1,12 @@
 // Callables that stream, block, compute or take much: a decoupled model's responses, readiness while a callable spins,
-// instance threads, a batch of images on its way to a thread, and how soon a server is up.
+// instance threads, and a batch of images on its way to a thread.
 
 import { BenchProcess } from '../bench-process.js';
 import * as workload from '../callables-workload.js';
 import type { Comparison } from '../comparison.js';
 import { errorsOf, formatComparison, medianOf, ratioToFloor } from '../comparison.js';
+import { chosen } from '../chosen.js';
+import { formatGoals, type Goal } from '../goals.js';
 import type { HttpForm } from '../identity-wire.js';
 import { measureInterleaved } from '../interleaved.js';
 import type { Participant } from '../interleaved.js';
@@ -16,7 +18,6 @@ import type { StreamOrder, StreamReport } from '../load/response-stream.js';
 import { loadAverage } from '../machine.js';
 import { askHttp } from '../real-clients.js';
 import type { CloneReport } from '../servers/callables-server.js';
-import type { StartReport } from '../servers/start-server.js';
 import { median } from '../statistics.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
 import { goal, RESPONSES, ROWS, SERVERS, startServer, TITLES, WIRES } from './callables-part.js';
@@ -25,15 +26,12 @@ import { measureFairness } from './callables-fair.js';
 import { formatFigure, formatTable } from '../table.js';
 
 const WORK_MS = 10;
-/** Shorter rounds than this ask for a quick run. */
-const FULL_ROUND_SECONDS = 1;
 
 const PARTS: Readonly<Record<Row, (run: Run) => Promise<Part>>> = {
   stream: measureStreams,
   ready: measureReady,
   threads: measureThreads,
   tensor: measureTensor,
-  start: measureStart,
   fair: measureFairness,
 };
 
@@ -42,9 +40,8 @@ export async function runCallables(options: SuiteOptions): Promise<SuiteResult> 
   const names = chosen(SERVERS, options.servers, '--servers');
   const figures: Record<string, object> = {};
   const comparisons: Comparison[] = [];
-  const goals: string[] = [];
+  const goals: Goal[] = [];
   const steps = workload.stepsFor(WORK_MS);
-  const isQuick = options.timing.seconds < FULL_ROUND_SECONDS;
   for (const row of wanted) {
     const started: BenchProcess[] = [];
     const start: Run['start'] = async (module, cpus, ...parameters) => {
@@ -53,7 +50,7 @@ export async function runCallables(options: SuiteOptions): Promise<SuiteResult> 
       return one;
     };
     try {
-      const part = await PARTS[row]({ ...options, names, isQuick, steps, start });
+      const part = await PARTS[row]({ ...options, names, steps, start });
       figures[row] = { ...part.figures, loadAverage: loadAverage() };
       if (part.comparison) comparisons.push(part.comparison);
       goals.push(...part.goals);
@@ -61,16 +58,9 @@ export async function runCallables(options: SuiteOptions): Promise<SuiteResult> 
       await Promise.all(started.map((one) => one.stop()));
     }
   }
-  options.print(['Goals', ...goals.map((goal) => `  ${goal}`)].join('\n'));
+  options.print(formatGoals(goals));
   const errors = comparisons.reduce((sum, one) => sum + errorsOf(one), 0);
-  return { comparisons, errors, figures: { workSteps: steps, ...figures } };
-}
-
-function chosen<T extends string>(known: readonly T[], wanted: readonly string[] | undefined, option: string): T[] {
-  const unknown = (wanted ?? []).filter((name) => !(known as readonly string[]).includes(name));
-  if (unknown.length > 0)
-    throw new Error(`${option}: unknown '${unknown.join(', ')}', expected of ${known.join(', ')}`);
-  return known.filter((name) => !wanted || wanted.includes(name));
+  return { comparisons, errors, goals, figures: { workSteps: steps, ...figures } };
 }
 
 interface StreamSample extends StreamReport {
@@ -101,7 +91,7 @@ async function measureStreams(run: Run): Promise<Part> {
       }
     }
   }
-  const goals: string[] = [];
+  const goals: Goal[] = [];
   const rows = kinds.flatMap((kind) =>
     run.names.map((name) => {
       const own = samples.filter((sample) => sample.kind === kind && sample.server === name);
@@ -109,7 +99,10 @@ async function measureStreams(run: Run): Promise<Part> {
       const title = `${WIRES[kind]}, ${TITLES[name]}`;
       const rate = of(({ seconds }) => RESPONSES / seconds);
       const first = of(({ firstMs }) => firstMs);
-      goals.push(goal(`${title}, responses/s`, rate, 30_000, 80_000), goal(`${title}, first ms`, first, 5, 2));
+      goals.push(
+        goal('P10', `${title}: responses/s`, rate, [100_000, 150_000]),
+        goal('P10', `${title}: first ms`, first, [2, 1]),
+      );
       const clientBusy = of(({ clientCpu, seconds }) => clientCpu / seconds / 1e6);
       return [
         title,
@@ -129,7 +122,9 @@ async function measureStreams(run: Run): Promise<Part> {
 // The spinning thread and the server's must not share a core, so neither process is pinned.
 async function measureReady(run: Run): Promise<Part> {
   const client = await run.start('../load/callables-client.js', undefined);
-  const [milliseconds, rounds] = run.isQuick ? [1000, 1] : [5000, Math.min(run.timing.rounds, 3)];
+  const [milliseconds, idleMilliseconds, rounds] = run.isQuick
+    ? [1000, 300, 1]
+    : [5000, 1000, Math.min(run.timing.rounds, 3)];
   const samples: (ProbeReport & { readonly server: ServerName; readonly spin: boolean })[] = [];
   for (const server of run.names) {
     const port = (await startServer(run, server, 'ready', undefined)).port('httpPort');
@@ -139,24 +134,28 @@ async function measureReady(run: Run): Promise<Part> {
     };
     await probe(true, 300);
     for (let round = 0; round < rounds; round++) {
-      for (const spin of [false, true]) samples.push({ server, spin, ...(await probe(spin, milliseconds)) });
+      for (const spin of [false, true]) {
+        samples.push({ server, spin, ...(await probe(spin, spin ? milliseconds : idleMilliseconds)) });
+      }
     }
   }
   const places = { thread: "in run()'s thread", inline: 'in an instance thread' };
-  const goals: string[] = [];
+  const goals: Goal[] = [];
   const rows = run.names.flatMap((name) =>
     [false, true].map((spin) => {
       const own = samples.filter((sample) => sample.server === name && sample.spin === spin);
       const of = (figure: keyof ProbeReport): number => median(own.map((sample) => sample[figure]));
       const what = spin ? `spins ${places[name]}` : 'nothing to do';
       const title = `${TITLES[name]}, ${what}`;
-      if (spin) goals.push(goal(`ready, ${title}, p99 ms`, of('p99'), 10, 2));
+      if (spin) goals.push(goal('P11', `ready while it ${what}, ${TITLES[name]}: p99 ms`, of('p99'), [3, 1]));
       const worst = Math.max(...own.map(({ max }) => max));
       return [title, ...[of('probes'), of('p50'), of('p99'), worst, of('lateness')].map(formatFigure)];
     }),
   );
   const head = ['server', 'probes a round', 'p50 ms', 'p99 ms', 'worst ms', 'client late ms (p99)'];
-  run.print(`/v2/health/ready every 5 ms for ${milliseconds / 1000} s, not pinned\n${formatTable(head, rows)}\n`);
+  run.print(
+    `/v2/health/ready every 5 ms for ${milliseconds / 1000} s, ${idleMilliseconds / 1000} s with nothing to do, not pinned\n${formatTable(head, rows)}\n`,
+  );
   return { figures: { milliseconds, samples }, goals };
 }
 
@@ -194,7 +193,7 @@ async function measureThreads(run: Run): Promise<Part> {
   const bareTitle = `two bare threads without a server compute ${formatFigure(ceiling)} x as much as one here`;
   run.print(`${formatComparison(comparison)}\n${bareTitle}\n`);
   const ratio = ratioToFloor(comparison, measured[1]!, 'requestsPerSecond').median;
-  const goals = [`${ratio >= 1.8 ? 'met   ' : 'MISSED'}  2 instance threads: at least 1.8 x: ${formatFigure(ratio)}`];
+  const goals = [goal('P12', '2 instance threads: req/s x those of one', ratio, [1.85, 1.95])];
   return { figures: { bareRates }, comparison, goals };
 }
 
@@ -232,7 +231,9 @@ async function measureTensor(run: Run): Promise<Part> {
       `back ${posted[3]} transferred, ${posted[2]} copied`,
   );
   const copied = posted[0]! + posted[2]!;
-  const goals = [`${copied === 0 ? 'met   ' : 'MISSED'}  bytes copied to an instance thread and back: none: ${copied}`];
+  const goals: Goal[] = [
+    { id: '-', what: 'bytes copied to an instance thread and back', got: copied, bound: 'at most', target: 0 },
+  ];
   // Only where the callable runs in the server's own thread does nothing cross to another.
   const [direct, ...crossing] = run.names.includes('inline') ? measured : [];
   const cpuOf = (one: Comparison['measured'][number]): number => medianOf(one, 'serverCpuPerRequest') / 1000;
@@ -254,29 +255,4 @@ async function countCopies(run: Run, form: HttpForm): Promise<readonly number[]>
   const before = await tell();
   await httpTarget(server.port('httpPort'), workload.ECHO_MODEL, form);
   return (await tell()).map((bytes, i) => bytes - before[i]!);
-}
-
-async function measureStart(run: Run): Promise<Part> {
-  const starts = run.isQuick ? 3 : 10;
-  const samples: (StartReport & { readonly server: ServerName })[] = [];
-  for (let i = 0; i < starts; i++) {
-    for (const server of run.names) {
-      const one = await run.start('../servers/start-server.js', run.pinning.server, String(server === 'thread'));
-      samples.push({ server, ...((await one.load(undefined, () => undefined)) as StartReport) });
-      await one.stop();
-    }
-  }
-  const goals: string[] = [];
-  const rows = run.names.map((name) => {
-    const own = samples.filter(({ server }) => server === name);
-    const times = own.map(({ milliseconds }) => milliseconds);
-    goals.push(goal(`ready to serve, ${TITLES[name]}, ms`, median(times), 150, 60));
-    const cpu = median(own.map((sample) => sample.cpu));
-    return [TITLES[name], ...[median(times), Math.min(...times), Math.max(...times), cpu].map(formatFigure)];
-  });
-  const head = ['new Triton() to run() resolved', 'median ms', 'min', 'max', 'CPU ms'];
-  run.print(
-    `One model, a fresh process each of ${starts} times, package imported before\n${formatTable(head, rows)}\n`,
-  );
-  return { figures: { samples }, goals };
 }

@@ -3,6 +3,7 @@
 // ways whole, beside a bare socket that sends back what it got.
 
 import { BenchProcess } from '../bench-process.js';
+import { chosen } from '../chosen.js';
 import { errorsOf, formatComparison, type Comparison } from '../comparison.js';
 import { checkSameBytes, grpcRequest } from '../identity-wire.js';
 import { measureInterleaved } from '../interleaved.js';
@@ -47,7 +48,7 @@ const ROWS: Readonly<Record<string, Row>> = {
 
 export async function runHttp2(options: SuiteOptions): Promise<SuiteResult> {
   const rows = chosen(Object.keys(ROWS), options.only, '--only');
-  const servers = chosen(Object.keys(SERVERS), options.servers, '--servers') as ServerName[];
+  const servers = chosen(Object.keys(SERVERS) as ServerName[], options.servers, '--servers');
   const started: BenchProcess[] = [];
   const comparisons: Comparison[] = [];
   const start = async (module: string, cpus: string | undefined): Promise<BenchProcess> => {
@@ -82,14 +83,7 @@ export async function runHttp2(options: SuiteOptions): Promise<SuiteResult> {
   } finally {
     await Promise.all(started.map((one) => one.stop()));
   }
-  return { comparisons, errors: comparisons.reduce((sum, one) => sum + errorsOf(one), 0) };
-}
-
-function chosen(known: readonly string[], wanted: readonly string[] | undefined, option: string): readonly string[] {
-  const unknown = (wanted ?? []).filter((name) => !known.includes(name));
-  if (unknown.length > 0)
-    throw new Error(`${option}: unknown '${unknown.join(', ')}', expected of ${known.join(', ')}`);
-  return wanted === undefined ? known : known.filter((name) => wanted.includes(name));
+  return { comparisons, goals: [], errors: comparisons.reduce((sum, one) => sum + errorsOf(one), 0) };
 }
 
 /** Small messages are checked with a client that is not ours before they are measured, large ones by the load itself. */

@@ -3,6 +3,7 @@
 
 import { BenchProcess } from '../bench-process.js';
 import type { Comparison } from '../comparison.js';
+import { chosen } from '../chosen.js';
 import { errorsOf, formatComparison } from '../comparison.js';
 import { measureInterleaved, type Participant } from '../interleaved.js';
 import type { LoadTarget } from '../load/load-run.js';
@@ -58,7 +59,7 @@ export async function runOnnx(options: SuiteOptions): Promise<SuiteResult> {
   } finally {
     await generator.stop();
   }
-  return { comparisons, errors: comparisons.reduce((sum, one) => sum + errorsOf(one), 0) };
+  return { comparisons, goals: [], errors: comparisons.reduce((sum, one) => sum + errorsOf(one), 0) };
 }
 
 /** Networks and wires by name, in one list; none of a kind means all of it. */
@@ -106,17 +107,6 @@ async function compare(
     connections,
     measured: running.map(([name], i) => ({ server: name, title: SERVERS[name].title, samples: samples[i]! })),
   };
-}
-
-function chosen<T extends string>(
-  known: readonly T[],
-  wanted: readonly string[] | undefined,
-  option: string,
-): readonly T[] {
-  const unknown = wanted?.filter((name) => !(known as readonly string[]).includes(name)) ?? [];
-  if (unknown.length > 0)
-    throw new Error(`${option}: unknown '${unknown.join(', ')}', expected of ${known.join(', ')}`);
-  return known.filter((name) => wanted?.includes(name) ?? true);
 }
 
 /** Asks once through a client that is not ours and checks the answer; the load then expects its very bytes. */

@@ -1,0 +1,95 @@
+// Parts of the build that no entry point of the package exports, by what the benchmarks need of them.
+
+export interface Tensor {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: readonly number[];
+  readonly bytes: Uint8Array;
+}
+
+export interface InferRequest {
+  readonly modelName: string;
+  readonly inputs: readonly Tensor[];
+}
+
+export interface InferResponse {
+  readonly modelName: string;
+  readonly modelVersion: string;
+  readonly id: string;
+  readonly parameters: undefined;
+  readonly outputs: readonly Tensor[];
+}
+
+export interface ExecutionRequest {
+  readonly id: string;
+  readonly parameters: undefined;
+  readonly inputs: readonly Tensor[];
+  readonly rows: number;
+  readonly memory: undefined;
+  readonly requestedOutputs: readonly string[];
+}
+
+type Result = { readonly kind: 'outputs'; readonly outputs: readonly Tensor[]; readonly parameters: undefined };
+type Done = (results: readonly ({ readonly kind: string } | Result)[], times: object) => void;
+
+export interface Instance {
+  readonly inOtherThread?: boolean;
+  execute(batch: readonly ExecutionRequest[], done: Done): { cancel(index: number): void };
+}
+
+export interface Sink {
+  respond(response: InferResponse): void;
+  complete(): void;
+  fail(error: Error): void;
+}
+
+interface Engine {
+  readonly repository: {
+    add(config: object): { state: string; readonly model: { addInstance(instance: Instance): void } };
+  };
+  infer(request: InferRequest, sink: Sink): unknown;
+  started(): void;
+}
+
+interface Modules {
+  'model/complete-model.js': { readonly completeModelConfig: (spec: object, instances: number) => object };
+  'model/paced-work.js': { readonly finishPaced: <T>(work: Generator<undefined, T, undefined>) => T };
+  'model/shared-memory.js': { readonly NO_SHARED_MEMORY: object };
+  'protocol/grpc/decode-model-infer-request.js': {
+    readonly decodeModelInferRequest: (
+      message: Buffer,
+      options: object,
+    ) => Generator<undefined, { readonly request: InferRequest }, undefined>;
+  };
+  'protocol/grpc/encode-model-infer-response.js': {
+    readonly encodeModelInferResponse: (response: InferResponse) => readonly Uint8Array[];
+  };
+  'protocol/http/decode-infer-request.js': {
+    readonly decodeInferRequest: (
+      body: object,
+    ) => Generator<undefined, { readonly request: InferRequest; readonly binaryOutputs: object }, undefined>;
+  };
+  'protocol/http/encode-infer-response.js': {
+    readonly encodeInferResponse: (
+      response: InferResponse,
+      binaryOutputs: object,
+    ) => Generator<undefined, { readonly parts: readonly Uint8Array[]; readonly contentLength: number }, undefined>;
+  };
+  'core/inference-server.js': {
+    readonly InferenceServer: new (options: object) => Engine;
+  };
+  'core/engine-logger.js': { readonly SILENT: object };
+  'link/callable-turns.js': { readonly hostedCallable: (callable: unknown, concurrency: number) => object };
+  'link/inline-instance.js': {
+    readonly InlineInstance: new (config: object, hosted: object, logger: object) => Instance;
+  };
+  'link/port-instance.js': { readonly PortInstance: new (config: object, port: unknown) => Instance };
+  'link/port-host.js': {
+    readonly PortHost: new (port: unknown, config: object, hosted: object, logger: object) => object;
+  };
+}
+
+// Compiled, this module is build/bench/parts-build.js.
+export async function load<Path extends keyof Modules>(path: Path): Promise<Modules[Path]> {
+  return (await import(new URL(`../../dist/${path}`, import.meta.url).href)) as Modules[Path];
+}

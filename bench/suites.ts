@@ -1,0 +1,46 @@
+// The suites by name.
+
+import type { Suite } from './suite.js';
+import { runBatcher } from './suites/batcher.js';
+import { runCallables } from './suites/callables.js';
+import { runGrowth } from './suites/growth.js';
+import { runHostile } from './suites/hostile.js';
+import { runHttp2 } from './suites/http2.js';
+import { runIdentity } from './suites/identity.js';
+import { runLarge } from './suites/large.js';
+import { runMemory } from './suites/memory.js';
+import { runOnnx } from './suites/onnx.js';
+import { runParts } from './suites/parts.js';
+import { runPeers } from './suites/peers.js';
+
+export const SUITES: Readonly<Record<string, { readonly about: string; readonly run: Suite }>> = {
+  identity: { about: 'HTTP JSON, HTTP binary and gRPC of the identity model beside floor servers', run: runIdentity },
+  peers: { about: 'add-sub beside PyTriton, Triton and other servers, one core each', run: runPeers },
+  large: { about: '1 MB and 16 MB in, and in and out, HTTP binary and gRPC, beside bare node:http', run: runLarge },
+  growth: {
+    about: 'how cost grows with tensors, rows, models, idle connections and queued requests',
+    run: runGrowth,
+  },
+  parts: {
+    about: 'the parts of a request, each alone: socket, codec, engine, callable, hop of threads',
+    run: runParts,
+  },
+  memory: { about: 'start, and resident memory after many requests, in fresh processes', run: runMemory },
+  batcher: {
+    about: "what a batching decision costs, and a model's throughput in batches beside the ideal",
+    run: runBatcher,
+  },
+  callables: {
+    about: 'streams of responses, readiness beside a spinning callable, instance threads, large batches',
+    run: runCallables,
+  },
+  http2: {
+    about: 'HTTP/2 connections alone, small and large echoes, beside grpc-js, node:http2 and sockets',
+    run: runHttp2,
+  },
+  hostile: {
+    about: 'what one large or malicious request does to the event loop, to health checks and to memory',
+    run: runHostile,
+  },
+  onnx: { about: 'two ONNX networks over HTTP binary and gRPC beside onnxruntime alone', run: runOnnx },
+};
