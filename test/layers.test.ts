@@ -7,7 +7,17 @@ import { findCircles, importsOf, packageOf, readImportGraph, resolveModule } fro
 import type { ImportGraph } from './support/import-graph.js';
 
 const PLAIN_DATA = ['model', 'tensor', 'errors', 'logger'];
-const FRONTEND = ['core', 'protocol', 'http2', ...PLAIN_DATA];
+const FRONTEND = ['core', 'protocol', ...PLAIN_DATA];
+/** What HTTP/2 is to its users, without what it is made of. */
+const HTTP2_CONTRACTS = [
+  'http2/connection-listener.ts',
+  'http2/connection-options.ts',
+  'http2/header-list.ts',
+  'http2/http2-error.ts',
+  'http2/http2-port.ts',
+  'http2/http2-stream.ts',
+  'http2/outgoing-headers.ts',
+];
 
 /** Each layer and the layers it may import; every layer may import itself. An entry ending in `.ts` is that one module. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
@@ -22,7 +32,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   http2: [],
   frontend: FRONTEND,
   'frontend/http': ['frontend', ...FRONTEND],
-  'frontend/grpc': ['frontend', ...FRONTEND],
+  // It is given its port and its streams.
+  'frontend/grpc': ['frontend', ...HTTP2_CONTRACTS, ...FRONTEND],
   // Metrics are served over the same HTTP listener.
   'frontend/metrics': ['frontend', 'frontend/http', ...FRONTEND],
   // Other ports for the same HTTP endpoints.
@@ -37,9 +48,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
     'frontend/vertex-ai',
     'frontend/sagemaker',
     'link',
+    'http2/http2-server.ts',
     ...FRONTEND,
   ],
-  client: ['protocol', ...PLAIN_DATA],
+  client: ['protocol', 'http2', ...PLAIN_DATA],
   onnx: ['link', ...PLAIN_DATA],
   // Both ends of a request, without what lies between.
   testing: ['client', 'core', 'link', 'protocol', ...PLAIN_DATA],
@@ -127,6 +139,16 @@ describe('the check of the layers', () => {
         'core/model.ts': [],
       },
       ['src/link/port-instance.ts -> src/core/model.ts: link may not import core'],
+    ],
+    [
+      'gives gRPC the contracts of HTTP/2, and the server what listens',
+      {
+        'frontend/grpc/a.ts': ['../../http2/http2-stream.js', '../../http2/http2-server.js'],
+        'server/b.ts': ['../http2/http2-server.js'],
+        'http2/http2-stream.ts': [],
+        'http2/http2-server.ts': [],
+      },
+      ['src/frontend/grpc/a.ts -> src/http2/http2-server.ts: frontend/grpc may not import http2'],
     ],
     [
       'lets nothing import the entry point',
