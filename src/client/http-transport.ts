@@ -7,14 +7,16 @@ import { Agent as TlsAgent } from 'node:https';
 import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
 import { decodeInferResponse } from '../protocol/http/decode-infer-response.js';
 import { decodeModelConfig } from '../protocol/http/decode-model-config.js';
+import { encodeGenerateRequest } from '../protocol/http/encode-generate-request.js';
 import { encodeInferRequest } from '../protocol/http/encode-infer-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
 import type { ClientTlsOptions } from './client-options.js';
 import { httpError } from './http-error.js';
-import { exchange, type HttpRequest, type HttpResponse } from './http-exchange.js';
+import { exchange, openExchange, type HttpRequest, type HttpResponse } from './http-exchange.js';
+import { HttpResponses, OneResponse } from './http-responses.js';
 import type { ServerUrl } from './parse-url.js';
-import type { Headers, ModelReference, Transport } from './transport.js';
+import type { Headers, ModelReference, ResponseStream, Transport } from './transport.js';
 
 /** Idle connections are closed after this time, or earlier when the server announces that it closes them itself. */
 const IDLE_MILLISECONDS = 60_000;
@@ -46,6 +48,27 @@ export class HttpTransport implements Transport {
       response.body,
       response.headers['inference-header-content-length'] as string | undefined,
     );
+  }
+
+  stream(request: ModelInferRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream {
+    call.throwIfAborted();
+    // Its one answer comes with all tensors in binary form.
+    if (!model.decoupled) return new OneResponse(this.infer(request, call, headers));
+    const chunks = encodeGenerateRequest(request, model);
+    const rows = model.maxBatchSize > 0 ? (request.inputs[0]?.shape[0] ?? 1) : undefined;
+    const asked: HttpRequest = {
+      method: 'POST',
+      path: `${modelPath(request)}/generate_stream`,
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        'content-length': chunks.reduce((sum, { length }) => sum + length, 0),
+      },
+      chunks,
+    };
+    const { address } = this.#server;
+    const response = openExchange(this.#server, this.#agent, asked, call);
+    return new HttpResponses(response, { model, rows, outputs: request.outputs, address }, call);
   }
 
   async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {

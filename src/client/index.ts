@@ -12,3 +12,4 @@ export { Tensor, type ElementOf } from '../tensor/tensor.js';
 export type { ClientTlsOptions, InferOptions, ModelClientOptions, SequenceOptions } from './client-options.js';
 export type { AnyInputValue, ClientInputs, ClientOutputs } from './input-values.js';
 export { ModelClient } from './model-client.js';
+export type { OutputStream } from './output-stream.js';

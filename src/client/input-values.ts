@@ -51,7 +51,7 @@ export type InputArguments<I extends TensorSpecs, Decoupled extends boolean, Opt
 
 /** What a call takes of a model that answers a request once; for a decoupled model, what is wrong with the call. */
 export type AnswersOnce<Decoupled extends boolean, Given> = [Decoupled] extends [true]
-  ? 'the model is decoupled: it answers a request any number of times, over gRPC streams and generate_stream'
+  ? 'the model is decoupled: it answers a request any number of times, use streamSample or streamBatch'
   : Given;
 
 /** The tensors of a response, by output name. Only `strict` models have all of them for certain. */

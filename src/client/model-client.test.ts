@@ -316,6 +316,18 @@ describe('ModelClient', () => {
 describe('a decoupled model', () => {
   const tokens = defineModel({ ...double, modelName: 'Tokens', config: { decoupled: true } });
 
+  it('is not asked for one answer by its name either, because the server says so', async () => {
+    await using server = await startHttp((_, response) => {
+      const policy = { model_transaction_policy: { decoupled: true } };
+      answerJson(response, 200, { name: 'Tokens', max_batch_size: 4, input: [], output: [], ...policy });
+    });
+    await using client = new ModelClient(server.authority, 'Tokens');
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      code: 'INVALID_ARG',
+      message: expect.stringContaining('use streamSample') as string,
+    });
+  });
+
   it('is not asked for one answer: the call says what to do instead', async () => {
     await using client = new ModelClient('localhost:1', tokens);
     for (const [method, call] of [
@@ -324,7 +336,7 @@ describe('a decoupled model', () => {
     ] as const) {
       await expect(call).rejects.toMatchObject({
         code: 'INVALID_ARG',
-        message: `model 'Tokens' is decoupled: it answers a request any number of times, and ${method} takes one answer; use a gRPC stream or /v2/models/Tokens/generate_stream`,
+        message: `model 'Tokens' is decoupled: it answers a request any number of times, and ${method} takes one answer; use ${method.replace('infer', 'stream')}`,
       });
     }
   });

@@ -5,6 +5,7 @@
 import { TritonError } from '../errors.js';
 import type { ModelSpec } from '../model/callable.js';
 import { completeModelConfig } from '../model/complete-model.js';
+import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import { Call } from './call.js';
@@ -12,6 +13,7 @@ import {
   completeClientOptions,
   completeInferOptions,
   type CompleteClientOptions,
+  type CompleteInferOptions,
   type InferOptions,
   type ModelClientOptions,
 } from './client-options.js';
@@ -19,6 +21,7 @@ import { decodeOutputs } from './decode-outputs.js';
 import { encodeInputs, type InferKind } from './encode-inputs.js';
 import type { AnswersOnce, ClientInputs, ClientOutputs, InputArguments, OutputName } from './input-values.js';
 import { inferArguments } from './infer-arguments.js';
+import { OutputStream } from './output-stream.js';
 import { openTransport } from './open-transport.js';
 import { parseUrl } from './parse-url.js';
 import type { ModelReference, Transport } from './transport.js';
@@ -44,8 +47,6 @@ export class ModelClient<
   readonly #model: ModelReference;
   readonly #options: CompleteClientOptions;
   readonly #transport: Transport;
-  /** As far as is known: of a model that is known by its name only, the server tells. */
-  readonly #decoupled: boolean = false;
   readonly #calls = new Set<Call>();
   #signature: ModelSignature | undefined;
   #fetching: Promise<ModelSignature> | undefined;
@@ -64,7 +65,6 @@ export class ModelClient<
     } else {
       const complete = completeModelConfig(model as ModelSpec, 1);
       this.#signature = complete;
-      this.#decoupled = complete.decoupled;
       this.#model = {
         modelName: this.#signature.name,
         modelVersion: String(this.#options.modelVersion ?? model.modelVersion ?? ''),
@@ -118,6 +118,40 @@ export class ModelClient<
     return this.#infer('batch', args);
   }
 
+  /**
+   * The answers to one sample as they come, of a decoupled model any number of them, over gRPC or HTTP: inputs and outputs are
+   * those of {@link inferSample}, and so are the errors, which the loop throws. `break` cancels the request at the server, and
+   * the server waits for a loop that is slow. `timeoutMs` is the longest time to wait for an answer. The request is sent when
+   * the first answer is asked for.
+   *
+   * @example
+   * for await (const { token } of client.streamSample({ prompt: 'Once' })) process.stdout.write(token.data[0]);
+   */
+  streamSample<Name extends OutputName<O> = OutputName<O>>(
+    ...inputs: InputArguments<I, false, InferOptions<Name>>
+  ): OutputStream<Pick<ClientOutputs<O, Strict>, Name>>;
+  /** By name, or as a list. */
+  streamSample<Name extends OutputName<O> = OutputName<O>>(
+    inputs: ClientInputs<I>,
+    options?: InferOptions<Name>,
+  ): OutputStream<Pick<ClientOutputs<O, Strict>, Name>>;
+  streamSample(...args: readonly unknown[]): OutputStream<never> {
+    return this.#stream('sample', args);
+  }
+
+  /** The answers to one batch as they come; for all else see {@link inferBatch} and {@link streamSample}. */
+  streamBatch<Name extends OutputName<O> = OutputName<O>>(
+    ...inputs: InputArguments<I, false, InferOptions<Name>>
+  ): OutputStream<Pick<ClientOutputs<O, Strict>, Name>>;
+  /** By name, or as a list. */
+  streamBatch<Name extends OutputName<O> = OutputName<O>>(
+    inputs: ClientInputs<I>,
+    options?: InferOptions<Name>,
+  ): OutputStream<Pick<ClientOutputs<O, Strict>, Name>>;
+  streamBatch(...args: readonly unknown[]): OutputStream<never> {
+    return this.#stream('batch', args);
+  }
+
   /** Cancels the calls in flight and closes all connections; settles when nothing is left open. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -131,23 +165,48 @@ export class ModelClient<
   async #infer(kind: InferKind, args: readonly unknown[]): Promise<never> {
     const { inputs, options = {} } = inferArguments(args);
     const asked = completeInferOptions(options as InferOptions, this.#options);
-    const { parameters, requestId, sequence, headers, signal, timeoutMs, outputs } = asked;
-    if (this.#decoupled) throw decoupledError(this.#model.modelName, kind);
-    return this.#call(timeoutMs, signal, async (call) => {
+    return this.#call(asked.timeoutMs, asked.signal, async (call) => {
       const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
-      const request = {
-        ...this.#model,
-        id: requestId,
-        parameters,
-        inputs: encodeInputs(inputs, signature, kind),
-        outputs,
-        priority: 0,
-        timeoutMicroseconds: 0,
-        sequence,
-      };
-      const response = await this.#transport.infer(request, call, headers);
+      if (signature.decoupled) throw decoupledError(signature.name, kind);
+      const request = this.#request(encodeInputs(inputs, signature, kind), asked);
+      const response = await this.#transport.infer(request, call, asked.headers);
       return decodeOutputs(response.outputs, signature, kind) as never;
     });
+  }
+
+  #stream(kind: InferKind, args: readonly unknown[]): OutputStream<never> {
+    const { inputs, options = {} } = inferArguments(args);
+    const asked = completeInferOptions(options as InferOptions, this.#options);
+    return new OutputStream<never>({
+      begin: () => this.#begin(asked.timeoutMs, asked.signal),
+      open: async (call) => {
+        const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
+        const request = this.#request(encodeInputs(inputs, signature, kind, 'stream'), asked);
+        const responses = this.#transport.stream(request, signature, call, asked.headers);
+        return {
+          async next() {
+            const response = await responses.next();
+            return response && (decodeOutputs(response.outputs, signature, kind) as never);
+          },
+          cancel: () => responses.cancel(),
+        };
+      },
+      ended: (call) => this.#ended(call),
+    });
+  }
+
+  #request(inputs: readonly InferTensor[], asked: CompleteInferOptions): ModelInferRequest {
+    const { requestId, parameters, outputs, sequence } = asked;
+    return {
+      ...this.#model,
+      id: requestId,
+      parameters,
+      inputs,
+      outputs,
+      priority: 0,
+      timeoutMicroseconds: 0,
+      sequence,
+    };
   }
 
   // One fetch serves all calls that wait for it, so it has the client's own limits and headers. A failed one is
@@ -161,19 +220,28 @@ export class ModelClient<
   }
 
   async #call<T>(timeoutMs: number, signal: AbortSignal | undefined, run: (call: Call) => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) throw closedError('UNAVAILABLE');
-    const subject = `model '${this.#model.modelName}' at ${this.#address}`;
-    const call = new Call({ timeoutMs, signals: [this.#options.signal, signal], subject });
-    this.#calls.add(call);
+    const call = this.#begin(timeoutMs, signal);
     try {
       call.throwIfAborted();
       return await run(call);
     } catch (error) {
       throw TritonError.from(error);
     } finally {
-      call.end();
-      this.#calls.delete(call);
+      this.#ended(call);
     }
+  }
+
+  #begin(timeoutMs: number, signal: AbortSignal | undefined): Call {
+    if (this.#closing !== undefined) throw closedError('UNAVAILABLE');
+    const subject = `model '${this.#model.modelName}' at ${this.#address}`;
+    const call = new Call({ timeoutMs, signals: [this.#options.signal, signal], subject });
+    this.#calls.add(call);
+    return call;
+  }
+
+  #ended(call: Call): void {
+    call.end();
+    this.#calls.delete(call);
   }
 
   async #close(): Promise<void> {
@@ -187,9 +255,9 @@ function closedError(code: 'UNAVAILABLE' | 'CANCELLED'): TritonError {
 }
 
 function decoupledError(model: string, kind: InferKind): TritonError {
-  const method = kind === 'sample' ? 'inferSample' : 'inferBatch';
+  const [infers, streams] = kind === 'sample' ? ['inferSample', 'streamSample'] : ['inferBatch', 'streamBatch'];
   return new TritonError(
     'INVALID_ARG',
-    `model '${model}' is decoupled: it answers a request any number of times, and ${method} takes one answer; use a gRPC stream or /v2/models/${model}/generate_stream`,
+    `model '${model}' is decoupled: it answers a request any number of times, and ${infers} takes one answer; use ${streams}`,
   );
 }

@@ -14,9 +14,19 @@ export interface ModelReference {
   readonly modelVersion: string;
 }
 
+/** The responses to one request, in order. Its methods are called in turn. */
+export interface ResponseStream {
+  /** The next response; undefined after the last. Rejects as the methods of a transport do. */
+  next(): Promise<ModelInferResponse | undefined>;
+  /** Nobody wants the rest: the server is told to stop. */
+  cancel(): void;
+}
+
 /** Its methods reject with TritonErrors only; when the call is aborted, with the call's error, at once. */
 export interface Transport {
   infer(request: ModelInferRequest, call: Call, headers: Headers): Promise<ModelInferResponse>;
+  /** Sends a request that is answered any number of times. The server waits for whoever takes the answers. */
+  stream(request: ModelInferRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream;
   /** What the server says of the model, in one round trip. */
   modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature>;
   /** Closes all connections, idle or not; settles when they are closed. Nobody calls the transport afterwards. */
