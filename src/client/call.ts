@@ -4,6 +4,7 @@
 import { performance } from 'node:perf_hooks';
 
 import { TritonError } from '../errors.js';
+import { TritonTimeoutError } from './client-errors.js';
 import { followSignal } from './follow-signal.js';
 
 export interface CallLimits {
@@ -19,6 +20,8 @@ export class Call {
   #timer: NodeJS.Timeout | undefined;
   readonly #callbacks = new Set<(error: TritonError) => void>();
   readonly #unfollow: (() => void)[] = [];
+  /** What keeps it waiting, for the error at its deadline. */
+  reason: string | undefined;
   #error: TritonError | undefined;
   #expired = false;
 
@@ -101,10 +104,9 @@ export class Call {
   }
 
   deadlineError(): TritonError {
-    return new TritonError(
-      'UNAVAILABLE',
-      `deadline of ${this.#limits.timeoutMs} ms exceeded for ${this.#limits.subject}`,
-    );
+    const { timeoutMs, subject } = this.#limits;
+    const reason = this.reason === undefined ? '' : `: ${this.reason}`;
+    return new TritonTimeoutError(`deadline of ${timeoutMs} ms exceeded for ${subject}${reason}`);
   }
 
   #cancel(signal: AbortSignal): void {

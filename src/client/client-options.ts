@@ -16,9 +16,8 @@ export interface ClientTlsOptions {
   readonly key?: string;
 }
 
-export interface ModelClientOptions {
-  /** Default: the version that the model's spec states, else the latest. */
-  readonly modelVersion?: number;
+/** Of every client. */
+export interface ServerClientOptions {
   /** How long a call may take, connecting and all, in milliseconds. Default 60000. */
   readonly timeoutMs?: number;
   /** Sent with every request; gRPC calls it metadata. */
@@ -26,6 +25,23 @@ export interface ModelClientOptions {
   /** Cancels the calls in flight and all later ones. */
   readonly signal?: AbortSignal;
   readonly tls?: ClientTlsOptions;
+  /** The token of a server with restricted endpoints, `Triton.getAccessToken()`: sent with every request, in a header of its own. */
+  readonly accessToken?: string;
+}
+
+export interface ModelClientOptions extends ServerClientOptions {
+  /** Default: the version that the model's spec states, else the latest. */
+  readonly modelVersion?: number;
+}
+
+/** Of one call. */
+export interface CallOptions {
+  /** Instead of the client's `timeoutMs`. */
+  readonly timeoutMs?: number;
+  /** Sent besides those of the client; of equal names these win. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Cancels the call. */
+  readonly signal?: AbortSignal;
 }
 
 /** The sequence that a request belongs to. */
@@ -55,7 +71,9 @@ export interface InferOptions<Output extends string = string> {
   readonly outputs?: readonly Output[];
 }
 
-const CLIENT_MEMBERS = ['modelVersion', 'timeoutMs', 'headers', 'signal', 'tls'];
+const SERVER_CLIENT_MEMBERS = ['timeoutMs', 'headers', 'signal', 'tls', 'accessToken'];
+const CLIENT_MEMBERS = ['modelVersion', ...SERVER_CLIENT_MEMBERS];
+const CALL_MEMBERS = ['timeoutMs', 'headers', 'signal'];
 const TLS_MEMBERS = ['ca', 'cert', 'key'];
 const SEQUENCE_MEMBERS = ['id', 'start', 'end'];
 const INFER_MEMBERS = ['parameters', 'requestId', 'sequence', 'headers', 'signal', 'timeoutMs', 'outputs'];
@@ -72,17 +90,54 @@ export interface CompleteClientOptions {
 }
 
 /** Throws INVALID_ARG. */
-export function completeClientOptions(options: ModelClientOptions): CompleteClientOptions {
-  checkMembers(options, CLIENT_MEMBERS, 'options of a client');
-  const { modelVersion, timeoutMs, headers, signal, tls } = options;
+export function completeClientOptions(
+  options: ModelClientOptions,
+  protocol: 'http' | 'grpc',
+  of: 'model' | 'server' = 'model',
+): CompleteClientOptions {
+  checkMembers(options, of === 'model' ? CLIENT_MEMBERS : SERVER_CLIENT_MEMBERS, 'options of a client');
+  const { modelVersion, timeoutMs, headers, signal, tls, accessToken } = options;
   if (tls !== undefined) checkMembers(tls, TLS_MEMBERS, 'options.tls of a client');
   return {
     modelVersion:
       modelVersion === undefined ? undefined : expectInteger(modelVersion, 1, Number.MAX_SAFE_INTEGER, 'modelVersion'),
     timeoutMs: expectTimeout(timeoutMs ?? DEFAULT_TIMEOUT_MS),
-    headers: checkHeaders(headers),
+    headers: withToken(checkHeaders(headers), accessToken, protocol),
     signal: expectSignal(signal),
     tls,
+  };
+}
+
+/** Where a token is looked for: over gRPC restrictions have a prefix of their own. */
+const TOKEN_HEADER = {
+  http: 'triton-access-token',
+  grpc: 'triton-grpc-protocol-triton-access-token',
+} as const;
+
+function withToken(headers: Headers, token: unknown, protocol: 'http' | 'grpc'): Headers {
+  if (token === undefined) return headers;
+  if (expectText(token, 'accessToken') === '') throw new TritonError('INVALID_ARG', 'accessToken cannot be empty');
+  const name = TOKEN_HEADER[protocol];
+  // Which of the two is meant nobody knows; neither is shown.
+  if (headers[name] !== undefined && headers[name] !== token)
+    throw new TritonError('INVALID_ARG', `accessToken and header '${name}' differ, expected one of them`);
+  return { ...headers, ...checkHeaders({ [name]: token }) };
+}
+
+/** Throws INVALID_ARG. */
+export function completeCallOptions(
+  options: CallOptions,
+  client: CompleteClientOptions,
+): Pick<CompleteClientOptions, 'timeoutMs' | 'headers' | 'signal'> {
+  checkMembers(options, CALL_MEMBERS, 'options of a call');
+  return callLimits(options, client);
+}
+
+function callLimits({ timeoutMs, headers, signal }: CallOptions, client: CompleteClientOptions) {
+  return {
+    headers: headers === undefined ? client.headers : { ...client.headers, ...checkHeaders(headers) },
+    signal: expectSignal(signal),
+    timeoutMs: timeoutMs === undefined ? client.timeoutMs : expectTimeout(timeoutMs),
   };
 }
 
@@ -99,14 +154,12 @@ export interface CompleteInferOptions {
 /** Throws INVALID_ARG. */
 export function completeInferOptions(options: InferOptions, client: CompleteClientOptions): CompleteInferOptions {
   checkMembers(options, INFER_MEMBERS, 'options of an inference');
-  const { parameters, requestId, sequence, headers, signal, timeoutMs, outputs } = options;
+  const { parameters, requestId, sequence, outputs } = options;
   return {
+    ...callLimits(options, client),
     parameters: checkParameters(parameters),
     requestId: expectText(requestId ?? '', 'requestId'),
     sequence: sequence === undefined ? undefined : checkSequence(sequence, parameters),
-    headers: headers === undefined ? client.headers : { ...client.headers, ...checkHeaders(headers) },
-    signal: expectSignal(signal),
-    timeoutMs: timeoutMs === undefined ? client.timeoutMs : expectTimeout(timeoutMs),
     outputs: checkOutputs(outputs),
   };
 }

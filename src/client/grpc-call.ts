@@ -9,7 +9,7 @@ import { GRPC_STATUS } from '../protocol/grpc/grpc-status.js';
 import { formatGrpcTimeout } from '../protocol/grpc/grpc-timeout.js';
 import { MessageFrameReader } from '../protocol/grpc/message-frame.js';
 import type { Call } from './call.js';
-import { connectionError } from './connection-error.js';
+import { unprocessedError } from './connection-error.js';
 import { isGrpcHead, lostError, notGrpcError, statusError } from './grpc-outcome.js';
 import type { Http2Connection, StreamUser } from './http2-connection.js';
 import type { Headers } from './transport.js';
@@ -162,7 +162,7 @@ class Exchange implements StreamUser {
     if (status !== undefined) return this.#finish(Number(status), this.#trailers?.get('grpc-message'));
     if (this.#head !== undefined && !isGrpcHead(this.#head)) throw notGrpcError(this.#head, address);
     if (this.#head === undefined && error?.code === 'REFUSED_STREAM') {
-      return { kind: 'unprocessed', error: connectionError(new Error('the server refused the stream'), address) };
+      return { kind: 'unprocessed', error: unprocessedError('the server refused the stream', address) };
     }
     throw lostError(error, { address, head: this.#head, usable: this.#connection.usable });
   }

@@ -9,7 +9,7 @@ import type { OutgoingHeaders } from '../http2/outgoing-headers.js';
 import { GRPC_STATUS } from '../protocol/grpc/grpc-status.js';
 import { MessageFrameReader } from '../protocol/grpc/message-frame.js';
 import type { Call } from './call.js';
-import { connectionError } from './connection-error.js';
+import { unprocessedError } from './connection-error.js';
 import { inOwnMemory, MAX_MESSAGE_BYTES, requestHeaders, type UnaryRequest } from './grpc-call.js';
 import { isGrpcHead, lostError, notGrpcError, statusError } from './grpc-outcome.js';
 import type { Http2Connection, StreamUser } from './http2-connection.js';
@@ -182,7 +182,7 @@ export class GrpcStreamCall implements StreamUser {
     }
     if (this.#head !== undefined && !isGrpcHead(this.#head)) throw notGrpcError(this.#head, address);
     if (this.#head === undefined && error?.code === 'REFUSED_STREAM') {
-      return { kind: 'unprocessed', error: connectionError(new Error('the server refused the stream'), address) };
+      return { kind: 'unprocessed', error: unprocessedError('the server refused the stream', address) };
     }
     throw lostError(error, { address, head: this.#head, usable: this.#connection.usable });
   }

@@ -4,6 +4,8 @@
 import { Agent as PlainAgent, type Agent } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
 
+import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
+
 import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
 import { decodeInferResponse } from '../protocol/http/decode-infer-response.js';
 import { decodeModelConfig } from '../protocol/http/decode-model-config.js';
@@ -15,7 +17,9 @@ import type { ClientTlsOptions } from './client-options.js';
 import { httpError } from './http-error.js';
 import { exchange, openExchange, type HttpRequest, type HttpResponse } from './http-exchange.js';
 import { HttpResponses, OneResponse } from './http-responses.js';
+import { modelPath } from './model-path.js';
 import type { ServerUrl } from './parse-url.js';
+import { readHttpAnswer, type ServerOperation } from './server-operation.js';
 import type { Headers, ModelReference, ResponseStream, Transport } from './transport.js';
 
 /** Idle connections are closed after this time, or earlier when the server announces that it closes them itself. */
@@ -35,7 +39,7 @@ export class HttpTransport implements Transport {
     const { chunks, contentLength, headerLength } = encodeInferRequest(request);
     const response = await this.#exchange(call, {
       method: 'POST',
-      path: `${modelPath(request)}/infer`,
+      path: `/v2${modelPath(request)}/infer`,
       headers: {
         ...headers,
         'content-type': 'application/octet-stream',
@@ -58,7 +62,7 @@ export class HttpTransport implements Transport {
     const rows = model.maxBatchSize > 0 ? (request.inputs[0]?.shape[0] ?? 1) : undefined;
     const asked: HttpRequest = {
       method: 'POST',
-      path: `${modelPath(request)}/generate_stream`,
+      path: `/v2${modelPath(request)}/generate_stream`,
       headers: {
         ...headers,
         'content-type': 'application/json',
@@ -74,11 +78,32 @@ export class HttpTransport implements Transport {
   async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
     const response = await this.#exchange(call, {
       method: 'GET',
-      path: `${modelPath(model)}/config`,
+      path: `/v2${modelPath(model)}/config`,
       headers,
       chunks: [],
     });
     return decodeModelConfig(response.body);
+  }
+
+  async ask<S extends DescMessage>(
+    operation: ServerOperation<S>,
+    call: Call,
+    headers: Headers,
+  ): Promise<MessageShape<S>> {
+    const { method, path, body, no } = operation.http;
+    const length = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length };
+    const response = await this.#exchange(
+      call,
+      {
+        method,
+        path,
+        headers: { ...headers, ...(method === 'POST' ? { 'content-length': 0, ...length } : {}) },
+        chunks: body === undefined ? [] : [body],
+      },
+      no,
+    );
+    if (no.includes(response.status)) return create(operation.response);
+    return readHttpAnswer(operation, response.body);
   }
 
   async close(): Promise<void> {
@@ -89,14 +114,10 @@ export class HttpTransport implements Transport {
     await Promise.all(closed);
   }
 
-  async #exchange(call: Call, request: HttpRequest): Promise<HttpResponse> {
+  async #exchange(call: Call, request: HttpRequest, also: readonly number[] = []): Promise<HttpResponse> {
     const response = await exchange(this.#server, this.#agent, request, call);
-    if (response.status !== 200) throw httpError(response.status, response.body, this.#server.address);
+    if (response.status !== 200 && !also.includes(response.status))
+      throw httpError(response.status, response.body, this.#server.address);
     return response;
   }
-}
-
-function modelPath({ modelName, modelVersion }: ModelReference): string {
-  const version = modelVersion === '' ? '' : `/versions/${modelVersion}`;
-  return `/v2/models/${encodeURIComponent(modelName)}${version}`;
 }

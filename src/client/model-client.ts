@@ -8,7 +8,7 @@ import { completeModelConfig } from '../model/complete-model.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
-import { Call } from './call.js';
+import { ClientCalls, type BegunCall } from './client-calls.js';
 import {
   completeClientOptions,
   completeInferOptions,
@@ -47,10 +47,9 @@ export class ModelClient<
   readonly #model: ModelReference;
   readonly #options: CompleteClientOptions;
   readonly #transport: Transport;
-  readonly #calls = new Set<Call>();
+  readonly #calls: ClientCalls;
   #signature: ModelSignature | undefined;
   #fetching: Promise<ModelSignature> | undefined;
-  #closing: Promise<void> | undefined;
 
   /**
    * `url` is `[scheme://]host[:port][/path]` with one of the schemes http (the default, port 8000), grpc (port 8001),
@@ -58,7 +57,7 @@ export class ModelClient<
    */
   constructor(url: string, model: ModelSpec<I, O, Decoupled, Strict> | string, options: ModelClientOptions = {}) {
     const server = parseUrl(url);
-    this.#options = completeClientOptions(options);
+    this.#options = completeClientOptions(options, server.protocol);
     if (typeof model === 'string') {
       if (model === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
       this.#model = { modelName: model, modelVersion: String(this.#options.modelVersion ?? '') };
@@ -72,6 +71,7 @@ export class ModelClient<
     }
     this.#address = server.address;
     this.#transport = openTransport(server, this.#options.tls);
+    this.#calls = new ClientCalls('ModelClient', this.#transport, this.#options.signal);
   }
 
   /**
@@ -154,8 +154,7 @@ export class ModelClient<
 
   /** Cancels the calls in flight and closes all connections; settles when nothing is left open. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    return this.#calls.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -165,7 +164,7 @@ export class ModelClient<
   async #infer(kind: InferKind, args: readonly unknown[]): Promise<never> {
     const { inputs, options = {} } = inferArguments(args);
     const asked = completeInferOptions(options as InferOptions, this.#options);
-    return this.#call(asked.timeoutMs, asked.signal, async (call) => {
+    return this.#calls.run(this.#called(asked), async (call) => {
       const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
       if (signature.decoupled) throw decoupledError(signature.name, kind);
       const request = this.#request(encodeInputs(inputs, signature, kind), asked);
@@ -178,7 +177,7 @@ export class ModelClient<
     const { inputs, options = {} } = inferArguments(args);
     const asked = completeInferOptions(options as InferOptions, this.#options);
     return new OutputStream<never>({
-      begin: () => this.#begin(asked.timeoutMs, asked.signal),
+      begin: () => this.#calls.begin(this.#called(asked)),
       open: async (call) => {
         const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
         const request = this.#request(encodeInputs(inputs, signature, kind, 'stream'), asked);
@@ -191,7 +190,7 @@ export class ModelClient<
           cancel: () => responses.cancel(),
         };
       },
-      ended: (call) => this.#ended(call),
+      ended: (call) => this.#calls.end(call),
     });
   }
 
@@ -212,46 +211,19 @@ export class ModelClient<
   // One fetch serves all calls that wait for it, so it has the client's own limits and headers. A failed one is
   // forgotten: the next call tries again.
   #fetchSignature(): Promise<ModelSignature> {
-    this.#fetching ??= this.#call(this.#options.timeoutMs, undefined, async (call) => {
-      this.#signature = await this.#transport.modelSignature(this.#model, call, this.#options.headers);
-      return this.#signature;
-    }).finally(() => (this.#fetching = undefined));
+    this.#fetching ??= this.#calls
+      .run(this.#called({ ...this.#options, signal: undefined }), async (call) => {
+        this.#signature = await this.#transport.modelSignature(this.#model, call, this.#options.headers);
+        return this.#signature;
+      })
+      .finally(() => (this.#fetching = undefined));
     return this.#fetching;
   }
 
-  async #call<T>(timeoutMs: number, signal: AbortSignal | undefined, run: (call: Call) => Promise<T>): Promise<T> {
-    const call = this.#begin(timeoutMs, signal);
-    try {
-      call.throwIfAborted();
-      return await run(call);
-    } catch (error) {
-      throw TritonError.from(error);
-    } finally {
-      this.#ended(call);
-    }
-  }
-
-  #begin(timeoutMs: number, signal: AbortSignal | undefined): Call {
-    if (this.#closing !== undefined) throw closedError('UNAVAILABLE');
+  #called(asked: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined }): BegunCall {
     const subject = `model '${this.#model.modelName}' at ${this.#address}`;
-    const call = new Call({ timeoutMs, signals: [this.#options.signal, signal], subject });
-    this.#calls.add(call);
-    return call;
+    return { timeoutMs: asked.timeoutMs, signal: asked.signal, subject };
   }
-
-  #ended(call: Call): void {
-    call.end();
-    this.#calls.delete(call);
-  }
-
-  async #close(): Promise<void> {
-    for (const call of this.#calls) call.abort(closedError('CANCELLED'));
-    await this.#transport.close();
-  }
-}
-
-function closedError(code: 'UNAVAILABLE' | 'CANCELLED'): TritonError {
-  return new TritonError(code, 'ModelClient is closed');
 }
 
 function decoupledError(model: string, kind: InferKind): TritonError {

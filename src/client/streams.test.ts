@@ -1,5 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import { describe, expect, it } from 'vitest';
 
@@ -173,7 +174,7 @@ const EVENTS = { 'content-type': 'text/event-stream; charset=utf-8' };
 describe('an HTTP stream from a server that misbehaves', () => {
   const event = (y: number) => `data: {"model_name":"Tokens","y":${y}}\n\n`;
 
-  it.each<[string, (response: import('node:http').ServerResponse) => void, object]>([
+  it.each<[string, (response: ServerResponse) => void, object]>([
     [
       'refuses it',
       (response) => response.writeHead(503).end('{"error":"busy"}'),
@@ -248,7 +249,7 @@ describe('an HTTP stream from a server that misbehaves', () => {
     });
     await using client = new ModelClient(server.authority, tokens);
     for await (const _ of client.streamSample(X)) break;
-    await closed;
+    await expect(closed).resolves.toBeDefined();
   });
 });
 

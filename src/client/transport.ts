@@ -1,9 +1,12 @@
 // What the client needs of a wire protocol. One transport serves one server over connections that it opens when they
 // are needed, keeps, and opens anew when they died.
 
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
+
 import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
+import type { ServerOperation } from './server-operation.js';
 
 /** Headers by name, in lower case. */
 export type Headers = Readonly<Record<string, string>>;
@@ -29,6 +32,8 @@ export interface Transport {
   stream(request: ModelInferRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream;
   /** What the server says of the model, in one round trip. */
   modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature>;
+  /** Asks for anything that is no inference. */
+  ask<S extends DescMessage>(operation: ServerOperation<S>, call: Call, headers: Headers): Promise<MessageShape<S>>;
   /** Closes all connections, idle or not; settles when they are closed. Nobody calls the transport afterwards. */
   close(): Promise<void>;
 }
