@@ -283,7 +283,7 @@ function traceSettingsIn({ settings }: TraceSettingResponse): ServedTraceSetting
 }
 
 function logSettingsIn({ settings }: LogSettingsResponse): ServedLogSettings {
-  const value = (name: string): unknown => settings[name]?.parameterChoice.value;
+  const value = (name: string) => settings[name]?.parameterChoice.value;
   return {
     file: String(value('log_file') ?? ''),
     info: value('log_info') === true,

@@ -251,7 +251,7 @@ export const sharedMemoryStatus = (name: string) =>
       method: GET,
       path: `/systemsharedmemory${regionPath(name)}/status`,
       read: (regions) => ({
-        regions: Object.fromEntries((regions as JsonObject[]).map((region) => [String(region['name']), region])),
+        regions: Object.fromEntries((regions as { readonly name: string }[]).map((region) => [region.name, region])),
       }),
     },
   );
