@@ -54,7 +54,7 @@ export interface SequenceOptions {
   readonly end?: boolean;
 }
 
-export interface InferOptions<Output extends string = string> {
+export interface InferOptions<Output extends string = string, Classified extends string = string> {
   /** What the callable finds in `request.parameters`; Triton's own `priority` and `timeout` too. */
   readonly parameters?: Parameters;
   /** What the callable finds in `request.id`. */
@@ -69,6 +69,12 @@ export interface InferOptions<Output extends string = string> {
   readonly timeoutMs?: number;
   /** The outputs to compute and send. Default: all. */
   readonly outputs?: readonly Output[];
+  /** Of these outputs so many of the best values, as texts `value:index` or `value:index:label`, in place of the tensor. */
+  readonly classes?: { readonly [Name in Classified]: number };
+  /** The level in the server's queue: 1 is the highest. Default: the model's own. */
+  readonly priority?: number;
+  /** How long the request may wait in the server's queue, in microseconds, where the model allows clients to say it. */
+  readonly serverTimeoutMicroseconds?: number;
 }
 
 const SERVER_CLIENT_MEMBERS = ['timeoutMs', 'headers', 'signal', 'tls', 'accessToken'];
@@ -76,7 +82,18 @@ const CLIENT_MEMBERS = ['modelVersion', ...SERVER_CLIENT_MEMBERS];
 const CALL_MEMBERS = ['timeoutMs', 'headers', 'signal'];
 const TLS_MEMBERS = ['ca', 'cert', 'key'];
 const SEQUENCE_MEMBERS = ['id', 'start', 'end'];
-const INFER_MEMBERS = ['parameters', 'requestId', 'sequence', 'headers', 'signal', 'timeoutMs', 'outputs'];
+const INFER_MEMBERS = [
+  'parameters',
+  'requestId',
+  'sequence',
+  'headers',
+  'signal',
+  'timeoutMs',
+  'outputs',
+  'classes',
+  'priority',
+  'serverTimeoutMicroseconds',
+];
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** The longest time of a timer in Node. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -149,18 +166,31 @@ export interface CompleteInferOptions {
   readonly signal: AbortSignal | undefined;
   readonly timeoutMs: number;
   readonly outputs: readonly string[];
+  readonly classes: ReadonlyMap<string, number> | undefined;
+  /** 0: the model's own. */
+  readonly priority: number;
+  /** 0: none. */
+  readonly timeoutMicroseconds: number;
 }
 
 /** Throws INVALID_ARG. */
 export function completeInferOptions(options: InferOptions, client: CompleteClientOptions): CompleteInferOptions {
   checkMembers(options, INFER_MEMBERS, 'options of an inference');
-  const { parameters, requestId, sequence, outputs } = options;
+  const { parameters, requestId, sequence, outputs, classes, priority, serverTimeoutMicroseconds } = options;
+  refuseTwice(parameters, 'priority', priority, 'priority');
+  refuseTwice(parameters, 'timeout', serverTimeoutMicroseconds, 'serverTimeoutMicroseconds');
   return {
     ...callLimits(options, client),
     parameters: checkParameters(parameters),
     requestId: expectText(requestId ?? '', 'requestId'),
     sequence: sequence === undefined ? undefined : checkSequence(sequence, parameters),
     outputs: checkOutputs(outputs),
+    classes: checkClasses(classes),
+    priority: priority === undefined ? 0 : expectInteger(priority, 1, MAX_UINT32, 'priority'),
+    timeoutMicroseconds:
+      serverTimeoutMicroseconds === undefined
+        ? 0
+        : expectInteger(serverTimeoutMicroseconds, 1, Number.MAX_SAFE_INTEGER, 'serverTimeoutMicroseconds'),
   };
 }
 
@@ -190,6 +220,28 @@ function checkOutputs(names: unknown): readonly string[] {
     throw new TritonError('INVALID_ARG', 'outputs must name one output at least; leave it out to ask for all');
   return names.map((name) => expectText(name, 'a name in outputs'));
 }
+
+const MAX_UINT32 = 2 ** 32 - 1;
+
+function refuseTwice(parameters: unknown, parameter: string, value: unknown, option: string): void {
+  if (value === undefined || typeof parameters !== 'object' || parameters === null) return;
+  if (!Object.hasOwn(parameters, parameter)) return;
+  throw new TritonError(
+    'INVALID_ARG',
+    `parameter '${parameter}' and the option '${option}' say the same, expected one`,
+  );
+}
+
+function checkClasses(classes: unknown): ReadonlyMap<string, number> | undefined {
+  if (classes === undefined) return undefined;
+  checkRecord(classes, 'classes');
+  const entries = Object.entries(classes as object).map(
+    ([name, count]) => [name, expectInteger(count as number, 1, MAX_INT32, `classes of output '${name}'`)] as const,
+  );
+  return entries.length === 0 ? undefined : new Map(entries);
+}
+
+const MAX_INT32 = 2 ** 31 - 1;
 
 // What frames the message or the connection is the transport's own.
 const OWN_HEADERS = [

@@ -3,7 +3,8 @@
 
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 
-import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
+import type { ModelInferResponse } from '../model/exchange.js';
+import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import { decodeModelConfigResponse } from '../protocol/grpc/decode-model-config-response.js';
 import { decodeModelInferResponse } from '../protocol/grpc/decode-model-infer-response.js';
 import { encodeModelConfigRequest } from '../protocol/grpc/encode-model-config-request.js';
@@ -30,11 +31,11 @@ export class GrpcTransport implements Transport {
     this.#tls = tls;
   }
 
-  async infer(request: ModelInferRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
+  async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
     return decodeModelInferResponse(await this.#unary('ModelInfer', encodeModelInferRequest(request), call, headers));
   }
 
-  stream(request: ModelInferRequest, _model: ModelSignature, call: Call, headers: Headers): ResponseStream {
+  stream(request: ClassifiedRequest, _model: ModelSignature, call: Call, headers: Headers): ResponseStream {
     call.throwIfAborted();
     const asked = {
       method: 'ModelStreamInfer',

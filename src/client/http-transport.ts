@@ -6,7 +6,8 @@ import { Agent as TlsAgent } from 'node:https';
 
 import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 
-import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
+import type { ModelInferResponse } from '../model/exchange.js';
+import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import { decodeInferResponse } from '../protocol/http/decode-infer-response.js';
 import { decodeModelConfig } from '../protocol/http/decode-model-config.js';
 import { encodeGenerateRequest } from '../protocol/http/encode-generate-request.js';
@@ -35,7 +36,7 @@ export class HttpTransport implements Transport {
     this.#agent = server.tls ? new TlsAgent({ ...options, ...tls }) : new PlainAgent(options);
   }
 
-  async infer(request: ModelInferRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
+  async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
     const { chunks, contentLength, headerLength } = encodeInferRequest(request);
     const response = await this.#exchange(call, {
       method: 'POST',
@@ -54,7 +55,7 @@ export class HttpTransport implements Transport {
     );
   }
 
-  stream(request: ModelInferRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream {
+  stream(request: ClassifiedRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream {
     call.throwIfAborted();
     // Its one answer comes with all tensors in binary form.
     if (!model.decoupled) return new OneResponse(this.infer(request, call, headers));

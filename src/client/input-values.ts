@@ -60,3 +60,17 @@ export type ClientOutputs<O extends TensorSpecs, Strict extends boolean = boolea
   : OutputsOf<O, Strict>;
 
 export type OutputName<O extends TensorSpecs> = keyof ClientOutputs<O> & string;
+
+/** The outputs that a call asked for; texts in place of those that are to be classified. */
+export type AskedOutputs<
+  O extends TensorSpecs,
+  Strict extends boolean,
+  Name extends OutputName<O>,
+  Classified extends OutputName<O>,
+> = [Classified] extends [never]
+  ? Pick<ClientOutputs<O, Strict>, Name>
+  : {
+      readonly [N in Name]: N extends Classified
+        ? Tensor<'string'> | Extract<ClientOutputs<O, Strict>[N], undefined>
+        : ClientOutputs<O, Strict>[N];
+    };

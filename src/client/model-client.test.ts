@@ -303,6 +303,20 @@ describe('ModelClient', () => {
     ['a sequence given twice', { sequence: { id: 1 }, parameters: { sequence_id: 1 } }, "'sequence_id' and the option"],
     ['a value in place of the options', 5, 'options of an inference must be an object, got number'],
     ['a signal that is none', { signal: {} }, 'signal must be an AbortSignal, got object'],
+    [
+      'a class count below one',
+      { classes: { y: 0 } },
+      "classes of output 'y' must be an integer from 1 to 2147483647, got 0",
+    ],
+    ['classes of no output', { classes: { nope: 1 } }, "classes names 'nope', which is none of the outputs"],
+    [
+      'classes of an output that is not asked',
+      { classes: { y: 1 }, outputs: ['z'] },
+      "classes names 'y', which is none",
+    ],
+    ['a priority below one', { priority: 0 }, 'priority must be an integer from 1 to 4294967295, got 0'],
+    ['a priority given twice', { priority: 1, parameters: { priority: 1 } }, "parameter 'priority' and the option"],
+    ['a server timeout below one', { serverTimeoutMicroseconds: 0.5 }, 'serverTimeoutMicroseconds must be an integer'],
     ['no outputs', { outputs: [] }, 'outputs must name one output at least; leave it out to ask for all'],
     ['outputs that are no list', { outputs: 'y' }, 'outputs must be a list of names, got string'],
   ])('rejects a call with %s', async (_, options, message) => {

@@ -5,7 +5,8 @@
 import { TritonError } from '../errors.js';
 import type { ModelSpec } from '../model/callable.js';
 import { completeModelConfig } from '../model/complete-model.js';
-import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
+import type { InferTensor } from '../model/exchange.js';
+import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import { ClientCalls, type BegunCall } from './client-calls.js';
@@ -19,7 +20,7 @@ import {
 } from './client-options.js';
 import { decodeOutputs } from './decode-outputs.js';
 import { encodeInputs, type InferKind } from './encode-inputs.js';
-import type { AnswersOnce, ClientInputs, ClientOutputs, InputArguments, OutputName } from './input-values.js';
+import type { AnswersOnce, AskedOutputs, ClientInputs, InputArguments, OutputName } from './input-values.js';
 import { inferArguments } from './infer-arguments.js';
 import { OutputStream } from './output-stream.js';
 import { openTransport } from './open-transport.js';
@@ -90,14 +91,14 @@ export class ModelClient<
    * @example
    * await client.inferSample(Float32Array.of(1), Float32Array.of(2), { timeoutMs: 100 });
    */
-  inferSample<Name extends OutputName<O> = OutputName<O>>(
-    ...inputs: InputArguments<I, Decoupled, InferOptions<Name>>
-  ): Promise<Pick<ClientOutputs<O, Strict>, Name>>;
+  inferSample<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
+    ...inputs: InputArguments<I, Decoupled, InferOptions<Name, Classified>>
+  ): Promise<AskedOutputs<O, Strict, Name, Classified>>;
   /** By name, or as a list. */
-  inferSample<Name extends OutputName<O> = OutputName<O>>(
+  inferSample<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
     inputs: AnswersOnce<Decoupled, ClientInputs<I>>,
-    options?: InferOptions<Name>,
-  ): Promise<Pick<ClientOutputs<O, Strict>, Name>>;
+    options?: InferOptions<Name, Classified>,
+  ): Promise<AskedOutputs<O, Strict, Name, Classified>>;
   inferSample(...args: readonly unknown[]): Promise<never> {
     return this.#infer('sample', args);
   }
@@ -106,14 +107,14 @@ export class ModelClient<
    * Infers a batch: every tensor has the batch axis first, all inputs with the same number of rows. Rejects with
    * INVALID_ARG for models that do not batch; for all else see {@link inferSample}.
    */
-  inferBatch<Name extends OutputName<O> = OutputName<O>>(
-    ...inputs: InputArguments<I, Decoupled, InferOptions<Name>>
-  ): Promise<Pick<ClientOutputs<O, Strict>, Name>>;
+  inferBatch<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
+    ...inputs: InputArguments<I, Decoupled, InferOptions<Name, Classified>>
+  ): Promise<AskedOutputs<O, Strict, Name, Classified>>;
   /** By name, or as a list. */
-  inferBatch<Name extends OutputName<O> = OutputName<O>>(
+  inferBatch<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
     inputs: AnswersOnce<Decoupled, ClientInputs<I>>,
-    options?: InferOptions<Name>,
-  ): Promise<Pick<ClientOutputs<O, Strict>, Name>>;
+    options?: InferOptions<Name, Classified>,
+  ): Promise<AskedOutputs<O, Strict, Name, Classified>>;
   inferBatch(...args: readonly unknown[]): Promise<never> {
     return this.#infer('batch', args);
   }
@@ -127,27 +128,27 @@ export class ModelClient<
    * @example
    * for await (const { token } of client.streamSample({ prompt: 'Once' })) process.stdout.write(token.data[0]);
    */
-  streamSample<Name extends OutputName<O> = OutputName<O>>(
-    ...inputs: InputArguments<I, false, InferOptions<Name>>
-  ): OutputStream<Pick<ClientOutputs<O, Strict>, Name>>;
+  streamSample<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
+    ...inputs: InputArguments<I, false, InferOptions<Name, Classified>>
+  ): OutputStream<AskedOutputs<O, Strict, Name, Classified>>;
   /** By name, or as a list. */
-  streamSample<Name extends OutputName<O> = OutputName<O>>(
+  streamSample<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
     inputs: ClientInputs<I>,
-    options?: InferOptions<Name>,
-  ): OutputStream<Pick<ClientOutputs<O, Strict>, Name>>;
+    options?: InferOptions<Name, Classified>,
+  ): OutputStream<AskedOutputs<O, Strict, Name, Classified>>;
   streamSample(...args: readonly unknown[]): OutputStream<never> {
     return this.#stream('sample', args);
   }
 
   /** The answers to one batch as they come; for all else see {@link inferBatch} and {@link streamSample}. */
-  streamBatch<Name extends OutputName<O> = OutputName<O>>(
-    ...inputs: InputArguments<I, false, InferOptions<Name>>
-  ): OutputStream<Pick<ClientOutputs<O, Strict>, Name>>;
+  streamBatch<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
+    ...inputs: InputArguments<I, false, InferOptions<Name, Classified>>
+  ): OutputStream<AskedOutputs<O, Strict, Name, Classified>>;
   /** By name, or as a list. */
-  streamBatch<Name extends OutputName<O> = OutputName<O>>(
+  streamBatch<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
     inputs: ClientInputs<I>,
-    options?: InferOptions<Name>,
-  ): OutputStream<Pick<ClientOutputs<O, Strict>, Name>>;
+    options?: InferOptions<Name, Classified>,
+  ): OutputStream<AskedOutputs<O, Strict, Name, Classified>>;
   streamBatch(...args: readonly unknown[]): OutputStream<never> {
     return this.#stream('batch', args);
   }
@@ -167,9 +168,9 @@ export class ModelClient<
     return this.#calls.run(this.#called(asked), async (call) => {
       const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
       if (signature.decoupled) throw decoupledError(signature.name, kind);
-      const request = this.#request(encodeInputs(inputs, signature, kind), asked);
+      const request = this.#request(encodeInputs(inputs, signature, kind), asked, signature);
       const response = await this.#transport.infer(request, call, asked.headers);
-      return decodeOutputs(response.outputs, signature, kind) as never;
+      return decodeOutputs(response.outputs, signature, kind, asked.classes) as never;
     });
   }
 
@@ -180,12 +181,12 @@ export class ModelClient<
       begin: () => this.#calls.begin(this.#called(asked)),
       open: async (call) => {
         const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
-        const request = this.#request(encodeInputs(inputs, signature, kind, 'stream'), asked);
+        const request = this.#request(encodeInputs(inputs, signature, kind, 'stream'), asked, signature);
         const responses = this.#transport.stream(request, signature, call, asked.headers);
         return {
           async next() {
             const response = await responses.next();
-            return response && (decodeOutputs(response.outputs, signature, kind) as never);
+            return response && (decodeOutputs(response.outputs, signature, kind, asked.classes) as never);
           },
           cancel: () => responses.cancel(),
         };
@@ -194,17 +195,18 @@ export class ModelClient<
     });
   }
 
-  #request(inputs: readonly InferTensor[], asked: CompleteInferOptions): ModelInferRequest {
-    const { requestId, parameters, outputs, sequence } = asked;
+  #request(inputs: readonly InferTensor[], asked: CompleteInferOptions, model: ModelSignature): ClassifiedRequest {
+    const { requestId, parameters, outputs, sequence, priority, timeoutMicroseconds, classes } = asked;
     return {
       ...this.#model,
       id: requestId,
       parameters,
       inputs,
-      outputs,
-      priority: 0,
-      timeoutMicroseconds: 0,
+      outputs: classes === undefined ? outputs : outputsWith(classes, outputs, model),
+      priority,
+      timeoutMicroseconds,
       sequence,
+      classes,
     };
   }
 
@@ -224,6 +226,23 @@ export class ModelClient<
     const subject = `model '${this.#model.modelName}' at ${this.#address}`;
     return { timeoutMs: asked.timeoutMs, signal: asked.signal, subject };
   }
+}
+
+/** Classes are asked of outputs that are named: of all, where none is. Throws INVALID_ARG. */
+function outputsWith(
+  classes: ReadonlyMap<string, number>,
+  outputs: readonly string[],
+  model: ModelSignature,
+): readonly string[] {
+  const asked = outputs.length > 0 ? outputs : model.outputs.map(({ name }) => name);
+  for (const name of classes.keys()) {
+    if (asked.includes(name)) continue;
+    throw new TritonError(
+      'INVALID_ARG',
+      `classes names '${name}', which is none of the outputs that are asked of model '${model.name}': ${asked.join(', ')}`,
+    );
+  }
+  return asked;
 }
 
 function decoupledError(model: string, kind: InferKind): TritonError {

@@ -3,7 +3,8 @@
 
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 
-import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
+import type { ModelInferResponse } from '../model/exchange.js';
+import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
 import type { ServerOperation } from './server-operation.js';
@@ -27,9 +28,9 @@ export interface ResponseStream {
 
 /** Its methods reject with TritonErrors only; when the call is aborted, with the call's error, at once. */
 export interface Transport {
-  infer(request: ModelInferRequest, call: Call, headers: Headers): Promise<ModelInferResponse>;
+  infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse>;
   /** Sends a request that is answered any number of times. The server waits for whoever takes the answers. */
-  stream(request: ModelInferRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream;
+  stream(request: ClassifiedRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream;
   /** What the server says of the model, in one round trip. */
   modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature>;
   /** Asks for anything that is no inference. */

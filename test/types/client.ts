@@ -57,6 +57,14 @@ export async function ask(url: string): Promise<unknown[]> {
   for await (const { anything } of ofAny.streamSample(f)) anything satisfies Tensor | undefined;
   // @ts-expect-error Another dtype.
   ofTokens.streamSample({ a: i });
+  // Texts in place of an output that is classified.
+  const classified = await ofStrict.inferSample({ a: f }, { classes: { add: 3 } });
+  classified.add.data satisfies string[];
+  classified.label satisfies Tensor<'string'>;
+  const byPosition = await ofRecord.inferSample(f, i, { classes: { add: 3 }, outputs: ['add'], priority: 1 });
+  byPosition satisfies { readonly add: Tensor<'string'> | undefined };
+  // @ts-expect-error An unknown output.
+  await ofStrict.inferSample({ a: f }, { classes: { sub: 3 } });
   // @ts-expect-error An unknown output.
   ofTokens.streamSample({ a: f }, { outputs: ['sub'] });
 

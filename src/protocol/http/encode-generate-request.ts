@@ -2,9 +2,9 @@
 // them. Shapes are not sent, so that a tensor must have the shape that the server gives its elements.
 
 import { TritonError } from '../../errors.js';
-import type { ModelInferRequest } from '../../model/exchange.js';
 import { finishPaced, Pace } from '../../model/paced-work.js';
 import { elementCount, formatShape } from '../../tensor/shape.js';
+import type { ClassifiedRequest } from '../classified-request.js';
 import { generatedShape } from '../generated-shape.js';
 import { borrowWriter, giveBackWriter } from '../json/shared-writer.js';
 import type { JsonWriter } from '../json/json-writer.js';
@@ -16,7 +16,7 @@ const ELSEWHERE = 'generate_stream carries no such thing, a gRPC stream does';
 const PARAMETERS = 'parameters';
 
 /** Throws UNSUPPORTED for what the body cannot say, and INVALID_ARG for parameters that would be inputs there. */
-export function encodeGenerateRequest(request: ModelInferRequest, model: ModelSignature): readonly Buffer[] {
+export function encodeGenerateRequest(request: ClassifiedRequest, model: ModelSignature): readonly Buffer[] {
   const writer = borrowWriter();
   try {
     refuseUnsaid(request, model);
@@ -30,15 +30,18 @@ export function encodeGenerateRequest(request: ModelInferRequest, model: ModelSi
 }
 
 /** The extension has parameters only, which the server does not take for these. */
-function refuseUnsaid({ priority, timeoutMicroseconds, sequence }: ModelInferRequest, { name }: ModelSignature): void {
-  const given = Object.entries({ priority, timeoutMicroseconds, sequence }).find(
+function refuseUnsaid(
+  { priority, timeoutMicroseconds, sequence, classes }: ClassifiedRequest,
+  { name }: ModelSignature,
+): void {
+  const given = Object.entries({ priority, serverTimeoutMicroseconds: timeoutMicroseconds, sequence, classes }).find(
     ([, value]) => value !== undefined && value !== 0,
   )?.[0];
   if (given === undefined) return;
   throw new TritonError('UNSUPPORTED', `${given} of a request to decoupled model '${name}': ${ELSEWHERE}`);
 }
 
-function writeInputs(writer: JsonWriter, { inputs }: ModelInferRequest, model: ModelSignature): void {
+function writeInputs(writer: JsonWriter, { inputs }: ClassifiedRequest, model: ModelSignature): void {
   const pace = new Pace();
   for (const input of inputs) {
     const { name, datatype, shape } = input;
@@ -60,7 +63,7 @@ function writeInputs(writer: JsonWriter, { inputs }: ModelInferRequest, model: M
   }
 }
 
-function writeParameters(writer: JsonWriter, request: ModelInferRequest, model: ModelSignature): void {
+function writeParameters(writer: JsonWriter, request: ClassifiedRequest, model: ModelSignature): void {
   const members = Object.entries(request.parameters ?? {});
   if (members.length === 0) return;
   const names = model.inputs.map(({ name }) => name);
