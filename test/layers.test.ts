@@ -7,7 +7,7 @@ import { findCircles, importsOf, packageOf, readImportGraph, resolveModule } fro
 import type { ImportGraph } from './support/import-graph.js';
 
 const PLAIN_DATA = ['model', 'tensor', 'errors', 'logger'];
-const FRONTEND = ['core', 'protocol', ...PLAIN_DATA];
+const FRONTEND = ['core', 'protocol', 'http1', ...PLAIN_DATA];
 /** What HTTP/2 is to its users, without what it is made of. */
 const HTTP2_CONTRACTS = [
   'http2/connection-listener.ts',
@@ -29,6 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   protocol: PLAIN_DATA,
   core: PLAIN_DATA,
   link: ['core/instance/model-instance.ts', ...PLAIN_DATA],
+  http1: [],
   http2: [],
   frontend: FRONTEND,
   'frontend/http': ['frontend', ...FRONTEND],
@@ -37,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   // Metrics are served over the same HTTP listener.
   'frontend/metrics': ['frontend', 'frontend/http', ...FRONTEND],
   // Other ports for the same HTTP endpoints.
-  'frontend/vertex-ai': ['frontend', 'frontend/http', ...FRONTEND],
+  'frontend/vertex-ai': ['frontend', 'frontend/http', 'frontend/metrics', ...FRONTEND],
   'frontend/sagemaker': ['frontend', 'frontend/http', ...FRONTEND],
   server: [
     'config',
@@ -48,6 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
     'frontend/vertex-ai',
     'frontend/sagemaker',
     'link',
+    'http2/http2-port.ts',
     'http2/http2-server.ts',
     ...FRONTEND,
   ],
@@ -61,6 +63,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   index: 'anything',
   cli: 'anything',
 };
+/** Modules of Node for one wire, and the layers that are that wire: all others see its contract. */
+const WIRES: Readonly<Record<string, readonly string[]>> = { 'node:http': ['http1', 'client'] };
 /** Nothing imports these. */
 const ENTRY_LAYERS = new Set(['index', 'cli']);
 
@@ -88,6 +92,10 @@ function findViolations(graph: ImportGraph, packages: readonly string[]): string
     for (const specifier of specifiers) {
       const target = resolveModule(module, specifier);
       const name = packageOf(specifier);
+      const wires = WIRES[specifier];
+      if (wires !== undefined && !wires.includes(layer)) {
+        violations.push(`src/${module} -> ${specifier}: ${layer} is none of ${wires.join(', ')}`);
+      }
       if (target === undefined) {
         if (name !== undefined && !packages.includes(name)) {
           violations.push(`src/${module} -> ${specifier}: ${name} is not a dependency in package.json`);
@@ -154,6 +162,11 @@ describe('the check of the layers', () => {
       'lets nothing import the entry point',
       { 'cli/main.ts': ['../index.js'], 'index.ts': [] },
       ['src/cli/main.ts -> src/index.ts: cli may not import index'],
+    ],
+    [
+      'keeps a wire in its folder',
+      { 'http1/server.ts': ['node:http'], 'frontend/http/a.ts': ['node:http'] },
+      ['src/frontend/http/a.ts -> node:http: frontend/http is none of http1, client'],
     ],
     ['refuses a folder without a row', { 'utils/a.ts': [] }, ['src/utils/a.ts: unknown layer utils']],
     [

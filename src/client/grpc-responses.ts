@@ -2,7 +2,7 @@
 // has a code, rather than to tell the text alone.
 
 import type { ModelInferResponse } from '../model/exchange.js';
-import { decodeModelStreamInferResponse } from '../protocol/grpc/decode-model-stream-infer-response.js';
+import { decodeStreamResponse } from '../protocol/grpc/decode-stream-response.js';
 import type { Call } from './call.js';
 import type { UnaryRequest } from './grpc-call.js';
 import { GrpcStreamCall, type StreamStep } from './grpc-stream-call.js';
@@ -37,7 +37,7 @@ export class GrpcResponses implements ResponseStream {
       const step = await this.#step();
       if (step.kind === 'unprocessed') throw step.error;
       if (step.kind === 'end') return undefined;
-      const response = decodeModelStreamInferResponse(step.message);
+      const response = decodeStreamResponse(step.message);
       if (response !== undefined) return response;
     }
   }

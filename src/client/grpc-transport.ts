@@ -6,9 +6,9 @@ import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 import type { ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import { decodeModelConfigResponse } from '../protocol/grpc/decode-model-config-response.js';
-import { decodeModelInferResponse } from '../protocol/grpc/decode-model-infer-response.js';
+import { decodeInferResponse } from '../protocol/grpc/decode-infer-response.js';
 import { encodeModelConfigRequest } from '../protocol/grpc/encode-model-config-request.js';
-import { encodeModelInferRequest } from '../protocol/grpc/encode-model-infer-request.js';
+import { encodeInferRequest } from '../protocol/grpc/encode-infer-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
 import type { ClientTlsOptions } from './client-options.js';
@@ -32,14 +32,14 @@ export class GrpcTransport implements Transport {
   }
 
   async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
-    return decodeModelInferResponse(await this.#unary('ModelInfer', encodeModelInferRequest(request), call, headers));
+    return decodeInferResponse(await this.#unary('ModelInfer', encodeInferRequest(request), call, headers));
   }
 
   stream(request: ClassifiedRequest, _model: ModelSignature, call: Call, headers: Headers): ResponseStream {
     call.throwIfAborted();
     const asked = {
       method: 'ModelStreamInfer',
-      chunks: encodeModelInferRequest(request),
+      chunks: encodeInferRequest(request),
       headers: { ...headers, ...ERRORS_AS_STATUS },
       address: this.#server.address,
       connection: () => this.#connection('streaming'),

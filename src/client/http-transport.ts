@@ -9,7 +9,7 @@ import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf'
 import type { ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import { decodeInferResponse } from '../protocol/http/decode-infer-response.js';
-import { decodeModelConfig } from '../protocol/http/decode-model-config.js';
+import { decodeModelConfigResponse } from '../protocol/http/decode-model-config-response.js';
 import { encodeGenerateRequest } from '../protocol/http/encode-generate-request.js';
 import { encodeInferRequest } from '../protocol/http/encode-infer-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
@@ -83,7 +83,7 @@ export class HttpTransport implements Transport {
       headers,
       chunks: [],
     });
-    return decodeModelConfig(response.body);
+    return decodeModelConfigResponse(response.body);
   }
 
   async ask<S extends DescMessage>(

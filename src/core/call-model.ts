@@ -8,7 +8,7 @@ import type { InflightRequest, ResponseSink } from './response-sink.js';
 
 /** What a call needs of the engine. */
 export interface CalledEngine {
-  modelConfig(name: string, version: string): { readonly decoupled: boolean };
+  resolve(name: string, version: string): { readonly config: { readonly decoupled: boolean } };
   infer(request: ModelInferRequest, sink: ResponseSink): InflightRequest;
 }
 
@@ -60,7 +60,7 @@ export async function callModel(
 
 function findCalled(engine: CalledEngine, call: ModelCall): { readonly decoupled: boolean } {
   try {
-    return engine.modelConfig(call.modelName, call.modelVersion);
+    return engine.resolve(call.modelName, call.modelVersion).config;
   } catch (thrown) {
     const error = TritonError.from(thrown);
     // That it is not ready passes; clients may try again.

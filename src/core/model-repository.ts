@@ -9,16 +9,25 @@ import { parseModelVersion } from './model-version.js';
 
 export type ModelState = 'LOADING' | 'READY' | 'UNLOADING' | 'UNAVAILABLE';
 
+/** A model that requests are decoded for, as plain data. */
+export interface ResolvedModel {
+  readonly config: CompleteModelConfig;
+  /** Stands for this load of the model. A model that is replaced or loaded again has another number. */
+  readonly load: number;
+}
+
 /** One version of a model and how it is. */
 export class ModelEntry {
   readonly model: Model;
+  readonly resolved: ResolvedModel;
   /** Why it is UNAVAILABLE, or ''. */
   reason = '';
   #state: ModelState = 'LOADING';
   readonly #onChange: () => void;
 
-  constructor(model: Model, onChange: () => void) {
+  constructor(model: Model, load: number, onChange: () => void) {
     this.model = model;
+    this.resolved = { config: model.config, load };
     this.#onChange = onChange;
   }
 
@@ -34,6 +43,9 @@ export class ModelEntry {
 
 export class ModelRepository {
   readonly #models = new Map<string, Map<number, ModelEntry>>();
+  /** The same versions by the numbers of their loads. */
+  readonly #loads = new Map<number, ModelEntry>();
+  #lastLoad = 0;
   /** Replaced or removed models whose last requests are still under way. */
   readonly #retiring = new Set<Model>();
   readonly #surroundings: ModelSurroundings;
@@ -47,10 +59,13 @@ export class ModelRepository {
 
   /** Adds a version in state LOADING. A version of that name and number that is there is replaced. */
   add(config: CompleteModelConfig): ModelEntry {
-    const entry = new ModelEntry(new Model(config, this.#surroundings), this.#onChange);
+    const load = ++this.#lastLoad;
+    const entry = new ModelEntry(new Model(config, this.#surroundings), load, this.#onChange);
     let versions = this.#models.get(config.name);
     if (versions === undefined) this.#models.set(config.name, (versions = new Map()));
+    this.#forgetLoad(versions.get(config.version));
     versions.set(config.version, entry);
+    this.#loads.set(load, entry);
     this.#onChange();
     return entry;
   }
@@ -72,9 +87,14 @@ export class ModelRepository {
     const versions = this.#models.get(name);
     const entry = versions?.get(version);
     versions?.delete(version);
+    this.#forgetLoad(entry);
     if (versions?.size === 0) this.#models.delete(name);
     this.#onChange();
     return entry;
+  }
+
+  #forgetLoad(entry: ModelEntry | undefined): void {
+    if (entry !== undefined) this.#loads.delete(entry.resolved.load);
   }
 
   find(name: string, version: number): ModelEntry | undefined {
@@ -120,8 +140,23 @@ export class ModelRepository {
     return true;
   }
 
+  /** The ready model of a load; undefined when it is ready no more, or was replaced. */
+  loaded(load: number): Model | undefined {
+    const entry = this.#loads.get(load);
+    return entry?.state === 'READY' ? entry.model : undefined;
+  }
+
   /** The ready model that a request means. Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG. */
   get(name: string, version: string): Model {
+    return this.#ready(name, version).model;
+  }
+
+  /** The same model, for requests that are decoded for it. */
+  resolve(name: string, version: string): ResolvedModel {
+    return this.#ready(name, version).resolved;
+  }
+
+  #ready(name: string, version: string): ModelEntry {
     const number = parseModelVersion(version);
     const versions = this.#models.get(name);
     if (versions === undefined) throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' is not found`);
@@ -134,7 +169,7 @@ export class ModelRepository {
         )
           latest = entry;
       }
-      if (latest !== undefined) return latest.model;
+      if (latest !== undefined) return latest;
       // Unlike what Triton can say of its models this is soon over, and clients try again after UNAVAILABLE only.
       const interrupted = [...versions.values()].find(({ reason }) => isInterruption(reason));
       if (interrupted !== undefined)
@@ -153,6 +188,6 @@ export class ModelRepository {
         `Request for unknown model: '${name}' version ${BigInt(version)} is not at ready state`,
       );
     }
-    return entry.model;
+    return entry;
   }
 }

@@ -121,8 +121,8 @@ export class LocalServer implements ServerHandle {
     return this.#server.unload(config);
   }
 
-  async started(): Promise<void> {
-    this.#server.started();
+  started(): Promise<void> {
+    return this.#server.started();
   }
 
   stop(timeoutSecs?: number): Promise<void> {

@@ -111,7 +111,7 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
     case 'start':
       return server.start();
     case 'started':
-      server.started();
+      await server.started();
       return undefined;
     case 'load':
       await server.load(call.config, sourceOf(call.model, call.config), call.again);

@@ -81,8 +81,8 @@ export class TestedModels implements CalledEngine {
     return instance.execute(batch, end, stream);
   }
 
-  modelConfig(name: string, version: string): CompleteModelConfig {
-    return this.#find(name, version).config;
+  resolve(name: string, version: string): { readonly config: CompleteModelConfig } {
+    return this.#find(name, version);
   }
 
   infer(request: ModelInferRequest, sink: ResponseSink): InflightRequest {
