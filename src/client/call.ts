@@ -4,6 +4,7 @@
 import { performance } from 'node:perf_hooks';
 
 import { TritonError } from '../errors.js';
+import { TritonTimeoutError } from './client-errors.js';
 import { followSignal } from './follow-signal.js';
 
 export interface CallLimits {
@@ -15,20 +16,18 @@ export interface CallLimits {
 
 export class Call {
   readonly #limits: CallLimits;
-  readonly #deadline: number;
-  readonly #timer: NodeJS.Timeout;
+  #deadline = 0;
+  #timer: NodeJS.Timeout | undefined;
   readonly #callbacks = new Set<(error: TritonError) => void>();
   readonly #unfollow: (() => void)[] = [];
+  /** What keeps it waiting, for the error at its deadline. */
+  reason: string | undefined;
   #error: TritonError | undefined;
   #expired = false;
 
   constructor(limits: CallLimits) {
     this.#limits = limits;
-    this.#deadline = performance.now() + limits.timeoutMs;
-    this.#timer = setTimeout(() => {
-      this.#expired = true;
-      this.abort(this.deadlineError());
-    }, limits.timeoutMs);
+    this.restart();
     for (const signal of limits.signals) {
       if (signal === undefined) continue;
       if (signal.aborted) this.#cancel(signal);
@@ -48,6 +47,23 @@ export class Call {
 
   get remainingMs(): number {
     return Math.max(this.#deadline - performance.now(), 0);
+  }
+
+  /** The time begins anew: for calls whose limit is that of each step. */
+  restart(): void {
+    this.pause();
+    if (this.#error !== undefined) return;
+    this.#deadline = performance.now() + this.#limits.timeoutMs;
+    this.#timer = setTimeout(() => {
+      this.#expired = true;
+      this.abort(this.deadlineError());
+    }, this.#limits.timeoutMs);
+  }
+
+  /** No time passes until {@link restart}. */
+  pause(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   throwIfAborted(): void {
@@ -83,15 +99,14 @@ export class Call {
 
   /** Lets go of the timer and the signals. */
   end(): void {
-    clearTimeout(this.#timer);
+    this.pause();
     for (const unfollow of this.#unfollow.splice(0)) unfollow();
   }
 
   deadlineError(): TritonError {
-    return new TritonError(
-      'UNAVAILABLE',
-      `deadline of ${this.#limits.timeoutMs} ms exceeded for ${this.#limits.subject}`,
-    );
+    const { timeoutMs, subject } = this.#limits;
+    const reason = this.reason === undefined ? '' : `: ${this.reason}`;
+    return new TritonTimeoutError(`deadline of ${timeoutMs} ms exceeded for ${subject}${reason}`);
   }
 
   #cancel(signal: AbortSignal): void {

@@ -16,9 +16,8 @@ export interface ClientTlsOptions {
   readonly key?: string;
 }
 
-export interface ModelClientOptions {
-  /** Default: the version that the model's spec states, else the latest. */
-  readonly modelVersion?: number;
+/** Of every client. */
+export interface ServerClientOptions {
   /** How long a call may take, connecting and all, in milliseconds. Default 60000. */
   readonly timeoutMs?: number;
   /** Sent with every request; gRPC calls it metadata. */
@@ -26,6 +25,23 @@ export interface ModelClientOptions {
   /** Cancels the calls in flight and all later ones. */
   readonly signal?: AbortSignal;
   readonly tls?: ClientTlsOptions;
+  /** The token of a server with restricted endpoints, `Triton.getAccessToken()`: sent with every request, in a header of its own. */
+  readonly accessToken?: string;
+}
+
+export interface ModelClientOptions extends ServerClientOptions {
+  /** Default: the version that the model's spec states, else the latest. */
+  readonly modelVersion?: number;
+}
+
+/** Of one call. */
+export interface CallOptions {
+  /** Instead of the client's `timeoutMs`. */
+  readonly timeoutMs?: number;
+  /** Sent besides those of the client; of equal names these win. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Cancels the call. */
+  readonly signal?: AbortSignal;
 }
 
 /** The sequence that a request belongs to. */
@@ -38,7 +54,7 @@ export interface SequenceOptions {
   readonly end?: boolean;
 }
 
-export interface InferOptions<Output extends string = string> {
+export interface InferOptions<Output extends string = string, Classified extends string = string> {
   /** What the callable finds in `request.parameters`; Triton's own `priority` and `timeout` too. */
   readonly parameters?: Parameters;
   /** What the callable finds in `request.id`. */
@@ -53,12 +69,31 @@ export interface InferOptions<Output extends string = string> {
   readonly timeoutMs?: number;
   /** The outputs to compute and send. Default: all. */
   readonly outputs?: readonly Output[];
+  /** Of these outputs so many of the best values, as texts `value:index` or `value:index:label`, in place of the tensor. */
+  readonly classes?: { readonly [Name in Classified]: number };
+  /** The level in the server's queue: 1 is the highest. Default: the model's own. */
+  readonly priority?: number;
+  /** How long the request may wait in the server's queue, in microseconds, where the model allows clients to say it. */
+  readonly serverTimeoutMicroseconds?: number;
 }
 
-const CLIENT_MEMBERS = ['modelVersion', 'timeoutMs', 'headers', 'signal', 'tls'];
+const SERVER_CLIENT_MEMBERS = ['timeoutMs', 'headers', 'signal', 'tls', 'accessToken'];
+const CLIENT_MEMBERS = ['modelVersion', ...SERVER_CLIENT_MEMBERS];
+const CALL_MEMBERS = ['timeoutMs', 'headers', 'signal'];
 const TLS_MEMBERS = ['ca', 'cert', 'key'];
 const SEQUENCE_MEMBERS = ['id', 'start', 'end'];
-const INFER_MEMBERS = ['parameters', 'requestId', 'sequence', 'headers', 'signal', 'timeoutMs', 'outputs'];
+const INFER_MEMBERS = [
+  'parameters',
+  'requestId',
+  'sequence',
+  'headers',
+  'signal',
+  'timeoutMs',
+  'outputs',
+  'classes',
+  'priority',
+  'serverTimeoutMicroseconds',
+];
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** The longest time of a timer in Node. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
@@ -72,17 +107,54 @@ export interface CompleteClientOptions {
 }
 
 /** Throws INVALID_ARG. */
-export function completeClientOptions(options: ModelClientOptions): CompleteClientOptions {
-  checkMembers(options, CLIENT_MEMBERS, 'options of a client');
-  const { modelVersion, timeoutMs, headers, signal, tls } = options;
+export function completeClientOptions(
+  options: ModelClientOptions,
+  protocol: 'http' | 'grpc',
+  of: 'model' | 'server' = 'model',
+): CompleteClientOptions {
+  checkMembers(options, of === 'model' ? CLIENT_MEMBERS : SERVER_CLIENT_MEMBERS, 'options of a client');
+  const { modelVersion, timeoutMs, headers, signal, tls, accessToken } = options;
   if (tls !== undefined) checkMembers(tls, TLS_MEMBERS, 'options.tls of a client');
   return {
     modelVersion:
       modelVersion === undefined ? undefined : expectInteger(modelVersion, 1, Number.MAX_SAFE_INTEGER, 'modelVersion'),
     timeoutMs: expectTimeout(timeoutMs ?? DEFAULT_TIMEOUT_MS),
-    headers: checkHeaders(headers),
+    headers: withToken(checkHeaders(headers), accessToken, protocol),
     signal: expectSignal(signal),
     tls,
+  };
+}
+
+/** Where a token is looked for: over gRPC restrictions have a prefix of their own. */
+const TOKEN_HEADER = {
+  http: 'triton-access-token',
+  grpc: 'triton-grpc-protocol-triton-access-token',
+} as const;
+
+function withToken(headers: Headers, token: unknown, protocol: 'http' | 'grpc'): Headers {
+  if (token === undefined) return headers;
+  if (expectText(token, 'accessToken') === '') throw new TritonError('INVALID_ARG', 'accessToken cannot be empty');
+  const name = TOKEN_HEADER[protocol];
+  // Which of the two is meant nobody knows; neither is shown.
+  if (headers[name] !== undefined && headers[name] !== token)
+    throw new TritonError('INVALID_ARG', `accessToken and header '${name}' differ, expected one of them`);
+  return { ...headers, ...checkHeaders({ [name]: token }) };
+}
+
+/** Throws INVALID_ARG. */
+export function completeCallOptions(
+  options: CallOptions,
+  client: CompleteClientOptions,
+): Pick<CompleteClientOptions, 'timeoutMs' | 'headers' | 'signal'> {
+  checkMembers(options, CALL_MEMBERS, 'options of a call');
+  return callLimits(options, client);
+}
+
+function callLimits({ timeoutMs, headers, signal }: CallOptions, client: CompleteClientOptions) {
+  return {
+    headers: headers === undefined ? client.headers : { ...client.headers, ...checkHeaders(headers) },
+    signal: expectSignal(signal),
+    timeoutMs: timeoutMs === undefined ? client.timeoutMs : expectTimeout(timeoutMs),
   };
 }
 
@@ -94,20 +166,31 @@ export interface CompleteInferOptions {
   readonly signal: AbortSignal | undefined;
   readonly timeoutMs: number;
   readonly outputs: readonly string[];
+  readonly classes: ReadonlyMap<string, number> | undefined;
+  /** 0: the model's own. */
+  readonly priority: number;
+  /** 0: none. */
+  readonly timeoutMicroseconds: number;
 }
 
 /** Throws INVALID_ARG. */
 export function completeInferOptions(options: InferOptions, client: CompleteClientOptions): CompleteInferOptions {
   checkMembers(options, INFER_MEMBERS, 'options of an inference');
-  const { parameters, requestId, sequence, headers, signal, timeoutMs, outputs } = options;
+  const { parameters, requestId, sequence, outputs, classes, priority, serverTimeoutMicroseconds } = options;
+  refuseTwice(parameters, 'priority', priority, 'priority');
+  refuseTwice(parameters, 'timeout', serverTimeoutMicroseconds, 'serverTimeoutMicroseconds');
   return {
+    ...callLimits(options, client),
     parameters: checkParameters(parameters),
     requestId: expectText(requestId ?? '', 'requestId'),
     sequence: sequence === undefined ? undefined : checkSequence(sequence, parameters),
-    headers: headers === undefined ? client.headers : { ...client.headers, ...checkHeaders(headers) },
-    signal: expectSignal(signal),
-    timeoutMs: timeoutMs === undefined ? client.timeoutMs : expectTimeout(timeoutMs),
     outputs: checkOutputs(outputs),
+    classes: checkClasses(classes),
+    priority: priority === undefined ? 0 : expectInteger(priority, 1, MAX_UINT32, 'priority'),
+    timeoutMicroseconds:
+      serverTimeoutMicroseconds === undefined
+        ? 0
+        : expectInteger(serverTimeoutMicroseconds, 1, Number.MAX_SAFE_INTEGER, 'serverTimeoutMicroseconds'),
   };
 }
 
@@ -137,6 +220,28 @@ function checkOutputs(names: unknown): readonly string[] {
     throw new TritonError('INVALID_ARG', 'outputs must name one output at least; leave it out to ask for all');
   return names.map((name) => expectText(name, 'a name in outputs'));
 }
+
+const MAX_UINT32 = 2 ** 32 - 1;
+
+function refuseTwice(parameters: unknown, parameter: string, value: unknown, option: string): void {
+  if (value === undefined || typeof parameters !== 'object' || parameters === null) return;
+  if (!Object.hasOwn(parameters, parameter)) return;
+  throw new TritonError(
+    'INVALID_ARG',
+    `parameter '${parameter}' and the option '${option}' say the same, expected one`,
+  );
+}
+
+function checkClasses(classes: unknown): ReadonlyMap<string, number> | undefined {
+  if (classes === undefined) return undefined;
+  checkRecord(classes, 'classes');
+  const entries = Object.entries(classes as object).map(
+    ([name, count]) => [name, expectInteger(count as number, 1, MAX_INT32, `classes of output '${name}'`)] as const,
+  );
+  return entries.length === 0 ? undefined : new Map(entries);
+}
+
+const MAX_INT32 = 2 ** 31 - 1;
 
 // What frames the message or the connection is the transport's own.
 const OWN_HEADERS = [

@@ -1,6 +1,7 @@
 // What went wrong between us and the server, as errors of ours that name the address.
 
 import { TritonError } from '../errors.js';
+import { TritonConnectionError } from './client-errors.js';
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
@@ -29,8 +30,27 @@ export function connectionError(error: unknown, address: string): TritonError {
   const code = nodeErrorCode(error);
   const reason =
     REASONS[code] ?? ([TritonError.from(error).message, code].find((text) => text !== '') || 'unknown reason');
-  return new TritonError('UNAVAILABLE', `${address} is not available: ${reason}`, { cause: error });
+  const requestSent = !NEVER_CONNECTED.has(code);
+  return new TritonConnectionError(`${address} is not available: ${reason}`, { cause: error, requestSent });
 }
+
+/** The error of a call that the server promises to have done nothing for. */
+export function unprocessedError(detail: string, address: string): TritonConnectionError {
+  return new TritonConnectionError(`${address} is not available: ${detail}`, { requestSent: false });
+}
+
+/** Codes of errors that only happen before there is a connection. */
+const NEVER_CONNECTED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
 
 /** The error of a call that was answered in something other than the protocol. */
 export function notTheProtocol(error: unknown, address: string, expected: string): TritonError {

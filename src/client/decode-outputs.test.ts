@@ -9,6 +9,7 @@ const MODEL: ModelSignature = {
   inputs: [],
   outputs: [{ name: 'y', dtype: 'float32', datatype: 'FP32', shape: [-1], optional: false }],
   maxBatchSize: 4,
+  decoupled: false,
 };
 
 function output(name: string, datatype: Datatype, shape: readonly number[], bytes: readonly number[]): InferTensor {

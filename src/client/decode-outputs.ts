@@ -15,6 +15,7 @@ export function decodeOutputs(
   outputs: readonly InferTensor[],
   model: ModelSignature,
   kind: InferKind,
+  classes?: ReadonlyMap<string, number>,
 ): Record<string, Tensor> {
   const withoutBatchAxis = kind === 'sample' && model.maxBatchSize > 0;
   // Not by assignment: an output may be called anything, __proto__ too.
@@ -23,7 +24,8 @@ export function decodeOutputs(
       const { name } = output;
       checkSize(output, model.name);
       const shape = withoutBatchAxis ? sampleShape(output, model.name) : output.shape;
-      const dtype = dtypeOfOutput(output, model);
+      const isClassified = classes?.has(name) === true && output.datatype === 'BYTES';
+      const dtype = isClassified ? 'string' : dtypeOfOutput(output, model);
       return [name, new Tensor(dtype, decodeRaw(dtype, output.bytes), shape)];
     }),
   );

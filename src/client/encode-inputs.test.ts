@@ -12,7 +12,7 @@ function spec(name: string, dtype: Dtype, shape: readonly number[], optional = f
 }
 
 function modelOf(inputs: readonly CompleteTensorSpec[], maxBatchSize = 4): ModelSignature {
-  return { name: 'M', inputs, outputs: [], maxBatchSize };
+  return { name: 'M', inputs, outputs: [], maxBatchSize, decoupled: false };
 }
 
 const PAIR = modelOf([spec('a', 'float32', [-1]), spec('b', 'int32', [2, 2]), spec('c', 'string', [1], true)]);

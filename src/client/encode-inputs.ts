@@ -16,18 +16,23 @@ import { isSingleValue, toTensor } from './to-tensor.js';
 export type InferKind = 'sample' | 'batch';
 
 /** Throws INVALID_ARG. The bytes of numeric tensors are the user's own memory. */
-export function encodeInputs(inputs: unknown, model: ModelSignature, kind: InferKind): InferTensor[] {
+export function encodeInputs(
+  inputs: unknown,
+  model: ModelSignature,
+  kind: InferKind,
+  verb: 'infer' | 'stream' = 'infer',
+): InferTensor[] {
   if (kind === 'batch' && model.maxBatchSize === 0) {
     throw new TritonError(
       'INVALID_ARG',
-      `model '${model.name}' doesn't support batching: use inferSample instead of inferBatch`,
+      `model '${model.name}' doesn't support batching: use ${verb}Sample instead of ${verb}Batch`,
     );
   }
   const values = Array.isArray(inputs) ? positionalValues(inputs, model) : namedValues(inputs, model);
   checkMissing(values, model);
   const tensors: InferTensor[] = [];
   model.inputs.forEach((spec, index) => {
-    if (values[index] !== undefined) tensors.push(encodeInput(values[index], spec, model, kind));
+    if (values[index] !== undefined) tensors.push(encodeInput(values[index], { spec, model, kind, verb }));
   });
   if (kind === 'batch') checkRows(tensors, model);
   return tensors;
@@ -89,13 +94,20 @@ function quote(names: readonly string[], separator = ', '): string {
   return names.map((name) => `'${name}'`).join(separator);
 }
 
-function encodeInput(value: unknown, spec: CompleteTensorSpec, model: ModelSignature, kind: InferKind): InferTensor {
+interface Wanted {
+  readonly spec: CompleteTensorSpec;
+  readonly model: ModelSignature;
+  readonly kind: InferKind;
+  readonly verb: 'infer' | 'stream';
+}
+
+function encodeInput(value: unknown, { spec, model, kind, verb }: Wanted): InferTensor {
   const expected = kind === 'batch' ? [-1, ...spec.shape] : spec.shape;
   const what = `input '${spec.name}' of model '${model.name}'`;
   if (kind === 'batch' && isSingleValue(value, spec.dtype)) {
     throw new TritonError(
       'INVALID_ARG',
-      `${what} is a single value, expected rows of shape ${formatShape(spec.shape)}: inferBatch takes tensors with the batch axis first`,
+      `${what} is a single value, expected rows of shape ${formatShape(spec.shape)}: ${verb}Batch takes tensors with the batch axis first`,
     );
   }
   const tensor = toTensor(value, spec.dtype, expected, what);
@@ -105,18 +117,18 @@ function encodeInput(value: unknown, spec: CompleteTensorSpec, model: ModelSigna
   if (!matchesShape(expected, tensor.shape)) {
     throw new TritonError(
       'INVALID_ARG',
-      `unexpected shape for input '${spec.name}' for model '${model.name}'. Expected ${formatShape(expected)}, got ${formatShape(tensor.shape)}.${axisHint(model, kind)}`,
+      `unexpected shape for input '${spec.name}' for model '${model.name}'. Expected ${formatShape(expected)}, got ${formatShape(tensor.shape)}.${axisHint(model, kind, verb)}`,
     );
   }
   const shape = kind === 'sample' && model.maxBatchSize > 0 ? [1, ...tensor.shape] : tensor.shape;
   return { name: spec.name, datatype: spec.datatype, shape, bytes: rawBytes(tensor) };
 }
 
-function axisHint({ maxBatchSize }: ModelSignature, kind: InferKind): string {
+function axisHint({ maxBatchSize }: ModelSignature, kind: InferKind, verb: string): string {
   if (maxBatchSize === 0) return '';
   return kind === 'sample'
-    ? ' inferSample takes tensors without the batch axis.'
-    : ' inferBatch takes tensors with the batch axis first.';
+    ? ` ${verb}Sample takes tensors without the batch axis.`
+    : ` ${verb}Batch takes tensors with the batch axis first.`;
 }
 
 function rawBytes({ dtype, data }: Tensor): Uint8Array {

@@ -5,11 +5,12 @@ import type { HeaderList } from '../http2/header-list.js';
 import type { Http2Error } from '../http2/http2-error.js';
 import type { Http2Stream } from '../http2/http2-stream.js';
 import type { OutgoingHeaders } from '../http2/outgoing-headers.js';
-import { CODE_OF_STATUS, decodeGrpcMessage, GRPC_STATUS, type GrpcStatus } from '../protocol/grpc/grpc-status.js';
+import { GRPC_STATUS } from '../protocol/grpc/grpc-status.js';
 import { formatGrpcTimeout } from '../protocol/grpc/grpc-timeout.js';
 import { MessageFrameReader } from '../protocol/grpc/message-frame.js';
 import type { Call } from './call.js';
-import { connectionError, notTheProtocol } from './connection-error.js';
+import { unprocessedError } from './connection-error.js';
+import { isGrpcHead, lostError, notGrpcError, statusError } from './grpc-outcome.js';
 import type { Http2Connection, StreamUser } from './http2-connection.js';
 import type { Headers } from './transport.js';
 
@@ -24,7 +25,7 @@ export interface UnaryRequest {
 }
 
 /** gRPC's own limit, and Triton's. */
-const MAX_MESSAGE_BYTES = 2_147_483_647;
+export const MAX_MESSAGE_BYTES = 2_147_483_647;
 
 /** What became of a call. `unprocessed`: the server promises that it did nothing, so it may be sent again. */
 export type UnaryResult =
@@ -59,8 +60,13 @@ export function unaryCall(connection: Http2Connection, request: UnaryRequest, ca
 /** White space around a value is no part of it (RFC 9110, section 5.5), and HTTP/2 does not carry it. */
 const SPACE_AROUND = /^[\t ]+|[\t ]+$/g;
 
-function requestHeaders({ method, headers }: UnaryRequest, call: Call, connection: Http2Connection): OutgoingHeaders {
-  const fields = ['grpc-timeout', formatGrpcTimeout(call.remainingMs)];
+/** `timeoutMs`: how long the call may take; undefined when nobody knows. */
+export function requestHeaders(
+  { method, headers }: UnaryRequest,
+  connection: Http2Connection,
+  timeoutMs: number | undefined,
+): OutgoingHeaders {
+  const fields = timeoutMs === undefined ? [] : ['grpc-timeout', formatGrpcTimeout(timeoutMs)];
   if (headers['user-agent'] === undefined) fields.push('user-agent', 'grpc-node-tstriton');
   for (const [name, value] of Object.entries(headers)) fields.push(name, value.replaceAll(SPACE_AROUND, ''));
   return connection.callHeaders(`/inference.GRPCInferenceService/${method}`).with(fields);
@@ -81,7 +87,7 @@ class Exchange implements StreamUser {
   #settle: ((result: () => UnaryResult) => void) | undefined;
 
   constructor(connection: Http2Connection, request: UnaryRequest, call: Call) {
-    this.headers = requestHeaders(request, call, connection);
+    this.headers = requestHeaders(request, connection, call.remainingMs);
     this.#connection = connection;
     this.#request = request;
     this.#call = call;
@@ -118,7 +124,7 @@ class Exchange implements StreamUser {
   }
 
   onData(chunk: Buffer): void {
-    if (this.#reader === undefined || !this.#isGrpc()) return;
+    if (this.#reader === undefined || !isGrpcHead(this.#head)) return;
     this.#reader.add(Buffer.from(chunk));
     this.#read(this.#reader);
   }
@@ -154,22 +160,16 @@ class Exchange implements StreamUser {
     const { address } = this.#request;
     const status = this.#trailers?.get('grpc-status');
     if (status !== undefined) return this.#finish(Number(status), this.#trailers?.get('grpc-message'));
-    if (this.#head !== undefined && !this.#isGrpc()) throw this.#notGrpc(this.#head);
+    if (this.#head !== undefined && !isGrpcHead(this.#head)) throw notGrpcError(this.#head, address);
     if (this.#head === undefined && error?.code === 'REFUSED_STREAM') {
-      return { kind: 'unprocessed', error: connectionError(new Error('the server refused the stream'), address) };
+      return { kind: 'unprocessed', error: unprocessedError('the server refused the stream', address) };
     }
-    throw this.#lost(error);
+    throw lostError(error, { address, head: this.#head, usable: this.#connection.usable });
   }
 
   #finish(status: number, encodedMessage: string | undefined): UnaryResult {
     if (status === GRPC_STATUS.OK) return { kind: 'message', message: this.#onlyMessage() };
-    if (status === GRPC_STATUS.DEADLINE_EXCEEDED) throw this.#call.deadlineError();
-    const code = CODE_OF_STATUS[status as GrpcStatus] ?? 'UNKNOWN';
-    const message = decodeGrpcMessage(encodedMessage ?? '');
-    throw new TritonError(
-      code,
-      message === '' ? `${this.#request.address} answered with gRPC status ${status}` : message,
-    );
+    throw statusError({ status, encodedMessage, address: this.#request.address }, this.#call);
   }
 
   #onlyMessage(): Buffer {
@@ -177,47 +177,15 @@ class Exchange implements StreamUser {
     if (failure !== undefined) throw this.#malformed(failure.message);
     if (this.#reader?.idle === false) throw this.#malformed('it ends inside a message');
     if (this.#messages.length !== 1) throw this.#malformed(`expected one message, got ${this.#messages.length}`);
-    const message = this.#messages[0]!;
-    // A part of a larger piece of memory would keep all of it alive and share it with other calls.
-    return message.byteLength === message.buffer.byteLength ? message : Buffer.from(new Uint8Array(message).buffer);
+    return inOwnMemory(this.#messages[0]!);
   }
 
   #malformed(detail: string): TritonError {
     return new TritonError('INTERNAL', `malformed response of the server: ${detail}`);
   }
+}
 
-  #isGrpc(): boolean {
-    const head = this.#head;
-    return head?.get(':status') === '200' && head.get('content-type')?.startsWith('application/grpc') === true;
-  }
-
-  // A proxy's answer, or no gRPC server at all. The codes are those that gRPC lays down for statuses of HTTP.
-  #notGrpc(head: HeaderList): TritonError {
-    const status = Number(head.get(':status'));
-    const message = `${this.#request.address} answered with HTTP status ${status} and content type ${head.get('content-type') ?? 'none'}, expected gRPC`;
-    switch (status) {
-      case 404:
-        return new TritonError('UNSUPPORTED', message);
-      case 429:
-      case 502:
-      case 503:
-      case 504:
-        return new TritonError('UNAVAILABLE', message);
-      default:
-        return new TritonError(status === 400 ? 'INTERNAL' : 'UNKNOWN', message);
-    }
-  }
-
-  #lost(error: Http2Error | undefined): TritonError {
-    const { address } = this.#request;
-    if (error === undefined) return connectionError(new Error('the answer ends without a status'), address);
-    if (error.code === 'CONNECTION_LOST') {
-      return connectionError(error.cause ?? new Error('connection lost'), address);
-    }
-    const { usable } = this.#connection;
-    if (error.code === 'CANCEL' && usable) return new TritonError('CANCELLED', `the call was cancelled by ${address}`);
-    // Its bytes are none of HTTP/2.
-    if (!usable && this.#head === undefined) return notTheProtocol(error, address, 'gRPC');
-    return connectionError(error, address);
-  }
+/** A part of a larger piece of memory would keep all of it alive and share it with other calls. */
+export function inOwnMemory(message: Buffer): Buffer {
+  return message.byteLength === message.buffer.byteLength ? message : Buffer.from(new Uint8Array(message).buffer);
 }

@@ -1,7 +1,10 @@
-// The gRPC side of the client. All calls share one HTTP/2 connection; when it is lost, or the server wants no more
-// calls on it, the next call opens another.
+// The gRPC side of the client. All calls with one answer share one HTTP/2 connection, all streams another, on which the server
+// waits for their readers. When one is lost, or the server wants no more calls on it, the next call opens another.
 
-import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
+
+import type { ModelInferResponse } from '../model/exchange.js';
+import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import { decodeModelConfigResponse } from '../protocol/grpc/decode-model-config-response.js';
 import { decodeInferResponse } from '../protocol/grpc/decode-infer-response.js';
 import { encodeModelConfigRequest } from '../protocol/grpc/encode-model-config-request.js';
@@ -10,30 +13,53 @@ import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
 import type { ClientTlsOptions } from './client-options.js';
 import { unaryCall, type UnaryRequest } from './grpc-call.js';
-import { Http2Connection } from './http2-connection.js';
+import { ERRORS_AS_STATUS, GrpcResponses } from './grpc-responses.js';
+import { Http2Connection, STREAM_WINDOW } from './http2-connection.js';
 import type { ServerUrl } from './parse-url.js';
-import type { Headers, ModelReference, Transport } from './transport.js';
+import { readGrpcAnswer, type ServerOperation } from './server-operation.js';
+import type { Headers, ModelReference, ResponseStream, Transport } from './transport.js';
 
 export class GrpcTransport implements Transport {
   readonly #server: ServerUrl;
   readonly #tls: ClientTlsOptions;
   /** All that are not closed: the one in use, and those whose last calls still run. */
   readonly #connections = new Set<Http2Connection>();
-  #current: Http2Connection | undefined;
+  readonly #current: Partial<Record<keyof typeof STREAM_WINDOW, Http2Connection>> = {};
 
   constructor(server: ServerUrl, tls: ClientTlsOptions) {
     this.#server = server;
     this.#tls = tls;
   }
 
-  async infer(request: ModelInferRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
+  async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
     return decodeInferResponse(await this.#unary('ModelInfer', encodeInferRequest(request), call, headers));
+  }
+
+  stream(request: ClassifiedRequest, _model: ModelSignature, call: Call, headers: Headers): ResponseStream {
+    call.throwIfAborted();
+    const asked = {
+      method: 'ModelStreamInfer',
+      chunks: encodeInferRequest(request),
+      headers: { ...headers, ...ERRORS_AS_STATUS },
+      address: this.#server.address,
+      connection: () => this.#connection('streaming'),
+    };
+    return new GrpcResponses(asked, call);
   }
 
   async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
     return decodeModelConfigResponse(
       await this.#unary('ModelConfig', [encodeModelConfigRequest(model)], call, headers),
     );
+  }
+
+  async ask<S extends DescMessage>(
+    operation: ServerOperation<S>,
+    call: Call,
+    headers: Headers,
+  ): Promise<MessageShape<S>> {
+    const { method, frame } = operation.grpc;
+    return readGrpcAnswer(operation, await this.#unary(method, [frame], call, headers));
   }
 
   async close(): Promise<void> {
@@ -46,20 +72,21 @@ export class GrpcTransport implements Transport {
   async #unary(method: string, chunks: readonly Uint8Array[], call: Call, headers: Headers): Promise<Buffer> {
     const request: UnaryRequest = { method, chunks, headers, address: this.#server.address };
     call.throwIfAborted();
-    const connection = this.#connection();
+    const connection = this.#connection('unary');
     const first = await unaryCall(connection, request, call);
     if (first.kind === 'message') return first.message;
     call.throwIfAborted();
     connection.retire();
-    const second = await unaryCall(this.#connection(), request, call);
+    const second = await unaryCall(this.#connection('unary'), request, call);
     if (second.kind === 'message') return second.message;
     throw second.error;
   }
 
-  #connection(): Http2Connection {
-    if (this.#current?.usable) return this.#current;
-    const connection = new Http2Connection(this.#server, this.#tls);
-    this.#current = connection;
+  #connection(use: keyof typeof STREAM_WINDOW): Http2Connection {
+    const current = this.#current[use];
+    if (current?.usable) return current;
+    const connection = new Http2Connection(this.#server, this.#tls, STREAM_WINDOW[use]);
+    this.#current[use] = connection;
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
     return connection;

@@ -36,22 +36,34 @@ export interface HttpResponse {
  * A kept connection may be closed by the server at the very moment it is used again. What was sent over it is sent
  * once more, over a new one, if not a single byte came back. An inference may then, rarely, execute twice.
  */
-export async function exchange(
+export function exchange(server: ServerUrl, agent: Agent, request: HttpRequest, call: Call): Promise<HttpResponse> {
+  return overLiveConnection(agent, call, () => attempt(server, agent, request, call));
+}
+
+/**
+ * The same for an answer that comes in parts: settles with its head. Whoever takes the parts destroys the answer when the call is
+ * aborted.
+ */
+export function openExchange(
   server: ServerUrl,
   agent: Agent,
   request: HttpRequest,
   call: Call,
-): Promise<HttpResponse> {
+): Promise<IncomingMessage> {
+  return overLiveConnection(agent, call, () => attemptHead(server, agent, request, call));
+}
+
+async function overLiveConnection<T>(agent: Agent, call: Call, attemptOnce: () => Promise<T>): Promise<T> {
   call.throwIfAborted();
   try {
-    return await attempt(server, agent, request, call);
+    return await attemptOnce();
   } catch (error) {
     if (!(error instanceof StaleConnection)) throw error;
     call.throwIfAborted();
     // The other kept connections may be as dead as this one was.
     for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
     try {
-      return await attempt(server, agent, request, call);
+      return await attemptOnce();
     } catch (again) {
       throw again instanceof StaleConnection ? again.error : again;
     }
@@ -71,10 +83,49 @@ class StaleConnection extends Error {
 const LOST = new Set(['ECONNRESET', 'EPIPE']);
 
 function attempt(server: ServerUrl, agent: Agent, request: HttpRequest, call: Call): Promise<HttpResponse> {
+  return begin<HttpResponse>(server, agent, request, call, (clientRequest, response, { resolve, fail, forget }) => {
+    let complete = false;
+    collect(response, fail, (body) => {
+      complete = true;
+      forget();
+      // An early answer: the server does not want the rest of the body.
+      if (!clientRequest.writableFinished) clientRequest.destroy();
+      resolve({ status: response.statusCode!, headers: response.headers, body });
+    });
+    clientRequest.on('close', () => {
+      if (!complete) fail(new Error(CLOSED_EARLY));
+    });
+  });
+}
+
+function attemptHead(server: ServerUrl, agent: Agent, request: HttpRequest, call: Call): Promise<IncomingMessage> {
+  return begin<IncomingMessage>(server, agent, request, call, (_clientRequest, response, { resolve, forget }) => {
+    forget();
+    response.on('error', () => {});
+    resolve(response);
+  });
+}
+
+export const CLOSED_EARLY = 'the connection was closed before the answer was complete';
+
+interface Outcome<T> {
+  readonly resolve: (value: T) => void;
+  readonly fail: (error: unknown) => void;
+  /** The call's end is no longer this one's. */
+  readonly forget: () => void;
+}
+
+function begin<T>(
+  server: ServerUrl,
+  agent: Agent,
+  request: HttpRequest,
+  call: Call,
+  onResponse: (clientRequest: ClientRequest, response: IncomingMessage, outcome: Outcome<T>) => void,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const clientRequest = open(server, agent, request);
     let bytesReadBefore = 0;
-    let complete = false;
+    let answered = false;
     const forget = call.onAbort((error) => {
       reject(error);
       clientRequest.destroy();
@@ -85,13 +136,8 @@ function attempt(server: ServerUrl, agent: Agent, request: HttpRequest, call: Ca
     };
     clientRequest.once('socket', (socket) => (bytesReadBefore = socket.bytesRead));
     clientRequest.once('response', (response) => {
-      collect(response, fail, (body) => {
-        complete = true;
-        forget();
-        // An early answer: the server does not want the rest of the body.
-        if (!clientRequest.writableFinished) clientRequest.destroy();
-        resolve({ status: response.statusCode!, headers: response.headers, body });
-      });
+      answered = true;
+      onResponse(clientRequest, response, { resolve, fail, forget });
     });
     // These listeners stay: a socket may fail at any time until it is back with the agent.
     clientRequest.on('error', (error) => {
@@ -102,7 +148,7 @@ function attempt(server: ServerUrl, agent: Agent, request: HttpRequest, call: Ca
       } else fail(error);
     });
     clientRequest.on('close', () => {
-      if (!complete) fail(new Error('the connection was closed before the answer was complete'));
+      if (!answered) fail(new Error(CLOSED_EARLY));
     });
     send(clientRequest, request.chunks);
   });
@@ -121,7 +167,7 @@ function send(clientRequest: ClientRequest, chunks: readonly Uint8Array[]): void
   clientRequest.uncork();
 }
 
-function collect(response: IncomingMessage, fail: (error: unknown) => void, done: (body: Buffer) => void): void {
+export function collect(response: IncomingMessage, fail: (error: unknown) => void, done: (body: Buffer) => void): void {
   const chunks: Buffer[] = [];
   response.on('data', (chunk: Buffer) => chunks.push(chunk));
   response.once('end', () => {
@@ -140,7 +186,7 @@ function join(chunks: readonly Buffer[], aligned: number): Buffer {
   return body;
 }
 
-function toError(error: unknown, address: string): TritonError {
+export function toError(error: unknown, address: string): TritonError {
   return nodeErrorCode(error).startsWith('HPE_')
     ? notTheProtocol(error, address, 'HTTP')
     : connectionError(error, address);

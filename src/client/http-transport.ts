@@ -4,17 +4,24 @@
 import { Agent as PlainAgent, type Agent } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
 
-import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
+import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
+
+import type { ModelInferResponse } from '../model/exchange.js';
+import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import { decodeInferResponse } from '../protocol/http/decode-infer-response.js';
 import { decodeModelConfigResponse } from '../protocol/http/decode-model-config-response.js';
+import { encodeGenerateRequest } from '../protocol/http/encode-generate-request.js';
 import { encodeInferRequest } from '../protocol/http/encode-infer-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
 import type { ClientTlsOptions } from './client-options.js';
 import { httpError } from './http-error.js';
-import { exchange, type HttpRequest, type HttpResponse } from './http-exchange.js';
+import { exchange, openExchange, type HttpRequest, type HttpResponse } from './http-exchange.js';
+import { HttpResponses, OneResponse } from './http-responses.js';
+import { modelPath } from './model-path.js';
 import type { ServerUrl } from './parse-url.js';
-import type { Headers, ModelReference, Transport } from './transport.js';
+import { readHttpAnswer, type ServerOperation } from './server-operation.js';
+import type { Headers, ModelReference, ResponseStream, Transport } from './transport.js';
 
 /** Idle connections are closed after this time, or earlier when the server announces that it closes them itself. */
 const IDLE_MILLISECONDS = 60_000;
@@ -29,11 +36,11 @@ export class HttpTransport implements Transport {
     this.#agent = server.tls ? new TlsAgent({ ...options, ...tls }) : new PlainAgent(options);
   }
 
-  async infer(request: ModelInferRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
+  async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
     const { chunks, contentLength, headerLength } = encodeInferRequest(request);
     const response = await this.#exchange(call, {
       method: 'POST',
-      path: `${modelPath(request)}/infer`,
+      path: `/v2${modelPath(request)}/infer`,
       headers: {
         ...headers,
         'content-type': 'application/octet-stream',
@@ -48,14 +55,56 @@ export class HttpTransport implements Transport {
     );
   }
 
+  stream(request: ClassifiedRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream {
+    call.throwIfAborted();
+    // Its one answer comes with all tensors in binary form.
+    if (!model.decoupled) return new OneResponse(this.infer(request, call, headers));
+    const chunks = encodeGenerateRequest(request, model);
+    const rows = model.maxBatchSize > 0 ? (request.inputs[0]?.shape[0] ?? 1) : undefined;
+    const asked: HttpRequest = {
+      method: 'POST',
+      path: `/v2${modelPath(request)}/generate_stream`,
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        'content-length': chunks.reduce((sum, { length }) => sum + length, 0),
+      },
+      chunks,
+    };
+    const { address } = this.#server;
+    const response = openExchange(this.#server, this.#agent, asked, call);
+    return new HttpResponses(response, { model, rows, outputs: request.outputs, address }, call);
+  }
+
   async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
     const response = await this.#exchange(call, {
       method: 'GET',
-      path: `${modelPath(model)}/config`,
+      path: `/v2${modelPath(model)}/config`,
       headers,
       chunks: [],
     });
     return decodeModelConfigResponse(response.body);
+  }
+
+  async ask<S extends DescMessage>(
+    operation: ServerOperation<S>,
+    call: Call,
+    headers: Headers,
+  ): Promise<MessageShape<S>> {
+    const { method, path, body, no } = operation.http;
+    const length = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length };
+    const response = await this.#exchange(
+      call,
+      {
+        method,
+        path,
+        headers: { ...headers, ...(method === 'POST' ? { 'content-length': 0, ...length } : {}) },
+        chunks: body === undefined ? [] : [body],
+      },
+      no,
+    );
+    if (no.includes(response.status)) return create(operation.response);
+    return readHttpAnswer(operation, response.body);
   }
 
   async close(): Promise<void> {
@@ -66,14 +115,10 @@ export class HttpTransport implements Transport {
     await Promise.all(closed);
   }
 
-  async #exchange(call: Call, request: HttpRequest): Promise<HttpResponse> {
+  async #exchange(call: Call, request: HttpRequest, also: readonly number[] = []): Promise<HttpResponse> {
     const response = await exchange(this.#server, this.#agent, request, call);
-    if (response.status !== 200) throw httpError(response.status, response.body, this.#server.address);
+    if (response.status !== 200 && !also.includes(response.status))
+      throw httpError(response.status, response.body, this.#server.address);
     return response;
   }
-}
-
-function modelPath({ modelName, modelVersion }: ModelReference): string {
-  const version = modelVersion === '' ? '' : `/versions/${modelVersion}`;
-  return `/v2/models/${encodeURIComponent(modelName)}${version}`;
 }

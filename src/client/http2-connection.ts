@@ -1,4 +1,4 @@
-// One HTTP/2 connection to a server, with windows so large that no answer waits for us. Calls beyond what the server takes at
+// One HTTP/2 connection to a server. Its own window is so large that no answer waits for another. Calls beyond what the server takes at
 // a time wait here. It keeps the process alive only while it carries calls.
 
 import { isIPv6 } from 'node:net';
@@ -15,8 +15,15 @@ import type { ServerUrl } from './parse-url.js';
 
 const LARGEST_WINDOW = 2_147_483_647;
 
-const CONNECTION: ConnectionOptions = {
-  streamWindow: LARGEST_WINDOW,
+/** How much of one answer the server may send before we have consumed it. */
+export const STREAM_WINDOW = {
+  /** Whole messages: no answer waits for us. */
+  unary: LARGEST_WINDOW,
+  /** So little that a generator waits for a reader that is slow. */
+  streaming: 256 * 1024,
+} as const;
+
+const CONNECTION: Omit<ConnectionOptions, 'streamWindow'> = {
   connectionWindow: LARGEST_WINDOW,
   // How large requests are is the caller's business, and how long anything takes is each call's.
   maxQueuedBytes: Infinity,
@@ -47,7 +54,7 @@ export class Http2Connection implements ConnectionListener {
   #error: Http2Error | undefined;
   #retired = false;
 
-  constructor({ host, port, tls: isSecure }: ServerUrl, tls: ClientTlsOptions) {
+  constructor({ host, port, tls: isSecure }: ServerUrl, tls: ClientTlsOptions, streamWindow: number) {
     this.#origin = [
       ':scheme',
       isSecure ? 'https' : 'http',
@@ -58,7 +65,7 @@ export class Http2Connection implements ConnectionListener {
     this.#connection = client.connect({
       host,
       port,
-      connection: CONNECTION,
+      connection: { ...CONNECTION, streamWindow },
       listen: () => this,
       tls: isSecure ? { ...tls } : undefined,
     });

@@ -9,6 +9,32 @@ export type { DataLike, DataOf, Datatype, Dtype, DtypeLike } from '../tensor/dty
 export type { ForeignDtype, ForeignTensor } from '../tensor/foreign-tensor.js';
 export type { Nested } from '../tensor/nested.js';
 export { Tensor, type ElementOf } from '../tensor/tensor.js';
-export type { ClientTlsOptions, InferOptions, ModelClientOptions, SequenceOptions } from './client-options.js';
+export { TritonConnectionError, TritonTimeoutError, type TritonConnectionErrorOptions } from './client-errors.js';
+export type {
+  CallOptions,
+  ClientTlsOptions,
+  InferOptions,
+  ModelClientOptions,
+  SequenceOptions,
+  ServerClientOptions,
+} from './client-options.js';
 export type { AnyInputValue, ClientInputs, ClientOutputs } from './input-values.js';
 export { ModelClient } from './model-client.js';
+export type { OutputStream } from './output-stream.js';
+export { ServerClient, type ModelCallOptions, type WaitOptions } from './server-client.js';
+export type {
+  ConfiguredTensor,
+  CountAndTime,
+  LogSettingsUpdate,
+  ModelLoad,
+  ModelMetadata,
+  RepositoryModel,
+  ServedLogSettings,
+  ServedModelConfig,
+  ServedModelStatistics,
+  ServedTraceSettings,
+  ServerMetadata,
+  SharedMemoryRegion,
+  TensorMetadata,
+  TraceSettingsUpdate,
+} from './server-data.js';

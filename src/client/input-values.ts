@@ -51,7 +51,7 @@ export type InputArguments<I extends TensorSpecs, Decoupled extends boolean, Opt
 
 /** What a call takes of a model that answers a request once; for a decoupled model, what is wrong with the call. */
 export type AnswersOnce<Decoupled extends boolean, Given> = [Decoupled] extends [true]
-  ? 'the model is decoupled: it answers a request any number of times, over gRPC streams and generate_stream'
+  ? 'the model is decoupled: it answers a request any number of times, use streamSample or streamBatch'
   : Given;
 
 /** The tensors of a response, by output name. Only `strict` models have all of them for certain. */
@@ -60,3 +60,17 @@ export type ClientOutputs<O extends TensorSpecs, Strict extends boolean = boolea
   : OutputsOf<O, Strict>;
 
 export type OutputName<O extends TensorSpecs> = keyof ClientOutputs<O> & string;
+
+/** The outputs that a call asked for; texts in place of those that are to be classified. */
+export type AskedOutputs<
+  O extends TensorSpecs,
+  Strict extends boolean,
+  Name extends OutputName<O>,
+  Classified extends OutputName<O>,
+> = [Classified] extends [never]
+  ? Pick<ClientOutputs<O, Strict>, Name>
+  : {
+      readonly [N in Name]: N extends Classified
+        ? Tensor<'string'> | Extract<ClientOutputs<O, Strict>[N], undefined>
+        : ClientOutputs<O, Strict>[N];
+    };

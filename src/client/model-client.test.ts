@@ -303,6 +303,20 @@ describe('ModelClient', () => {
     ['a sequence given twice', { sequence: { id: 1 }, parameters: { sequence_id: 1 } }, "'sequence_id' and the option"],
     ['a value in place of the options', 5, 'options of an inference must be an object, got number'],
     ['a signal that is none', { signal: {} }, 'signal must be an AbortSignal, got object'],
+    [
+      'a class count below one',
+      { classes: { y: 0 } },
+      "classes of output 'y' must be an integer from 1 to 2147483647, got 0",
+    ],
+    ['classes of no output', { classes: { nope: 1 } }, "classes names 'nope', which is none of the outputs"],
+    [
+      'classes of an output that is not asked',
+      { classes: { y: 1 }, outputs: ['z'] },
+      "classes names 'y', which is none",
+    ],
+    ['a priority below one', { priority: 0 }, 'priority must be an integer from 1 to 4294967295, got 0'],
+    ['a priority given twice', { priority: 1, parameters: { priority: 1 } }, "parameter 'priority' and the option"],
+    ['a server timeout below one', { serverTimeoutMicroseconds: 0.5 }, 'serverTimeoutMicroseconds must be an integer'],
     ['no outputs', { outputs: [] }, 'outputs must name one output at least; leave it out to ask for all'],
     ['outputs that are no list', { outputs: 'y' }, 'outputs must be a list of names, got string'],
   ])('rejects a call with %s', async (_, options, message) => {
@@ -316,6 +330,18 @@ describe('ModelClient', () => {
 describe('a decoupled model', () => {
   const tokens = defineModel({ ...double, modelName: 'Tokens', config: { decoupled: true } });
 
+  it('is not asked for one answer by its name either, because the server says so', async () => {
+    await using server = await startHttp((_, response) => {
+      const policy = { model_transaction_policy: { decoupled: true } };
+      answerJson(response, 200, { name: 'Tokens', max_batch_size: 4, input: [], output: [], ...policy });
+    });
+    await using client = new ModelClient(server.authority, 'Tokens');
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      code: 'INVALID_ARG',
+      message: expect.stringContaining('use streamSample') as string,
+    });
+  });
+
   it('is not asked for one answer: the call says what to do instead', async () => {
     await using client = new ModelClient('localhost:1', tokens);
     for (const [method, call] of [
@@ -324,7 +350,7 @@ describe('a decoupled model', () => {
     ] as const) {
       await expect(call).rejects.toMatchObject({
         code: 'INVALID_ARG',
-        message: `model 'Tokens' is decoupled: it answers a request any number of times, and ${method} takes one answer; use a gRPC stream or /v2/models/Tokens/generate_stream`,
+        message: `model 'Tokens' is decoupled: it answers a request any number of times, and ${method} takes one answer; use ${method.replace('infer', 'stream')}`,
       });
     }
   });

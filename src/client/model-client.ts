@@ -5,20 +5,24 @@
 import { TritonError } from '../errors.js';
 import type { ModelSpec } from '../model/callable.js';
 import { completeModelConfig } from '../model/complete-model.js';
+import type { InferTensor } from '../model/exchange.js';
+import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
-import { Call } from './call.js';
+import { ClientCalls, type BegunCall } from './client-calls.js';
 import {
   completeClientOptions,
   completeInferOptions,
   type CompleteClientOptions,
+  type CompleteInferOptions,
   type InferOptions,
   type ModelClientOptions,
 } from './client-options.js';
 import { decodeOutputs } from './decode-outputs.js';
 import { encodeInputs, type InferKind } from './encode-inputs.js';
-import type { AnswersOnce, ClientInputs, ClientOutputs, InputArguments, OutputName } from './input-values.js';
+import type { AnswersOnce, AskedOutputs, ClientInputs, InputArguments, OutputName } from './input-values.js';
 import { inferArguments } from './infer-arguments.js';
+import { OutputStream } from './output-stream.js';
 import { openTransport } from './open-transport.js';
 import { parseUrl } from './parse-url.js';
 import type { ModelReference, Transport } from './transport.js';
@@ -44,12 +48,9 @@ export class ModelClient<
   readonly #model: ModelReference;
   readonly #options: CompleteClientOptions;
   readonly #transport: Transport;
-  /** As far as is known: of a model that is known by its name only, the server tells. */
-  readonly #decoupled: boolean = false;
-  readonly #calls = new Set<Call>();
+  readonly #calls: ClientCalls;
   #signature: ModelSignature | undefined;
   #fetching: Promise<ModelSignature> | undefined;
-  #closing: Promise<void> | undefined;
 
   /**
    * `url` is `[scheme://]host[:port][/path]` with one of the schemes http (the default, port 8000), grpc (port 8001),
@@ -57,14 +58,13 @@ export class ModelClient<
    */
   constructor(url: string, model: ModelSpec<I, O, Decoupled, Strict> | string, options: ModelClientOptions = {}) {
     const server = parseUrl(url);
-    this.#options = completeClientOptions(options);
+    this.#options = completeClientOptions(options, server.protocol);
     if (typeof model === 'string') {
       if (model === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
       this.#model = { modelName: model, modelVersion: String(this.#options.modelVersion ?? '') };
     } else {
       const complete = completeModelConfig(model as ModelSpec, 1);
       this.#signature = complete;
-      this.#decoupled = complete.decoupled;
       this.#model = {
         modelName: this.#signature.name,
         modelVersion: String(this.#options.modelVersion ?? model.modelVersion ?? ''),
@@ -72,6 +72,7 @@ export class ModelClient<
     }
     this.#address = server.address;
     this.#transport = openTransport(server, this.#options.tls);
+    this.#calls = new ClientCalls('ModelClient', this.#transport, this.#options.signal);
   }
 
   /**
@@ -90,14 +91,14 @@ export class ModelClient<
    * @example
    * await client.inferSample(Float32Array.of(1), Float32Array.of(2), { timeoutMs: 100 });
    */
-  inferSample<Name extends OutputName<O> = OutputName<O>>(
-    ...inputs: InputArguments<I, Decoupled, InferOptions<Name>>
-  ): Promise<Pick<ClientOutputs<O, Strict>, Name>>;
+  inferSample<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
+    ...inputs: InputArguments<I, Decoupled, InferOptions<Name, Classified>>
+  ): Promise<AskedOutputs<O, Strict, Name, Classified>>;
   /** By name, or as a list. */
-  inferSample<Name extends OutputName<O> = OutputName<O>>(
+  inferSample<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
     inputs: AnswersOnce<Decoupled, ClientInputs<I>>,
-    options?: InferOptions<Name>,
-  ): Promise<Pick<ClientOutputs<O, Strict>, Name>>;
+    options?: InferOptions<Name, Classified>,
+  ): Promise<AskedOutputs<O, Strict, Name, Classified>>;
   inferSample(...args: readonly unknown[]): Promise<never> {
     return this.#infer('sample', args);
   }
@@ -106,22 +107,55 @@ export class ModelClient<
    * Infers a batch: every tensor has the batch axis first, all inputs with the same number of rows. Rejects with
    * INVALID_ARG for models that do not batch; for all else see {@link inferSample}.
    */
-  inferBatch<Name extends OutputName<O> = OutputName<O>>(
-    ...inputs: InputArguments<I, Decoupled, InferOptions<Name>>
-  ): Promise<Pick<ClientOutputs<O, Strict>, Name>>;
+  inferBatch<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
+    ...inputs: InputArguments<I, Decoupled, InferOptions<Name, Classified>>
+  ): Promise<AskedOutputs<O, Strict, Name, Classified>>;
   /** By name, or as a list. */
-  inferBatch<Name extends OutputName<O> = OutputName<O>>(
+  inferBatch<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
     inputs: AnswersOnce<Decoupled, ClientInputs<I>>,
-    options?: InferOptions<Name>,
-  ): Promise<Pick<ClientOutputs<O, Strict>, Name>>;
+    options?: InferOptions<Name, Classified>,
+  ): Promise<AskedOutputs<O, Strict, Name, Classified>>;
   inferBatch(...args: readonly unknown[]): Promise<never> {
     return this.#infer('batch', args);
   }
 
+  /**
+   * The answers to one sample as they come, of a decoupled model any number of them, over gRPC or HTTP: inputs and outputs are
+   * those of {@link inferSample}, and so are the errors, which the loop throws. `break` cancels the request at the server, and
+   * the server waits for a loop that is slow. `timeoutMs` is the longest time to wait for an answer. The request is sent when
+   * the first answer is asked for.
+   *
+   * @example
+   * for await (const { token } of client.streamSample({ prompt: 'Once' })) process.stdout.write(token.data[0]);
+   */
+  streamSample<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
+    ...inputs: InputArguments<I, false, InferOptions<Name, Classified>>
+  ): OutputStream<AskedOutputs<O, Strict, Name, Classified>>;
+  /** By name, or as a list. */
+  streamSample<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
+    inputs: ClientInputs<I>,
+    options?: InferOptions<Name, Classified>,
+  ): OutputStream<AskedOutputs<O, Strict, Name, Classified>>;
+  streamSample(...args: readonly unknown[]): OutputStream<never> {
+    return this.#stream('sample', args);
+  }
+
+  /** The answers to one batch as they come; for all else see {@link inferBatch} and {@link streamSample}. */
+  streamBatch<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
+    ...inputs: InputArguments<I, false, InferOptions<Name, Classified>>
+  ): OutputStream<AskedOutputs<O, Strict, Name, Classified>>;
+  /** By name, or as a list. */
+  streamBatch<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
+    inputs: ClientInputs<I>,
+    options?: InferOptions<Name, Classified>,
+  ): OutputStream<AskedOutputs<O, Strict, Name, Classified>>;
+  streamBatch(...args: readonly unknown[]): OutputStream<never> {
+    return this.#stream('batch', args);
+  }
+
   /** Cancels the calls in flight and closes all connections; settles when nothing is left open. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    return this.#calls.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -131,65 +165,90 @@ export class ModelClient<
   async #infer(kind: InferKind, args: readonly unknown[]): Promise<never> {
     const { inputs, options = {} } = inferArguments(args);
     const asked = completeInferOptions(options as InferOptions, this.#options);
-    const { parameters, requestId, sequence, headers, signal, timeoutMs, outputs } = asked;
-    if (this.#decoupled) throw decoupledError(this.#model.modelName, kind);
-    return this.#call(timeoutMs, signal, async (call) => {
+    return this.#calls.run(this.#called(asked), async (call) => {
       const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
-      const request = {
-        ...this.#model,
-        id: requestId,
-        parameters,
-        inputs: encodeInputs(inputs, signature, kind),
-        outputs,
-        priority: 0,
-        timeoutMicroseconds: 0,
-        sequence,
-      };
-      const response = await this.#transport.infer(request, call, headers);
-      return decodeOutputs(response.outputs, signature, kind) as never;
+      if (signature.decoupled) throw decoupledError(signature.name, kind);
+      const request = this.#request(encodeInputs(inputs, signature, kind), asked, signature);
+      const response = await this.#transport.infer(request, call, asked.headers);
+      return decodeOutputs(response.outputs, signature, kind, asked.classes) as never;
     });
+  }
+
+  #stream(kind: InferKind, args: readonly unknown[]): OutputStream<never> {
+    const { inputs, options = {} } = inferArguments(args);
+    const asked = completeInferOptions(options as InferOptions, this.#options);
+    return new OutputStream<never>({
+      begin: () => this.#calls.begin(this.#called(asked)),
+      open: async (call) => {
+        const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
+        const request = this.#request(encodeInputs(inputs, signature, kind, 'stream'), asked, signature);
+        const responses = this.#transport.stream(request, signature, call, asked.headers);
+        return {
+          async next() {
+            const response = await responses.next();
+            return response && (decodeOutputs(response.outputs, signature, kind, asked.classes) as never);
+          },
+          cancel: () => responses.cancel(),
+        };
+      },
+      ended: (call) => this.#calls.end(call),
+    });
+  }
+
+  #request(inputs: readonly InferTensor[], asked: CompleteInferOptions, model: ModelSignature): ClassifiedRequest {
+    const { requestId, parameters, outputs, sequence, priority, timeoutMicroseconds, classes } = asked;
+    return {
+      ...this.#model,
+      id: requestId,
+      parameters,
+      inputs,
+      outputs: classes === undefined ? outputs : outputsWith(classes, outputs, model),
+      priority,
+      timeoutMicroseconds,
+      sequence,
+      classes,
+    };
   }
 
   // One fetch serves all calls that wait for it, so it has the client's own limits and headers. A failed one is
   // forgotten: the next call tries again.
   #fetchSignature(): Promise<ModelSignature> {
-    this.#fetching ??= this.#call(this.#options.timeoutMs, undefined, async (call) => {
-      this.#signature = await this.#transport.modelSignature(this.#model, call, this.#options.headers);
-      return this.#signature;
-    }).finally(() => (this.#fetching = undefined));
+    this.#fetching ??= this.#calls
+      .run(this.#called({ ...this.#options, signal: undefined }), async (call) => {
+        this.#signature = await this.#transport.modelSignature(this.#model, call, this.#options.headers);
+        return this.#signature;
+      })
+      .finally(() => (this.#fetching = undefined));
     return this.#fetching;
   }
 
-  async #call<T>(timeoutMs: number, signal: AbortSignal | undefined, run: (call: Call) => Promise<T>): Promise<T> {
-    if (this.#closing !== undefined) throw closedError('UNAVAILABLE');
+  #called(asked: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined }): BegunCall {
     const subject = `model '${this.#model.modelName}' at ${this.#address}`;
-    const call = new Call({ timeoutMs, signals: [this.#options.signal, signal], subject });
-    this.#calls.add(call);
-    try {
-      call.throwIfAborted();
-      return await run(call);
-    } catch (error) {
-      throw TritonError.from(error);
-    } finally {
-      call.end();
-      this.#calls.delete(call);
-    }
-  }
-
-  async #close(): Promise<void> {
-    for (const call of this.#calls) call.abort(closedError('CANCELLED'));
-    await this.#transport.close();
+    return { timeoutMs: asked.timeoutMs, signal: asked.signal, subject };
   }
 }
 
-function closedError(code: 'UNAVAILABLE' | 'CANCELLED'): TritonError {
-  return new TritonError(code, 'ModelClient is closed');
+/** Classes are asked of outputs that are named: of all, where none is. Throws INVALID_ARG. */
+function outputsWith(
+  classes: ReadonlyMap<string, number>,
+  outputs: readonly string[],
+  model: ModelSignature,
+): readonly string[] {
+  const asked = outputs.length > 0 ? outputs : model.outputs.map(({ name }) => name);
+  for (const name of classes.keys()) {
+    if (asked.includes(name)) continue;
+    throw new TritonError(
+      'INVALID_ARG',
+      `classes names '${name}', which is none of the outputs that are asked of model '${model.name}': ${asked.join(', ')}`,
+    );
+  }
+  return asked;
 }
 
 function decoupledError(model: string, kind: InferKind): TritonError {
-  const method = kind === 'sample' ? 'inferSample' : 'inferBatch';
+  const [infers, streams] = kind === 'sample' ? ['inferSample', 'streamSample'] : ['inferBatch', 'streamBatch'];
   return new TritonError(
     'INVALID_ARG',
-    `model '${model}' is decoupled: it answers a request any number of times, and ${method} takes one answer; use a gRPC stream or /v2/models/${model}/generate_stream`,
+    `model '${model}' is decoupled: it answers a request any number of times, and ${infers} takes one answer; use ${streams}`,
   );
 }

@@ -5,7 +5,7 @@ import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { isDatatype, type Datatype } from '../tensor/dtype.js';
 
-export type ModelSignature = Pick<CompleteModelConfig, 'name' | 'inputs' | 'outputs' | 'maxBatchSize'>;
+export type ModelSignature = Pick<CompleteModelConfig, 'name' | 'inputs' | 'outputs' | 'maxBatchSize' | 'decoupled'>;
 
 /** The datatype of a configuration's `data_type`: `TYPE_FP32` is FP32, `TYPE_STRING` is BYTES. Throws INTERNAL. */
 export function datatypeOfConfig(dataType: string): Datatype {

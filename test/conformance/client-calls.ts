@@ -3,11 +3,20 @@
 import { Tensor } from 'tstriton/client';
 
 import type { ClientCase } from './client-cases.js';
-import type { CallOptions, ClientOptions, ClientUnderTest, Outputs } from './client-under-test.js';
+import {
+  loadModel,
+  waitForModel,
+  type CallOptions,
+  type ClientOptions,
+  type ClientUnderTest,
+  type Outputs,
+} from './client-under-test.js';
 
 export interface Clients {
   /** A client of the case's own model, or of another. */
   readonly open: (options?: ClientOptions, model?: string) => ClientUnderTest;
+  /** Of the server. */
+  readonly url: string;
   /** A client of a port where nobody listens. */
   readonly openNowhere: () => ClientUnderTest;
 }
@@ -30,6 +39,10 @@ const inSample =
   (inputs: unknown, options?: CallOptions): Call =>
   ({ open }) =>
     open().inferSample(inputs, options);
+const inStream =
+  (inputs: unknown, options?: CallOptions): Call =>
+  ({ open }) =>
+    open({}, 'Count').streamSample(inputs, options);
 /** Waits as long as it must for what never comes. */
 const SHORT_MS = 100;
 
@@ -95,6 +108,37 @@ export const CALLS: Readonly<Record<string, Call>> = {
     await client.close();
     return outputs;
   },
+  'decoupled-three': inStream({ n: [3] }),
+  'decoupled-zero': inStream({ n: [0] }),
+  'decoupled-batch': ({ open }) => open({}, 'Count').streamBatch({ n: [[2]] }),
+  'decoupled-over-http': inStream({ n: [1] }),
+  'decoupled-on-coupled-model': ({ open }) => open({}, 'AddSub').streamSample(ONE),
+  'decoupled-parameters': inStream({ n: [1] }, { parameters: { p: 1 } }),
+  'decoupled-headers': inStream({ n: [1] }, { headers: { 'x-fwd-a': '1' } }),
+  'decoupled-wrong-dtype': inStream({ n: new Tensor('float64', Float64Array.of(3), [1]) }),
+  'decoupled-second-while-open': ({ open }) => open({}, 'Count').streamTwice({ n: [2] }),
+  'decoupled-next-after-failed-call': async ({ open }) => {
+    const client = open({}, 'Count');
+    await client.streamSample({ n: 'x' }).catch(() => {});
+    return client.streamSample({ n: [2] });
+  },
+  'wait_for_model-missing': async ({ url }) => {
+    await waitForModel(url, 'Nope', SHORT_MS);
+    return [];
+  },
+  from_existing_client: ({ open }) => open({}, 'AddSub').inferSample(ONE),
+  'load_model-without-token': async ({ url }) => {
+    await loadModel(url, 'AddSub');
+    return [];
+  },
+  'access_token-wrong': async ({ url }) => {
+    await loadModel(url, 'AddSub', 'wrong');
+    return [];
+  },
+  'access_token-empty': ({ open }) => open({ accessToken: '' }, 'AddSub').inferSample(ONE),
+  'token-and-header-conflict': ({ open }) =>
+    open({ accessToken: 'a' }, 'AddSub').inferSample(ONE, { headers: { 'triton-access-token': 'b' } }),
+  'access_token-argument': ({ open }) => open({ accessToken: 'a' }, 'AddSub').inferSample(ONE),
   'three-calls': ({ open }) => {
     const client = open({}, 'AddSub');
     return Promise.all([0, 1, 2].map((value) => client.inferSample({ ...ONE, a: Float32Array.of(value) })));
@@ -103,25 +147,8 @@ export const CALLS: Readonly<Record<string, Call>> = {
 
 /** What the client has no feature for yet, by the name of the case; a case that is only of one recorded client says so. */
 export const COMING: Readonly<Record<string, string>> = {
-  'decoupled-three': 'streams',
-  'decoupled-zero': 'streams',
-  'decoupled-batch': 'streams',
-  'decoupled-over-http': 'streams',
-  'decoupled-on-coupled-model': 'streams',
-  'decoupled-parameters': 'streams',
-  'decoupled-headers': 'streams',
-  'decoupled-wrong-dtype': 'streams',
-  'decoupled-second-while-open': 'streams',
-  'decoupled-next-after-failed-call': 'streams',
-  'wait_for_model-missing': 'waiting for a model',
-  is_batching_supported: 'the configuration of the model',
-  model_config: 'the configuration of the model',
-  from_existing_client: 'the configuration of the model',
-  'load_model-without-token': 'loading models, and the access token',
-  'access_token-wrong': 'loading models, and the access token',
-  'access_token-empty': 'loading models, and the access token',
-  'token-and-header-conflict': 'loading models, and the access token',
-  'access_token-argument': 'loading models, and the access token',
+  is_batching_supported: 'the configuration of the model, which another class of ours has',
+  model_config: 'the configuration of the model, which another class of ours has',
   'queue-full': 'a limit of calls in flight',
   'max_workers-0': 'a limit of calls in flight',
   'max_queue_size-0': 'a limit of calls in flight',

@@ -7,9 +7,12 @@ import { COMING } from './client-calls.js';
 import { labelOf, type ClientCase } from './client-cases.js';
 import type { ClientAnswer, ClientRule } from './replay-clients.js';
 
+/** Cases that are not the same in all clients or protocols. */
+const BY_LABEL = new Set(['url', 'bad-arguments', 'load_model-without-token', 'access_token-wrong']);
+
 const LABELS = readCases<ClientCase>('pytriton/clients.jsonl').map((testCase) => ({
   label: labelOf(testCase),
-  name: testCase.name === 'url' || testCase.name === 'bad-arguments' ? labelOf(testCase) : testCase.name,
+  name: BY_LABEL.has(testCase.name) ? labelOf(testCase) : testCase.name,
 }));
 
 type Answers = Readonly<Record<string, ClientAnswer>>;
@@ -42,6 +45,9 @@ const ONE = '{add: FP32[1](1), sub: FP32[1](-1)}';
 const UPPER = '{u: BYTES[1,1]("AB")}';
 const DEADLINE = "deadline of 100 ms exceeded for model 'Spin'";
 const CLOSED = 'ModelClient is closed';
+const FIRST = '{i: INT32[1](0)}';
+const SECOND = '{i: INT32[1](1)}';
+const NO_TOKEN = 'is restricted, expecting header';
 const NO_REQUEST = 'inference request batch-size must be >= 1';
 
 export const CLIENT_RULES: readonly ClientRule[] = [
@@ -157,13 +163,57 @@ export const CLIENT_RULES: readonly ClientRule[] = [
     refused({ 'infer-callable-raises': 'division by zero, says the model' }, 'INTERNAL'),
   ),
   instead(
-    'a model of streams says so itself',
-    'PyTriton asks for the configuration first, and names a class of its own.',
+    'a decoupled model is told with the method that takes its answers',
+    'PyTriton names a class of its own.',
+    refused({
+      'infer-coupled-client-on-decoupled-model':
+        "model 'Count' is decoupled: it answers a request any number of times, and inferSample takes one answer; use streamSample",
+    }),
+  ),
+  instead(
+    'streams are read of any model, over both protocols, with all options, many at a time',
+    'PyTriton reads them of decoupled models over gRPC, one at a time, without parameters and headers.',
+    found({
+      'decoupled-over-http': FIRST,
+      'decoupled-on-coupled-model': ONE,
+      'decoupled-parameters': FIRST,
+      'decoupled-headers': FIRST,
+      'decoupled-second-while-open': `${FIRST}; ${SECOND}; ${FIRST}; ${SECOND}`,
+      'decoupled-next-after-failed-call': `${FIRST}; ${SECOND}`,
+    }),
+  ),
+  instead(
+    'inputs of streams are checked before they are sent',
+    'The client knows the model.',
+    refused({ 'decoupled-wrong-dtype': "input 'n' of model 'Count' is a float64 tensor, expected int32" }),
+  ),
+  instead(
+    'waiting for a model ends at its deadline',
+    'One wording for all deadlines.',
     refused(
-      { 'infer-coupled-client-on-decoupled-model': "doesn't support models with decoupled transaction policy" },
-      'UNSUPPORTED',
+      { 'wait_for_model-missing': "deadline of 100 ms exceeded for model 'Nope' of the server at" },
+      'UNAVAILABLE',
     ),
   ),
+  instead(
+    'another client is made as the first',
+    "PyTriton's copy of a gRPC client speaks HTTP.",
+    found({ from_existing_client: ONE }),
+  ),
+  instead('a missing token has the code of its protocol', 'PyTriton puts the status into the text.', {
+    ...refused(
+      { 'load_model-without-token ModelClient http': NO_TOKEN, 'access_token-wrong ModelClient http': NO_TOKEN },
+      'UNKNOWN',
+    ),
+    ...refused(
+      { 'load_model-without-token ModelClient grpc': NO_TOKEN, 'access_token-wrong ModelClient grpc': NO_TOKEN },
+      'UNAVAILABLE',
+    ),
+  }),
+  instead('a token is a text, of every client', "PyTriton's other clients have none.", {
+    ...refused({ 'access_token-empty': 'accessToken cannot be empty' }),
+    ...found({ 'access_token-argument': ONE }),
+  }),
   instead(
     'an unknown model fails at once',
     'PyTriton waits until its time is over, and then says that it was.',
@@ -190,11 +240,10 @@ export const CLIENT_RULES: readonly ClientRule[] = [
     'a deadline is told',
     'PyTriton has four wordings.',
     refused({ 'infer-timeout-0.5s': DEADLINE }, 'UNAVAILABLE'),
-    'the client tells its own deadline from a server that is unavailable',
   ),
   instead(
     'what the client has no feature for',
-    'Streams, the configuration of a model, waiting for it, loading it, the access token, and a limit of calls in flight.',
+    'The configuration of a model as one of its own attributes, and a limit of calls in flight.',
     found(Object.fromEntries(Object.entries(COMING).map(([name, feature]) => [name, `coming: ${feature}`]))),
     'the client has them',
   ),

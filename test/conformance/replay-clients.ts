@@ -62,8 +62,13 @@ export function recordedAnswer({ name, result, error }: ClientCase): ClientAnswe
   return { found: outputs.map(describeRecord).join('; '), refusal: undefined };
 }
 
+/** Streams were recorded over gRPC, but for one case. */
+function defaultProtocol({ name }: ClientCase): 'http' | 'grpc' {
+  return name.startsWith('decoupled-') && name !== 'decoupled-over-http' ? 'grpc' : 'http';
+}
+
 async function ask(testCase: ClientCase, triton: Triton): Promise<ClientAnswer> {
-  const { name, url, protocol = 'http', model = 'AddSub' } = testCase;
+  const { name, url, protocol = defaultProtocol(testCase), model = 'AddSub' } = testCase;
   const coming = COMING[name];
   if (coming !== undefined) return { found: `coming: ${coming}`, refusal: undefined };
   const opened: ClientUnderTest[] = [];
@@ -86,6 +91,7 @@ async function ask(testCase: ClientCase, triton: Triton): Promise<ClientAnswer> 
     const call = CALLS[name];
     if (call === undefined) return { found: 'not asked', refusal: undefined };
     const outputs = await call({
+      url: server,
       open: (options, other) => open(server, other ?? model, options),
       openNowhere: () => open(`${protocol}://127.0.0.1:${CLOSED_PORT}`, model),
     });

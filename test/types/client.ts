@@ -47,6 +47,27 @@ export async function ask(url: string): Promise<unknown[]> {
     Expect<Equal<typeof asked, { readonly label: Tensor<'string'> }>>,
     Expect<Equal<typeof ofName, Readonly<Record<string, Tensor>>>>,
   ];
+  // Streams: of any model, for a decoupled one they are the only calls.
+  for await (const { add, label } of ofTokens.streamSample({ a: f }, { timeoutMs: 5 })) {
+    const parts: [typeof add, typeof label] = [add, label];
+    parts satisfies [Tensor<'float32'> | undefined, Tensor<'string'> | undefined];
+    await ofTokens.streamBatch([[1]], [[1]]).return();
+  }
+  for await (const { label } of ofStrict.streamSample(f, i, { outputs: ['label'] })) label.data satisfies string[];
+  for await (const { anything } of ofAny.streamSample(f)) anything satisfies Tensor | undefined;
+  // @ts-expect-error Another dtype.
+  ofTokens.streamSample({ a: i });
+  // Texts in place of an output that is classified.
+  const classified = await ofStrict.inferSample({ a: f }, { classes: { add: 3 } });
+  classified.add.data satisfies string[];
+  classified.label satisfies Tensor<'string'>;
+  const byPosition = await ofRecord.inferSample(f, i, { classes: { add: 3 }, outputs: ['add'], priority: 1 });
+  byPosition satisfies { readonly add: Tensor<'string'> | undefined };
+  // @ts-expect-error An unknown output.
+  await ofStrict.inferSample({ a: f }, { classes: { sub: 3 } });
+  // @ts-expect-error An unknown output.
+  ofTokens.streamSample({ a: f }, { outputs: ['sub'] });
+
   // @ts-expect-error It may be missing.
   some.add.toNested();
 

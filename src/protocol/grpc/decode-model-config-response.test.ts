@@ -22,6 +22,7 @@ describe('decodeModelConfigResponse', () => {
     expect(decodeModelConfigResponse(toBinary(ModelConfigResponseSchema, message))).toEqual({
       name: 'M',
       maxBatchSize: 8,
+      decoupled: false,
       inputs: [
         { name: 'x', datatype: 'FP32', dtype: 'float32', shape: [-1, 3], optional: false },
         { name: 's', datatype: 'BYTES', dtype: 'bytes', shape: [1], optional: true },

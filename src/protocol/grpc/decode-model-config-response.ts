@@ -17,6 +17,7 @@ export function decodeModelConfigResponse(bytes: Uint8Array): ModelSignature {
     inputs: config.input.map((input) => tensorSpec(input, input.optional)),
     outputs: config.output.map((output) => tensorSpec(output, false)),
     maxBatchSize: config.maxBatchSize,
+    decoupled: config.modelTransactionPolicy?.decoupled ?? false,
   };
 }
 

@@ -1,13 +1,16 @@
 // A ModelInferRequest as one gRPC frame, for clients. Data is always raw: one raw_input_contents entry for each input.
 
-import type { ModelInferRequest } from '../../model/exchange.js';
 import type { RequestSequence } from '../../model/request-sequence.js';
+import type { ClassifiedRequest } from '../classified-request.js';
 import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START } from '../sequence-parameters.js';
 import { parameterBound, parametersBound, writeParameter, writeParameters } from './infer-parameters.js';
 import { tensorBound, writeTensor } from './infer-tensor-message.js';
 import { LENGTH_DELIMITED } from './wire-reader.js';
 import { LENGTH_BOUND, stringBound, WireWriter } from './wire-writer.js';
 
+const CLASSIFICATION = 'classification';
+/** Of an output. */
+const OUTPUT_PARAMETERS_TAG = (2 << 3) | LENGTH_DELIMITED;
 const PARAMETERS_TAG = (4 << 3) | LENGTH_DELIMITED;
 
 const writer = new WireWriter();
@@ -16,14 +19,16 @@ const writer = new WireWriter();
  * The chunks of the frame, prefix included: one, unless tensors are large. These are then chunks of their own, not
  * copied. Throws INVALID_ARG when the message is larger than gRPC allows.
  */
-export function encodeInferRequest(request: ModelInferRequest): readonly Uint8Array[] {
-  const { modelName, modelVersion, id, parameters, inputs, outputs, priority, timeoutMicroseconds, sequence } = request;
+export function encodeInferRequest(request: ClassifiedRequest): readonly Uint8Array[] {
+  const { modelName, modelVersion, id, parameters, inputs, outputs, priority, timeoutMicroseconds, sequence, classes } =
+    request;
   let bound = stringBound(modelName) + stringBound(modelVersion) + stringBound(id);
   bound += parameterBound('priority') + parameterBound('timeout');
   if (sequence !== undefined) bound += sequenceBound(sequence);
   if (parameters !== undefined) bound += parametersBound(parameters);
   for (let i = 0; i < inputs.length; i++) bound += tensorBound(inputs[i]!);
-  for (let i = 0; i < outputs.length; i++) bound += LENGTH_BOUND + stringBound(outputs[i]!);
+  for (let i = 0; i < outputs.length; i++)
+    bound += LENGTH_BOUND + stringBound(outputs[i]!) + parameterBound(CLASSIFICATION);
   writer.begin(bound, 'Request');
   if (modelName !== '') writer.string((1 << 3) | LENGTH_DELIMITED, modelName);
   if (modelVersion !== '') writer.string((2 << 3) | LENGTH_DELIMITED, modelVersion);
@@ -38,6 +43,9 @@ export function encodeInferRequest(request: ModelInferRequest): readonly Uint8Ar
   for (let i = 0; i < outputs.length; i++) {
     const start = writer.openMessage((6 << 3) | LENGTH_DELIMITED);
     writer.string((1 << 3) | LENGTH_DELIMITED, outputs[i]!);
+    const count = classes?.get(outputs[i]!);
+    if (count !== undefined)
+      writeParameter(writer, OUTPUT_PARAMETERS_TAG, CLASSIFICATION, { kind: 'int64', value: count });
     writer.closeMessage(start);
   }
   for (let i = 0; i < inputs.length; i++) writer.rawField((7 << 3) | LENGTH_DELIMITED, inputs[i]!.bytes);

@@ -19,6 +19,7 @@ describe('decodeModelConfigResponse', () => {
     expect(decode(config)).toEqual({
       name: 'M',
       maxBatchSize: 8,
+      decoupled: false,
       inputs: [
         { name: 'x', datatype: 'FP32', dtype: 'float32', shape: [-1, 3], optional: false },
         { name: 's', datatype: 'BYTES', dtype: 'bytes', shape: [1], optional: true },
@@ -28,7 +29,7 @@ describe('decodeModelConfigResponse', () => {
   });
 
   it('takes what is missing for the default', () => {
-    expect(decode({ name: 'M' })).toEqual({ name: 'M', maxBatchSize: 0, inputs: [], outputs: [] });
+    expect(decode({ name: 'M' })).toEqual({ name: 'M', maxBatchSize: 0, decoupled: false, inputs: [], outputs: [] });
   });
 
   it.each<[string, object, string]>([

@@ -16,7 +16,14 @@ export function decodeModelConfigResponse(body: Buffer): ModelSignature {
     inputs: readTensors(json, 'input'),
     outputs: readTensors(json, 'output'),
     maxBatchSize: Number(expectUnsigned(member(json, 'max_batch_size') ?? 0, 'max_batch_size')),
+    decoupled: readDecoupled(json),
   }));
+}
+
+function readDecoupled(json: JsonValue): boolean {
+  const policy = member(json, 'model_transaction_policy');
+  const decoupled = policy === undefined ? undefined : member(policy, 'decoupled');
+  return decoupled !== undefined && expectBoolean(decoupled, 'decoupled');
 }
 
 function readTensors(json: JsonValue, key: 'input' | 'output'): readonly CompleteTensorSpec[] {

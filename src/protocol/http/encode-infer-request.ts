@@ -3,7 +3,8 @@
 
 import { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
-import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
+import type { InferTensor } from '../../model/exchange.js';
+import type { ClassifiedRequest } from '../classified-request.js';
 import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START } from '../sequence-parameters.js';
 import { JsonWriter } from '../json/json-writer.js';
 
@@ -20,7 +21,7 @@ export interface EncodedInferRequest {
 
 const writer = new JsonWriter();
 
-export function encodeInferRequest(request: ModelInferRequest): EncodedInferRequest {
+export function encodeInferRequest(request: ClassifiedRequest): EncodedInferRequest {
   const json = encodeHeader(request);
   const chunks: Uint8Array[] = [json];
   let contentLength = json.length;
@@ -33,7 +34,7 @@ export function encodeInferRequest(request: ModelInferRequest): EncodedInferRequ
   return { chunks: joined, contentLength, headerLength: json.length };
 }
 
-function encodeHeader(request: ModelInferRequest): Buffer {
+function encodeHeader(request: ClassifiedRequest): Buffer {
   try {
     writer.raw('{');
     if (request.id !== '') writer.raw('"id":').string(request.id).raw(',');
@@ -44,7 +45,7 @@ function encodeHeader(request: ModelInferRequest): Buffer {
       writeInput(input);
     });
     writer.raw(']');
-    if (request.outputs.length > 0) writeOutputs(request.outputs);
+    if (request.outputs.length > 0) writeOutputs(request);
     return writer.raw('}').take();
   } catch (error) {
     writer.discard();
@@ -52,7 +53,7 @@ function encodeHeader(request: ModelInferRequest): Buffer {
   }
 }
 
-function writeParameters({ parameters, outputs, priority, timeoutMicroseconds, sequence }: ModelInferRequest): void {
+function writeParameters({ parameters, outputs, priority, timeoutMicroseconds, sequence }: ClassifiedRequest): void {
   const members: [string, Parameters[string]][] = Object.entries(parameters ?? {});
   if (priority !== 0) members.push(['priority', priority]);
   if (timeoutMicroseconds !== 0) members.push(['timeout', timeoutMicroseconds]);
@@ -88,11 +89,14 @@ function writeInput({ name, datatype, shape, bytes }: InferTensor): void {
   writer.raw('],"parameters":{"binary_data_size":').integer(bytes.byteLength).raw('}}');
 }
 
-function writeOutputs(names: readonly string[]): void {
+function writeOutputs({ outputs, classes }: ClassifiedRequest): void {
   writer.raw(',"outputs":[');
-  names.forEach((name, index) => {
+  outputs.forEach((name, index) => {
     if (index > 0) writer.raw(',');
-    writer.raw('{"name":').string(name).raw(',"parameters":{"binary_data":true}}');
+    writer.raw('{"name":').string(name).raw(',"parameters":{"binary_data":true');
+    const count = classes?.get(name);
+    if (count !== undefined) writer.raw(',"classification":').integer(count);
+    writer.raw('}}');
   });
   writer.raw(']');
 }

@@ -1,0 +1,44 @@
+// Errors that tell apart what has the code UNAVAILABLE: that time is over, and that there is no connection.
+
+import { TritonError, type TritonErrorOptions } from '../errors.js';
+
+// Shared through the global symbol registry, as that of TritonError is.
+const TIMEOUT = Symbol.for('tstriton.TritonTimeoutError');
+const CONNECTION = Symbol.for('tstriton.TritonConnectionError');
+
+/** The deadline of a call has passed, `timeoutMs`: the server may have been too slow, or far away. Its code is UNAVAILABLE. */
+export class TritonTimeoutError extends TritonError {
+  constructor(message: string, options?: TritonErrorOptions) {
+    super('UNAVAILABLE', message, options);
+    this.name = 'TritonTimeoutError';
+    Object.defineProperty(this, TIMEOUT, { value: true });
+  }
+
+  /** True for a TritonTimeoutError of this or another copy of the package. */
+  static override is(value: unknown): value is TritonTimeoutError {
+    return TritonError.is(value) && TIMEOUT in value;
+  }
+}
+
+export interface TritonConnectionErrorOptions extends TritonErrorOptions {
+  /** Whether the server may have got the request, or part of it. */
+  readonly requestSent: boolean;
+}
+
+/** The server cannot be reached, or the connection was lost before the answer was complete. Its code is UNAVAILABLE. */
+export class TritonConnectionError extends TritonError {
+  /** Whether the server may have got the request. False: it did not, so that the request can be sent again whatever it does. */
+  readonly requestSent: boolean;
+
+  constructor(message: string, { requestSent, ...options }: TritonConnectionErrorOptions) {
+    super('UNAVAILABLE', message, options);
+    this.name = 'TritonConnectionError';
+    this.requestSent = requestSent;
+    Object.defineProperty(this, CONNECTION, { value: true });
+  }
+
+  /** True for a TritonConnectionError of this or another copy of the package. */
+  static override is(value: unknown): value is TritonConnectionError {
+    return TritonError.is(value) && CONNECTION in value;
+  }
+}

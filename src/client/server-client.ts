@@ -1,0 +1,295 @@
+// The client of a server as a whole: whether it is ready, what it serves, and how it is set. One class for both protocols, which
+// give the same answers.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
+
+import { TritonError } from '../errors.js';
+import { checkMembers } from '../model/check.js';
+import { ModelConfigSchema } from '../protocol/grpc/generated/model_config_pb.js';
+import {
+  ModelMetadataResponseSchema,
+  ModelStatisticsSchema,
+  ServerMetadataResponseSchema,
+  type LogSettingsResponse,
+  type TraceSettingResponse,
+} from '../protocol/grpc/generated/grpc_service_pb.js';
+import { plainMessage } from '../protocol/plain-message.js';
+import type { Call } from './call.js';
+import { ClientCalls } from './client-calls.js';
+import {
+  completeCallOptions,
+  completeClientOptions,
+  type CallOptions,
+  type CompleteClientOptions,
+  type ServerClientOptions,
+} from './client-options.js';
+import { openTransport } from './open-transport.js';
+import { parseUrl } from './parse-url.js';
+import type {
+  LogSettingsUpdate,
+  ModelLoad,
+  ModelMetadata,
+  RepositoryModel,
+  ServedLogSettings,
+  ServedModelConfig,
+  ServedModelStatistics,
+  ServedTraceSettings,
+  ServerMetadata,
+  SharedMemoryRegion,
+  TraceSettingsUpdate,
+} from './server-data.js';
+import type { ServerOperation } from './server-operation.js';
+import * as ask from './server-operations.js';
+import type { ModelReference, Transport } from './transport.js';
+
+/** A call about a model. */
+export interface ModelCallOptions extends CallOptions {
+  /** Default: the latest, and for statistics all. */
+  readonly modelVersion?: number;
+}
+
+export interface WaitOptions extends CallOptions {
+  /** Also wait for this model. */
+  readonly model?: string;
+  readonly modelVersion?: number;
+}
+
+/**
+ * A client of a server, ours or any other that speaks Triton's protocol. Its calls reject as those of a ModelClient do.
+ *
+ * @example
+ * await using server = new ServerClient('grpc://localhost');
+ * await server.waitForReady({ timeoutMs: 30_000 });
+ * console.log(await server.metadata());
+ */
+export class ServerClient {
+  readonly #address: string;
+  readonly #options: CompleteClientOptions;
+  readonly #transport: Transport;
+  readonly #calls: ClientCalls;
+
+  /** `url` as for ModelClient. Nothing is sent yet. Throws INVALID_ARG. */
+  constructor(url: string, options: ServerClientOptions = {}) {
+    const server = parseUrl(url);
+    this.#options = completeClientOptions(options, server.protocol, 'server');
+    this.#address = server.address;
+    this.#transport = openTransport(server, this.#options.tls);
+    this.#calls = new ClientCalls('ServerClient', this.#transport, this.#options.signal);
+  }
+
+  /** Whether the server runs. Rejects with UNAVAILABLE when it cannot be reached. */
+  async isLive(options: CallOptions = {}): Promise<boolean> {
+    return (await this.#ask(ask.serverLive(), options)).live;
+  }
+
+  /** Whether the server and its models take requests. */
+  async isReady(options: CallOptions = {}): Promise<boolean> {
+    return (await this.#ask(ask.serverReady(), options)).ready;
+  }
+
+  /** Whether a model takes requests; false for an unknown one. */
+  async isModelReady(modelName: string, options: ModelCallOptions = {}): Promise<boolean> {
+    const { model, call } = referenceIn(modelName, options);
+    try {
+      return (await this.#ask(ask.modelReady(model), call)).ready;
+    } catch (error) {
+      if (TritonError.is(error) && error.code === 'NOT_FOUND') return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Settles when the server, and the model if one is named, take requests. Meanwhile it is asked again and again, also while
+   * nobody listens. Rejects at the deadline, `timeoutMs`, with what was the matter last; at once with other errors.
+   */
+  async waitForReady({ model, modelVersion, ...options }: WaitOptions = {}): Promise<void> {
+    const { timeoutMs, signal, headers } = completeCallOptions(options, this.#options);
+    const subject = `${model === undefined ? '' : `model '${model}' of `}the server at ${this.#address} to be ready`;
+    const asked =
+      model === undefined
+        ? ask.serverReady()
+        : ask.modelReady(referenceIn(model, modelVersion === undefined ? {} : { modelVersion }).model);
+    await this.#calls.run({ timeoutMs, signal, subject }, async (call) => {
+      let delay = FIRST_DELAY_MS;
+      for (;;) {
+        const reason = await this.#notReady(asked, call, headers);
+        if (reason === undefined) return;
+        call.reason = reason;
+        await call.race(sleep(Math.min(delay, call.remainingMs), undefined, { ref: true }));
+        delay = Math.min(2 * delay, LONGEST_DELAY_MS);
+      }
+    });
+  }
+
+  async metadata(options: CallOptions = {}): Promise<ServerMetadata> {
+    return plain(ServerMetadataResponseSchema, await this.#ask(ask.serverMetadata(), options));
+  }
+
+  async modelMetadata(modelName: string, options: ModelCallOptions = {}): Promise<ModelMetadata> {
+    const { model, call } = referenceIn(modelName, options);
+    return plain(ModelMetadataResponseSchema, await this.#ask(ask.modelMetadata(model), call));
+  }
+
+  async modelConfig(modelName: string, options: ModelCallOptions = {}): Promise<ServedModelConfig> {
+    const { model, call } = referenceIn(modelName, options);
+    const { config } = await this.#ask(ask.modelConfig(model), call);
+    if (config === undefined)
+      throw new TritonError('INTERNAL', 'malformed response of the server: it has no model configuration');
+    return plain(ModelConfigSchema, config);
+  }
+
+  /** Of all versions of all models, or of one model. */
+  async statistics(modelName = '', options: ModelCallOptions = {}): Promise<readonly ServedModelStatistics[]> {
+    const { model, call } = referenceIn(modelName, options);
+    const { modelStats } = await this.#ask(ask.modelStatistics(model), call);
+    return modelStats.map((each) => plain(ModelStatisticsSchema, each));
+  }
+
+  /** The models of the repository; with `ready` those that take requests. */
+  async repositoryIndex({ ready = false, ...options }: CallOptions & { readonly ready?: boolean } = {}): Promise<
+    readonly RepositoryModel[]
+  > {
+    const { models } = await this.#ask(ask.repositoryIndex(ready), options);
+    return models.map(({ name, version, state, reason }) => ({ name, version, state, reason }));
+  }
+
+  /** Settles when the model is loaded. */
+  async loadModel(modelName: string, { config, files, ...options }: ModelLoad & CallOptions = {}): Promise<void> {
+    const load = { ...(config === undefined ? {} : { config }), ...(files === undefined ? {} : { files }) };
+    await this.#ask(ask.loadModel(modelName, load), options);
+  }
+
+  /** The server begins to unload the model, and with `unloadDependents` those that only it needs. */
+  async unloadModel(
+    modelName: string,
+    { unloadDependents = false, ...options }: CallOptions & { readonly unloadDependents?: boolean } = {},
+  ): Promise<void> {
+    await this.#ask(ask.unloadModel(modelName, unloadDependents), options);
+  }
+
+  /** Of the server, or with `model` of one model. */
+  async traceSettings({
+    model = '',
+    ...options
+  }: CallOptions & { readonly model?: string } = {}): Promise<ServedTraceSettings> {
+    return traceSettingsIn(await this.#ask(ask.traceSettings(model, undefined), options));
+  }
+
+  /** The settings after the change. */
+  async updateTraceSettings(
+    update: TraceSettingsUpdate,
+    { model = '', ...options }: CallOptions & { readonly model?: string } = {},
+  ): Promise<ServedTraceSettings> {
+    checkMembers(update, ['level', 'rate', 'count', 'logFrequency'], 'trace settings');
+    return traceSettingsIn(await this.#ask(ask.traceSettings(model, update), options));
+  }
+
+  async logSettings(options: CallOptions = {}): Promise<ServedLogSettings> {
+    return logSettingsIn(await this.#ask(ask.logSettings(undefined), options));
+  }
+
+  /** The settings after the change. */
+  async updateLogSettings(update: LogSettingsUpdate, options: CallOptions = {}): Promise<ServedLogSettings> {
+    checkMembers(update, ['file', 'info', 'warning', 'error', 'verboseLevel', 'format'], 'log settings');
+    return logSettingsIn(await this.#ask(ask.logSettings(update), options));
+  }
+
+  /** The system shared memory that is registered: all of it, or one region. */
+  async systemSharedMemory(name = '', options: CallOptions = {}): Promise<readonly Required<SharedMemoryRegion>[]> {
+    const { regions } = await this.#ask(ask.sharedMemoryStatus(name), options);
+    return Object.values(regions).map(({ name: region, key, offset, byteSize }) => ({
+      name: region,
+      key,
+      offset: Number(offset),
+      byteSize: Number(byteSize),
+    }));
+  }
+
+  async registerSystemSharedMemory(region: SharedMemoryRegion, options: CallOptions = {}): Promise<void> {
+    await this.#ask(ask.registerSharedMemory(region), options);
+  }
+
+  /** One region, or all of them. */
+  async unregisterSystemSharedMemory(name = '', options: CallOptions = {}): Promise<void> {
+    await this.#ask(ask.unregisterSharedMemory(name), options);
+  }
+
+  /** Cancels the calls in flight and closes all connections; settles when nothing is left open. */
+  close(): Promise<void> {
+    return this.#calls.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #ask<S extends DescMessage>(operation: ServerOperation<S>, options: CallOptions): Promise<MessageShape<S>> {
+    const { timeoutMs, signal, headers } = completeCallOptions(options, this.#options);
+    const subject = `${operation.grpc.method} at ${this.#address}`;
+    return this.#calls.run({ timeoutMs, signal, subject }, (call) => this.#transport.ask(operation, call, headers));
+  }
+
+  /** Why not; undefined when it is ready. Throws what will not pass. */
+  async #notReady(
+    operation: ServerOperation<DescMessage>,
+    call: Call,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<string | undefined> {
+    try {
+      const { ready } = (await this.#transport.ask(operation, call, headers)) as unknown as { readonly ready: boolean };
+      return ready ? undefined : 'it is not ready';
+    } catch (error) {
+      call.throwIfAborted();
+      const { code, message } = TritonError.from(error);
+      if (code !== 'NOT_FOUND' && (code !== 'UNAVAILABLE' || message.startsWith(RESTRICTED))) throw error;
+      return message;
+    }
+  }
+}
+
+/** Over gRPC, where a missing token is UNAVAILABLE: in Triton's words. */
+const RESTRICTED = 'This protocol is restricted';
+
+const FIRST_DELAY_MS = 20;
+const LONGEST_DELAY_MS = 1000;
+
+function referenceIn(
+  modelName: string,
+  { modelVersion, ...call }: ModelCallOptions,
+): {
+  readonly model: ModelReference;
+  readonly call: CallOptions;
+} {
+  return { model: { modelName, modelVersion: modelVersion === undefined ? '' : String(modelVersion) }, call };
+}
+
+function plain<T>(schema: DescMessage, message: MessageShape<DescMessage>): T {
+  return plainMessage(schema, message) as T;
+}
+
+function traceSettingsIn({ settings }: TraceSettingResponse): ServedTraceSettings {
+  const values = (name: string): readonly string[] => settings[name]?.value ?? [];
+  const frequency = values('log_frequency')[0];
+  return {
+    level: values('trace_level'),
+    rate: Number(values('trace_rate')[0]),
+    count: Number(values('trace_count')[0]),
+    logFrequency: frequency === undefined ? undefined : Number(frequency),
+    file: values('trace_file')[0],
+    mode: values('trace_mode')[0],
+  };
+}
+
+function logSettingsIn({ settings }: LogSettingsResponse): ServedLogSettings {
+  const value = (name: string) => settings[name]?.parameterChoice.value;
+  return {
+    file: String(value('log_file') ?? ''),
+    info: value('log_info') === true,
+    warning: value('log_warning') === true,
+    error: value('log_error') === true,
+    verboseLevel: Number(value('log_verbose_level') ?? 0),
+    format: String(value('log_format') ?? ''),
+  };
+}

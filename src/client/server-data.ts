@@ -1,0 +1,130 @@
+// What a ServerClient gives and takes, the same over both protocols: Triton's words in camelCase, numbers for its integers.
+
+import type { Plain } from '../protocol/plain-message.js';
+
+export interface ServerMetadata {
+  readonly name: string;
+  readonly version: string;
+  readonly extensions: readonly string[];
+}
+
+export interface TensorMetadata {
+  readonly name: string;
+  readonly datatype: string;
+  /** With the batch axis; -1 stands for any size. */
+  readonly shape: readonly number[];
+}
+
+export interface ModelMetadata {
+  readonly name: string;
+  readonly versions: readonly string[];
+  readonly platform: string;
+  readonly inputs: readonly TensorMetadata[];
+  readonly outputs: readonly TensorMetadata[];
+}
+
+/** A tensor of a model's configuration. */
+export interface ConfiguredTensor {
+  readonly name: string;
+  /** `TYPE_FP32`, `TYPE_STRING`, … */
+  readonly dataType: string;
+  /** Without the batch axis. */
+  readonly dims: readonly number[];
+  readonly [member: string]: Plain;
+}
+
+/** A model's configuration: Triton's ModelConfig with all its members. */
+export interface ServedModelConfig {
+  readonly name: string;
+  readonly backend: string;
+  readonly platform: string;
+  /** 0 when tensors have no batch axis. */
+  readonly maxBatchSize: number;
+  readonly input: readonly ConfiguredTensor[];
+  readonly output: readonly ConfiguredTensor[];
+  readonly [member: string]: Plain;
+}
+
+/** How often, and how many nanoseconds altogether. */
+export interface CountAndTime {
+  readonly count: number;
+  readonly ns: number;
+  readonly [member: string]: Plain;
+}
+
+/** Statistics of one version of a model: Triton's ModelStatistics with all its members. */
+export interface ServedModelStatistics {
+  readonly name: string;
+  readonly version: string;
+  /** Milliseconds since the epoch. */
+  readonly lastInference: number;
+  readonly inferenceCount: number;
+  readonly executionCount: number;
+  readonly inferenceStats: {
+    readonly success: CountAndTime;
+    readonly fail: CountAndTime;
+    readonly queue: CountAndTime;
+    readonly computeInput: CountAndTime;
+    readonly computeInfer: CountAndTime;
+    readonly computeOutput: CountAndTime;
+    readonly [member: string]: Plain;
+  };
+  readonly [member: string]: Plain;
+}
+
+export interface RepositoryModel {
+  readonly name: string;
+  /** '' when no version is known. */
+  readonly version: string;
+  /** `READY`, `UNAVAILABLE`, `LOADING`, `UNLOADING`, or ''. */
+  readonly state: string;
+  readonly reason: string;
+}
+
+/** What to load in place of what the repository has. */
+export interface ModelLoad {
+  /** The configuration, as JSON or as what JSON.stringify takes. */
+  readonly config?: string | object;
+  /** Files by their path in the model's folder, `1/model.onnx`. */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+}
+
+export interface ServedTraceSettings {
+  readonly level: readonly string[];
+  readonly rate: number;
+  readonly count: number;
+  readonly logFrequency: number | undefined;
+  readonly file: string | undefined;
+  readonly mode: string | undefined;
+}
+
+/** What is left out stays as it is; null goes back to what the server, or for a model its own, has set. */
+export interface TraceSettingsUpdate {
+  readonly level?: readonly string[] | null;
+  readonly rate?: number | null;
+  readonly count?: number | null;
+  readonly logFrequency?: number | null;
+}
+
+export interface ServedLogSettings {
+  readonly file: string;
+  readonly info: boolean;
+  readonly warning: boolean;
+  readonly error: boolean;
+  readonly verboseLevel: number;
+  /** `default` or `ISO8601`. */
+  readonly format: string;
+}
+
+/** What is left out stays as it is. */
+export type LogSettingsUpdate = Partial<ServedLogSettings>;
+
+/** System shared memory of the server's machine. */
+export interface SharedMemoryRegion {
+  readonly name: string;
+  /** As shm_open takes it, `/name`. */
+  readonly key: string;
+  /** Default 0. */
+  readonly offset?: number;
+  readonly byteSize: number;
+}

@@ -1,0 +1,87 @@
+// A ModelInferRequest as the body of POST …/generate_stream, for clients: inputs as flat lists by their names, parameters beside
+// them. Shapes are not sent, so that a tensor must have the shape that the server gives its elements.
+
+import { TritonError } from '../../errors.js';
+import { finishPaced, Pace } from '../../model/paced-work.js';
+import { elementCount, formatShape } from '../../tensor/shape.js';
+import type { ClassifiedRequest } from '../classified-request.js';
+import { generatedShape } from '../generated-shape.js';
+import { borrowWriter, giveBackWriter } from '../json/shared-writer.js';
+import type { JsonWriter } from '../json/json-writer.js';
+import type { ModelSignature } from '../model-signature.js';
+import { writeParameter } from './write-parameter.js';
+import { writeTensorData } from './write-tensor-data.js';
+
+const ELSEWHERE = 'generate_stream carries no such thing, a gRPC stream does';
+const PARAMETERS = 'parameters';
+
+/** Throws UNSUPPORTED for what the body cannot say, and INVALID_ARG for parameters that would be inputs there. */
+export function encodeGenerateRequest(request: ClassifiedRequest, model: ModelSignature): readonly Buffer[] {
+  const writer = borrowWriter();
+  try {
+    refuseUnsaid(request, model);
+    writer.raw('{"id":').string(request.id);
+    writeInputs(writer, request, model);
+    writeParameters(writer, request, model);
+    return writer.raw('}').takeChunks();
+  } finally {
+    giveBackWriter(writer);
+  }
+}
+
+/** The extension has parameters only, which the server does not take for these. */
+function refuseUnsaid(
+  { priority, timeoutMicroseconds, sequence, classes }: ClassifiedRequest,
+  { name }: ModelSignature,
+): void {
+  const given = Object.entries({ priority, serverTimeoutMicroseconds: timeoutMicroseconds, sequence, classes }).find(
+    ([, value]) => value !== undefined && value !== 0,
+  )?.[0];
+  if (given === undefined) return;
+  throw new TritonError('UNSUPPORTED', `${given} of a request to decoupled model '${name}': ${ELSEWHERE}`);
+}
+
+function writeInputs(writer: JsonWriter, { inputs }: ClassifiedRequest, model: ModelSignature): void {
+  const pace = new Pace();
+  for (const input of inputs) {
+    const { name, datatype, shape } = input;
+    const what = `input '${name}' of model '${model.name}'`;
+    if (datatype === 'FP16' || datatype === 'BF16')
+      throw new TritonError('UNSUPPORTED', `${what} is ${datatype}: ${ELSEWHERE}`);
+    const declared = model.inputs.find((spec) => spec.name === name)!.shape;
+    const understood = generatedShape(declared, model.maxBatchSize, elementCount(shape));
+    if (understood === undefined || understood.some((dim, axis) => dim !== shape[axis])) {
+      const as = understood === undefined ? 'nothing' : formatShape(understood);
+      throw new TritonError(
+        'UNSUPPORTED',
+        `${what} has shape ${formatShape(shape)}, which the server would take for ${as}: ${ELSEWHERE}`,
+      );
+    }
+    writer.raw(',').string(name).raw(':[');
+    finishPaced(writeTensorData(writer, input, pace));
+    writer.raw(']');
+  }
+}
+
+function writeParameters(writer: JsonWriter, request: ClassifiedRequest, model: ModelSignature): void {
+  const members = Object.entries(request.parameters ?? {});
+  if (members.length === 0) return;
+  const names = model.inputs.map(({ name }) => name);
+  const taken = members.find(([name]) => names.includes(name));
+  if (taken !== undefined) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `parameter '${taken[0]}' is called as an input of model '${model.name}': ${ELSEWHERE}`,
+    );
+  }
+  writer.raw(',');
+  // An input may be called so.
+  const isNested = !names.includes(PARAMETERS);
+  if (isNested) writer.string(PARAMETERS).raw(':{');
+  members.forEach(([name, value], index) => {
+    if (index > 0) writer.raw(',');
+    writer.string(name).raw(':');
+    writeParameter(writer, value);
+  });
+  if (isNested) writer.raw('}');
+}
