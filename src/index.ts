@@ -25,7 +25,7 @@ export {
   type InstanceGroupOptions,
   type ThreadResourceLimits,
 } from './model/instance-group.js';
-export type { SetupContext } from './model/setup-context.js';
+export type { SetupContext } from './model/run-setup.js';
 export { TritonError, TritonUnrecoverableError, type ErrorCode, type TritonErrorOptions } from './errors.js';
 export {
   defineModel,

@@ -7,7 +7,17 @@ import { findCircles, importsOf, packageOf, readImportGraph, resolveModule } fro
 import type { ImportGraph } from './support/import-graph.js';
 
 const PLAIN_DATA = ['model', 'tensor', 'errors', 'logger'];
-const FRONTEND = ['core', 'protocol', 'http2', ...PLAIN_DATA];
+const FRONTEND = ['core', 'protocol', 'http1', ...PLAIN_DATA];
+/** What HTTP/2 is to its users, without what it is made of. */
+const HTTP2_CONTRACTS = [
+  'http2/connection-listener.ts',
+  'http2/connection-options.ts',
+  'http2/header-list.ts',
+  'http2/http2-error.ts',
+  'http2/http2-port.ts',
+  'http2/http2-stream.ts',
+  'http2/outgoing-headers.ts',
+];
 
 /** Each layer and the layers it may import; every layer may import itself. An entry ending in `.ts` is that one module. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
@@ -18,15 +28,18 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   callables: PLAIN_DATA,
   protocol: PLAIN_DATA,
   core: PLAIN_DATA,
-  link: ['core/instance/model-instance.ts', ...PLAIN_DATA],
+  host: PLAIN_DATA,
+  link: ['core/instance/model-instance.ts', 'host', ...PLAIN_DATA],
+  http1: [],
   http2: [],
   frontend: FRONTEND,
   'frontend/http': ['frontend', ...FRONTEND],
-  'frontend/grpc': ['frontend', ...FRONTEND],
+  // It is given its port and its streams.
+  'frontend/grpc': ['frontend', ...HTTP2_CONTRACTS, ...FRONTEND],
   // Metrics are served over the same HTTP listener.
   'frontend/metrics': ['frontend', 'frontend/http', ...FRONTEND],
   // Other ports for the same HTTP endpoints.
-  'frontend/vertex-ai': ['frontend', 'frontend/http', ...FRONTEND],
+  'frontend/vertex-ai': ['frontend', 'frontend/http', 'frontend/metrics', ...FRONTEND],
   'frontend/sagemaker': ['frontend', 'frontend/http', ...FRONTEND],
   server: [
     'config',
@@ -36,19 +49,24 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
     'frontend/metrics',
     'frontend/vertex-ai',
     'frontend/sagemaker',
+    'host',
     'link',
+    'http2/http2-port.ts',
+    'http2/http2-server.ts',
     ...FRONTEND,
   ],
-  client: ['protocol', ...PLAIN_DATA],
+  client: ['protocol', 'http2', ...PLAIN_DATA],
   onnx: ['link', ...PLAIN_DATA],
   // Both ends of a request, without what lies between.
-  testing: ['client', 'core', 'link', 'protocol', ...PLAIN_DATA],
+  testing: ['client', 'core', 'host', 'link', 'protocol', ...PLAIN_DATA],
   // It knows what the frontends take, and starts none.
   config: ['frontend', 'frontend/grpc', 'frontend/sagemaker', 'core', 'protocol', ...PLAIN_DATA],
-  triton: ['config', 'server', 'link', 'model', 'errors', 'logger'],
+  triton: ['config', 'server', 'host', 'model', 'errors', 'logger'],
   index: 'anything',
   cli: 'anything',
 };
+/** Modules of Node for one wire, and the layers that are that wire: all others see its contract. */
+const WIRES: Readonly<Record<string, readonly string[]>> = { 'node:http': ['http1', 'client'] };
 /** Nothing imports these. */
 const ENTRY_LAYERS = new Set(['index', 'cli']);
 
@@ -76,6 +94,10 @@ function findViolations(graph: ImportGraph, packages: readonly string[]): string
     for (const specifier of specifiers) {
       const target = resolveModule(module, specifier);
       const name = packageOf(specifier);
+      const wires = WIRES[specifier];
+      if (wires !== undefined && !wires.includes(layer)) {
+        violations.push(`src/${module} -> ${specifier}: ${layer} is none of ${wires.join(', ')}`);
+      }
       if (target === undefined) {
         if (name !== undefined && !packages.includes(name)) {
           violations.push(`src/${module} -> ${specifier}: ${name} is not a dependency in package.json`);
@@ -129,9 +151,24 @@ describe('the check of the layers', () => {
       ['src/link/port-instance.ts -> src/core/model.ts: link may not import core'],
     ],
     [
+      'gives gRPC the contracts of HTTP/2, and the server what listens',
+      {
+        'frontend/grpc/a.ts': ['../../http2/http2-stream.js', '../../http2/http2-server.js'],
+        'server/b.ts': ['../http2/http2-server.js'],
+        'http2/http2-stream.ts': [],
+        'http2/http2-server.ts': [],
+      },
+      ['src/frontend/grpc/a.ts -> src/http2/http2-server.ts: frontend/grpc may not import http2'],
+    ],
+    [
       'lets nothing import the entry point',
       { 'cli/main.ts': ['../index.js'], 'index.ts': [] },
       ['src/cli/main.ts -> src/index.ts: cli may not import index'],
+    ],
+    [
+      'keeps a wire in its folder',
+      { 'http1/server.ts': ['node:http'], 'frontend/http/a.ts': ['node:http'] },
+      ['src/frontend/http/a.ts -> node:http: frontend/http is none of http1, client'],
     ],
     ['refuses a folder without a row', { 'utils/a.ts': [] }, ['src/utils/a.ts: unknown layer utils']],
     [

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { allSteps, callDecorated, stepsOf } from '../../test/support/decorated-call.js';
 import type { Callable, InferenceContext, ModelSpec } from '../model/callable.js';
-import { decoratorOf } from '../model/decorated.js';
+import { marksOf } from '../model/decorated.js';
 import { HostedRequest } from '../model/inference-request.js';
 import { Tensor } from '../tensor/tensor.js';
 import { batch } from './batch.js';
@@ -45,7 +45,7 @@ function run(fn: AnyFunc, requests: readonly HostedRequest[], changes: Partial<M
 
 describe('batch', () => {
   it('is marked, so that bind can refuse it where it cannot work', () => {
-    expect(decoratorOf(batch((() => ({})) as never) as Callable)).toBe('batch');
+    expect(marksOf(batch((() => ({})) as never) as Callable)[0]?.decorator).toBe('batch');
   });
 
   it('puts the rows of all requests together and hands the results back', () => {

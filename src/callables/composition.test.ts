@@ -10,8 +10,7 @@ import {
   type Tensors,
 } from '../../test/support/decorated-call.js';
 import type { ModelSpec } from '../model/callable.js';
-import type { RequestGroups } from '../model/request-groups.js';
-import { RequestStreams } from '../model/request-streams.js';
+import { type RequestGroups, RequestStreams } from '../model/request-streams.js';
 import { Tensor } from '../tensor/tensor.js';
 import { batch } from './batch.js';
 import { constantPadder } from './constant-padder.js';

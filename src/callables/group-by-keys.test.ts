@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { callDecorated, requestOf, type AnyInferFunc } from '../../test/support/decorated-call.js';
 import { TritonError } from '../errors.js';
 import type { ModelSpec } from '../model/callable.js';
-import { RequestGroups } from '../model/request-groups.js';
+import { RequestGroups } from '../model/request-streams.js';
 import { Tensor } from '../tensor/tensor.js';
 import { batch } from './batch.js';
 import { groupByKeys } from './group-by-keys.js';

@@ -6,7 +6,7 @@ import type { InferenceContext, InferenceRequest, InferFunc } from '../model/cal
 import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
 import { isPromiseLike } from '../model/is-promise-like.js';
-import { RequestGroups } from '../model/request-groups.js';
+import { RequestGroups } from '../model/request-streams.js';
 import type { Inputs, TensorSpecs } from '../model/tensor-spec.js';
 import type { Unchecked } from '../model/inference-hints.js';
 import { callInTurn } from './call-in-turn.js';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { allSteps, callDecorated, stepsOf } from '../../test/support/decorated-call.js';
 import type { Callable, InferenceContext, ModelSpec } from '../model/callable.js';
 import { completeModelConfig } from '../model/complete-model.js';
-import { decoratorOf } from '../model/decorated.js';
+import { marksOf } from '../model/decorated.js';
 import { HostedRequest } from '../model/inference-request.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -31,7 +31,7 @@ function run(fn: AnyFunc, requests: readonly HostedRequest[], changes: Partial<M
 
 describe('sample', () => {
   it('is marked, so that bind can refuse it where it cannot work', () => {
-    expect(decoratorOf(sample((() => ({})) as never) as Callable)).toBe('sample');
+    expect(marksOf(sample((() => ({})) as never) as Callable)[0]?.decorator).toBe('sample');
   });
 
   describe('with maxBatchSize: 1', () => {

@@ -1,14 +1,16 @@
 // One unary gRPC call on an HTTP/2 connection: a request message out, a response message and the status back.
 
-import { constants, type ClientHttp2Stream, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
-
 import { TritonError } from '../errors.js';
+import type { HeaderList } from '../http2/header-list.js';
+import type { Http2Error } from '../http2/http2-error.js';
+import type { Http2Stream } from '../http2/http2-stream.js';
+import type { OutgoingHeaders } from '../http2/outgoing-headers.js';
 import { CODE_OF_STATUS, decodeGrpcMessage, GRPC_STATUS, type GrpcStatus } from '../protocol/grpc/grpc-status.js';
 import { formatGrpcTimeout } from '../protocol/grpc/grpc-timeout.js';
 import { MessageFrameReader } from '../protocol/grpc/message-frame.js';
 import type { Call } from './call.js';
-import { connectionError, nodeErrorCode, notTheProtocol } from './connection-error.js';
-import type { Http2Connection } from './http2-connection.js';
+import { connectionError, notTheProtocol } from './connection-error.js';
+import type { Http2Connection, StreamUser } from './http2-connection.js';
 import type { Headers } from './transport.js';
 
 export interface UnaryRequest {
@@ -32,107 +34,131 @@ export type UnaryResult =
 /** Rejects with the error that the status stands for, UNAVAILABLE without an answer, or the call's own error when aborted. */
 export function unaryCall(connection: Http2Connection, request: UnaryRequest, call: Call): Promise<UnaryResult> {
   return new Promise((resolve, reject) => {
-    let stream: ClientHttp2Stream;
-    try {
-      stream = connection.session.request(requestHeaders(request, call), { endStream: false });
-    } catch (error) {
-      // The session ended between being chosen and being used.
-      resolve({ kind: 'unprocessed', error: connectionError(error, request.address) });
-      return;
-    }
-    const bytesReadBefore = connection.bytesRead;
-    const answer = new Answer(request.address, call);
+    const exchange = new Exchange(connection, request, call);
+    const receivedBefore = connection.receivedBytes;
     connection.acquire();
-    let settled = false;
-    const settle = (finish: () => void) => {
-      if (settled) return;
-      settled = true;
-      forget();
-      finish();
-      connection.release();
-    };
     const forget = call.onAbort((error) => {
-      stream.close(constants.NGHTTP2_CANCEL);
-      settle(() => reject(error));
+      exchange.cancel();
+      reject(error);
+      connection.release();
       // Silent all the time: perhaps a connection that is dead without our knowing.
-      if (call.expired && connection.bytesRead === bytesReadBefore) connection.retire();
+      if (call.expired && connection.receivedBytes === receivedBefore) connection.retire();
     });
-    stream.on('response', (headers) => answer.begin(headers));
-    stream.on('data', (chunk: Buffer) => answer.read(chunk));
-    stream.on('trailers', (trailers) => answer.end(trailers));
-    stream.on('error', (error) => answer.fail(error));
-    stream.on('close', () => {
-      settle(() => {
-        try {
-          resolve(answer.result(stream.rstCode, connection));
-        } catch (error) {
-          reject(TritonError.from(error));
-        }
-      });
+    exchange.start((result) => {
+      forget();
+      try {
+        resolve(result());
+      } catch (error) {
+        reject(TritonError.from(error));
+      }
+      connection.release();
     });
-    stream.cork();
-    for (const chunk of request.chunks) stream.write(chunk);
-    stream.end();
-    stream.uncork();
   });
 }
 
-function requestHeaders({ method, headers }: UnaryRequest, call: Call): OutgoingHttpHeaders {
-  return {
-    ...headers,
-    ':method': 'POST',
-    ':path': `/inference.GRPCInferenceService/${method}`,
-    'content-type': 'application/grpc',
-    te: 'trailers',
-    'user-agent': headers['user-agent'] ?? 'grpc-node-tstriton',
-    'grpc-timeout': formatGrpcTimeout(call.remainingMs),
-  };
+/** White space around a value is no part of it (RFC 9110, section 5.5), and HTTP/2 does not carry it. */
+const SPACE_AROUND = /^[\t ]+|[\t ]+$/g;
+
+function requestHeaders({ method, headers }: UnaryRequest, call: Call, connection: Http2Connection): OutgoingHeaders {
+  const fields = ['grpc-timeout', formatGrpcTimeout(call.remainingMs)];
+  if (headers['user-agent'] === undefined) fields.push('user-agent', 'grpc-node-tstriton');
+  for (const [name, value] of Object.entries(headers)) fields.push(name, value.replaceAll(SPACE_AROUND, ''));
+  return connection.callHeaders(`/inference.GRPCInferenceService/${method}`).with(fields);
 }
 
-/** Collects what comes back, and says in the end what it means. */
-class Answer {
-  readonly #address: string;
+/** One stream: sends the request, collects what comes back, and says in the end what it means. */
+class Exchange implements StreamUser {
+  readonly headers: OutgoingHeaders;
+  readonly #connection: Http2Connection;
+  readonly #request: UnaryRequest;
   readonly #call: Call;
   readonly #messages: Buffer[] = [];
+  #stream: Http2Stream | undefined;
   #reader: MessageFrameReader | undefined;
-  #headers: IncomingHttpHeaders | undefined;
-  #trailers: IncomingHttpHeaders | undefined;
-  #error: unknown;
+  #head: HeaderList | undefined;
+  #trailers: HeaderList | undefined;
+  /** Takes the outcome; undefined when nobody waits for it any more. */
+  #settle: ((result: () => UnaryResult) => void) | undefined;
 
-  constructor(address: string, call: Call) {
-    this.#address = address;
+  constructor(connection: Http2Connection, request: UnaryRequest, call: Call) {
+    this.headers = requestHeaders(request, call, connection);
+    this.#connection = connection;
+    this.#request = request;
     this.#call = call;
   }
 
-  begin(headers: IncomingHttpHeaders): void {
-    this.#headers = headers;
-    this.#reader = new MessageFrameReader(MAX_MESSAGE_BYTES, headers['grpc-encoding'] as string | undefined);
-    // Nothing but the status: it comes with the first headers.
-    if (headers['grpc-status'] !== undefined) this.#trailers = headers;
+  /** `settle` is called once, unless the exchange is cancelled before. */
+  start(settle: (result: () => UnaryResult) => void): void {
+    this.#settle = settle;
+    this.#connection.open(this);
   }
 
-  read(chunk: Buffer): void {
-    if (this.#reader !== undefined && this.#isGrpc()) this.#messages.push(...this.#reader.push(chunk));
+  cancel(): void {
+    this.#settle = undefined;
+    if (!this.#connection.forget(this)) this.#stream?.reset('CANCEL');
   }
 
-  end(trailers: IncomingHttpHeaders): void {
-    this.#trailers = trailers;
+  opened(stream: Http2Stream): void {
+    this.#stream = stream;
+    const { chunks } = this.#request;
+    for (let i = 0; i < chunks.length; i++) stream.sendData(chunks[i]!, i === chunks.length - 1);
   }
 
-  fail(error: unknown): void {
-    this.#error ??= error;
-  }
-
-  /** The stream is closed: no more will come. */
-  result(rstCode: number | undefined, connection: Http2Connection): UnaryResult {
-    const status = this.#trailers?.['grpc-status'];
-    if (status !== undefined)
-      return this.#finish(Number(status), this.#trailers?.['grpc-message'] as string | undefined);
-    if (this.#headers !== undefined && !this.#isGrpc()) throw this.#notGrpc(this.#headers);
-    if (this.#headers === undefined && rstCode === constants.NGHTTP2_REFUSED_STREAM) {
-      return { kind: 'unprocessed', error: connectionError(new Error('the server refused the stream'), this.#address) };
+  onHeaders(headers: HeaderList): void {
+    // One before the answer.
+    if (headers.get(':status')?.startsWith('1') === true) return;
+    if (this.#head !== undefined) {
+      this.#trailers = headers;
+      return;
     }
-    throw this.#lost(rstCode, connection);
+    this.#head = headers;
+    this.#reader = new MessageFrameReader(MAX_MESSAGE_BYTES, headers.get('grpc-encoding'));
+    // Nothing but the status: it comes with the first headers.
+    if (headers.get('grpc-status') !== undefined) this.#trailers = headers;
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#reader === undefined || !this.#isGrpc()) return;
+    this.#reader.add(Buffer.from(chunk));
+    this.#read(this.#reader);
+  }
+
+  onFilled(): void {
+    this.#reader!.filled();
+    this.#read(this.#reader!);
+  }
+
+  #read(reader: MessageFrameReader): void {
+    for (let message = reader.next(); message !== undefined; message = reader.next())
+      this.#messages.push(message.bytes);
+    const target = reader.target();
+    if (target !== undefined) this.#stream!.receiveInto(target);
+  }
+
+  onEnd(): void {
+    this.#end(undefined);
+  }
+
+  onClose(error: Http2Error | undefined): void {
+    this.#end(error);
+  }
+
+  /** No more will come. */
+  #end(error: Http2Error | undefined): void {
+    const settle = this.#settle;
+    this.#settle = undefined;
+    settle?.(() => this.#result(error));
+  }
+
+  #result(error: Http2Error | undefined): UnaryResult {
+    const { address } = this.#request;
+    const status = this.#trailers?.get('grpc-status');
+    if (status !== undefined) return this.#finish(Number(status), this.#trailers?.get('grpc-message'));
+    if (this.#head !== undefined && !this.#isGrpc()) throw this.#notGrpc(this.#head);
+    if (this.#head === undefined && error?.code === 'REFUSED_STREAM') {
+      return { kind: 'unprocessed', error: connectionError(new Error('the server refused the stream'), address) };
+    }
+    throw this.#lost(error);
   }
 
   #finish(status: number, encodedMessage: string | undefined): UnaryResult {
@@ -140,7 +166,10 @@ class Answer {
     if (status === GRPC_STATUS.DEADLINE_EXCEEDED) throw this.#call.deadlineError();
     const code = CODE_OF_STATUS[status as GrpcStatus] ?? 'UNKNOWN';
     const message = decodeGrpcMessage(encodedMessage ?? '');
-    throw new TritonError(code, message === '' ? `${this.#address} answered with gRPC status ${status}` : message);
+    throw new TritonError(
+      code,
+      message === '' ? `${this.#request.address} answered with gRPC status ${status}` : message,
+    );
   }
 
   #onlyMessage(): Buffer {
@@ -149,7 +178,7 @@ class Answer {
     if (this.#reader?.idle === false) throw this.#malformed('it ends inside a message');
     if (this.#messages.length !== 1) throw this.#malformed(`expected one message, got ${this.#messages.length}`);
     const message = this.#messages[0]!;
-    // A part of Node's receive buffer would keep all of it alive and share it with other calls.
+    // A part of a larger piece of memory would keep all of it alive and share it with other calls.
     return message.byteLength === message.buffer.byteLength ? message : Buffer.from(new Uint8Array(message).buffer);
   }
 
@@ -158,16 +187,14 @@ class Answer {
   }
 
   #isGrpc(): boolean {
-    return (
-      Number(this.#headers?.[':status']) === 200 &&
-      String(this.#headers?.['content-type']).startsWith('application/grpc')
-    );
+    const head = this.#head;
+    return head?.get(':status') === '200' && head.get('content-type')?.startsWith('application/grpc') === true;
   }
 
   // A proxy's answer, or no gRPC server at all. The codes are those that gRPC lays down for statuses of HTTP.
-  #notGrpc(headers: IncomingHttpHeaders): TritonError {
-    const status = Number(headers[':status']);
-    const message = `${this.#address} answered with HTTP status ${status} and content type ${headers['content-type'] ?? 'none'}, expected gRPC`;
+  #notGrpc(head: HeaderList): TritonError {
+    const status = Number(head.get(':status'));
+    const message = `${this.#request.address} answered with HTTP status ${status} and content type ${head.get('content-type') ?? 'none'}, expected gRPC`;
     switch (status) {
       case 404:
         return new TritonError('UNSUPPORTED', message);
@@ -181,17 +208,16 @@ class Answer {
     }
   }
 
-  #lost(rstCode: number | undefined, connection: Http2Connection): TritonError {
-    // Node closes streams with this code too when their connection is lost.
-    if (rstCode === constants.NGHTTP2_CANCEL && connection.usable)
-      return new TritonError('CANCELLED', `the call was cancelled by ${this.#address}`);
-    const error =
-      connection.error ?? this.#error ?? new Error(connection.usable ? closedEarly(rstCode) : 'connection lost');
-    const notHttp2 = nodeErrorCode(error) === 'ERR_HTTP2_ERROR' && this.#headers === undefined;
-    return notHttp2 ? notTheProtocol(error, this.#address, 'gRPC') : connectionError(error, this.#address);
+  #lost(error: Http2Error | undefined): TritonError {
+    const { address } = this.#request;
+    if (error === undefined) return connectionError(new Error('the answer ends without a status'), address);
+    if (error.code === 'CONNECTION_LOST') {
+      return connectionError(error.cause ?? new Error('connection lost'), address);
+    }
+    const { usable } = this.#connection;
+    if (error.code === 'CANCEL' && usable) return new TritonError('CANCELLED', `the call was cancelled by ${address}`);
+    // Its bytes are none of HTTP/2.
+    if (!usable && this.#head === undefined) return notTheProtocol(error, address, 'gRPC');
+    return connectionError(error, address);
   }
-}
-
-function closedEarly(rstCode: number | undefined): string {
-  return `stream closed with HTTP/2 error ${rstCode ?? 0} before the answer was complete`;
 }

@@ -112,6 +112,48 @@ describe('ModelClient over gRPC', () => {
     expect(answers.map(({ y }) => y!.data[0])).toEqual(Array.from({ length: 20 }, (_, i) => i));
   });
 
+  it('forgets a call that is aborted while it waits for its turn', async () => {
+    const held: GrpcRequest[] = [];
+    let calls = 0;
+    await using server = await startGrpc(
+      (request) => {
+        // The first has the only stream, until the test lets it go.
+        if (++calls === 2) held.push(request);
+        else echo(request);
+      },
+      { maxConcurrentStreams: 1 },
+    );
+    await using client = connect(server);
+    await client.inferSample({ x: X });
+    const first = client.inferSample({ x: X });
+    await vi.waitFor(() => expect(held).toHaveLength(1));
+    const controller = new AbortController();
+    const aborted = client.inferSample({ x: X }, { signal: controller.signal });
+    const last = client.inferSample({ x: X });
+    controller.abort();
+    await expect(aborted).rejects.toMatchObject({ code: 'CANCELLED' });
+    echo(held[0]!);
+    await expect(first).resolves.toHaveProperty('y');
+    await expect(last).resolves.toHaveProperty('y');
+    expect(calls).toBe(3);
+  });
+
+  it('fails calls that wait for their turn when the connection is lost', async () => {
+    let calls = 0;
+    await using server = await startGrpc(
+      (request) => {
+        if (++calls !== 2) return echo(request);
+        server.connections[0]!.destroy();
+      },
+      { maxConcurrentStreams: 1 },
+    );
+    await using client = connect(server);
+    await client.inferSample({ x: X });
+    const outcomes = await Promise.allSettled([client.inferSample({ x: X }), client.inferSample({ x: X })]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
+  });
+
   it('gives out tensors in memory of their own', async () => {
     await using server = await startGrpc(echo);
     await using client = connect(server);
@@ -192,7 +234,7 @@ describe('ModelClient over gRPC', () => {
     [
       'a stream that is reset',
       ({ stream }) => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
-      { code: 'UNAVAILABLE', message: expect.stringContaining('NGHTTP2_INTERNAL_ERROR') },
+      { code: 'UNAVAILABLE', message: expect.stringContaining('the peer reset the stream: INTERNAL_ERROR') },
     ],
     ['a stream that is cancelled', ({ stream }) => stream.close(constants.NGHTTP2_CANCEL), { code: 'CANCELLED' }],
   ])('rejects when it is answered with %s, and works afterwards', async (_, turn, error) => {

@@ -3,9 +3,9 @@
 
 import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
 import { decodeModelConfigResponse } from '../protocol/grpc/decode-model-config-response.js';
-import { decodeModelInferResponse } from '../protocol/grpc/decode-model-infer-response.js';
+import { decodeInferResponse } from '../protocol/grpc/decode-infer-response.js';
 import { encodeModelConfigRequest } from '../protocol/grpc/encode-model-config-request.js';
-import { encodeModelInferRequest } from '../protocol/grpc/encode-model-infer-request.js';
+import { encodeInferRequest } from '../protocol/grpc/encode-infer-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
 import type { ClientTlsOptions } from './client-options.js';
@@ -27,7 +27,7 @@ export class GrpcTransport implements Transport {
   }
 
   async infer(request: ModelInferRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
-    return decodeModelInferResponse(await this.#unary('ModelInfer', encodeModelInferRequest(request), call, headers));
+    return decodeInferResponse(await this.#unary('ModelInfer', encodeInferRequest(request), call, headers));
   }
 
   async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {

@@ -6,7 +6,7 @@ import { Agent as TlsAgent } from 'node:https';
 
 import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
 import { decodeInferResponse } from '../protocol/http/decode-infer-response.js';
-import { decodeModelConfig } from '../protocol/http/decode-model-config.js';
+import { decodeModelConfigResponse } from '../protocol/http/decode-model-config-response.js';
 import { encodeInferRequest } from '../protocol/http/encode-infer-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
@@ -55,7 +55,7 @@ export class HttpTransport implements Transport {
       headers,
       chunks: [],
     });
-    return decodeModelConfig(response.body);
+    return decodeModelConfigResponse(response.body);
   }
 
   async close(): Promise<void> {

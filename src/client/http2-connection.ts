@@ -1,68 +1,138 @@
-// One HTTP/2 connection to a server, with windows so large that no answer waits for us. It keeps the process alive
-// only while it carries calls.
+// One HTTP/2 connection to a server, with windows so large that no answer waits for us. Calls beyond what the server takes at
+// a time wait here. It keeps the process alive only while it carries calls.
 
-import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
-import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { isIPv6 } from 'node:net';
 
+import { Http2Client } from '../http2/connect.js';
+import type { ConnectionListener } from '../http2/connection-listener.js';
+import type { ConnectionOptions } from '../http2/connection-options.js';
+import { Http2Error } from '../http2/http2-error.js';
+import type { Http2Stream, StreamListener } from '../http2/http2-stream.js';
+import { HeaderTemplate, type OutgoingHeaders } from '../http2/outgoing-headers.js';
+import type { SocketConnection } from '../http2/socket-connection.js';
 import type { ClientTlsOptions } from './client-options.js';
 import type { ServerUrl } from './parse-url.js';
 
 const LARGEST_WINDOW = 2_147_483_647;
-/** In MB. Beyond it Node refuses new streams; how large answers are is the server's business. */
-const MAX_SESSION_MEMORY = 65_536;
 
-export class Http2Connection {
-  readonly session: ClientHttp2Session;
+const CONNECTION: ConnectionOptions = {
+  streamWindow: LARGEST_WINDOW,
+  connectionWindow: LARGEST_WINDOW,
+  // How large requests are is the caller's business, and how long anything takes is each call's.
+  maxQueuedBytes: Infinity,
+  handshakeTimeout: 0,
+};
+
+/** What the connections of this thread share, made with the first of them. */
+let client: Http2Client | undefined;
+
+/** A call that is to have a stream. */
+export interface StreamUser extends StreamListener {
+  readonly headers: OutgoingHeaders;
+  /** It has its stream, and the headers are sent. */
+  opened(stream: Http2Stream): void;
+  onClose(error: Http2Error | undefined): void;
+}
+
+export class Http2Connection implements ConnectionListener {
   /** Settles when nothing of it is left. */
   readonly closed: Promise<void>;
-  readonly #socket: Socket;
+  readonly #connection: SocketConnection;
+  readonly #origin: readonly string[];
+  /** By path. */
+  readonly #callHeaders = new Map<string, HeaderTemplate>();
+  /** In order. */
+  readonly #waiting = new Set<StreamUser>();
   #calls = 0;
-  #error: unknown;
+  #error: Http2Error | undefined;
   #retired = false;
 
-  constructor(server: ServerUrl, tls: ClientTlsOptions) {
-    const socket = openSocket(server, tls);
-    const host = isIPv6(server.host) ? `[${server.host}]` : server.host;
-    const session = connectHttp2(`${server.tls ? 'https' : 'http'}://${host}:${server.port}`, {
-      createConnection: () => socket,
-      maxSessionMemory: MAX_SESSION_MEMORY,
-      settings: { enablePush: false, initialWindowSize: LARGEST_WINDOW },
+  constructor({ host, port, tls: isSecure }: ServerUrl, tls: ClientTlsOptions) {
+    this.#origin = [
+      ':scheme',
+      isSecure ? 'https' : 'http',
+      ':authority',
+      `${isIPv6(host) ? `[${host}]` : host}:${port}`,
+    ];
+    client ??= new Http2Client();
+    this.#connection = client.connect({
+      host,
+      port,
+      connection: CONNECTION,
+      listen: () => this,
+      tls: isSecure ? { ...tls } : undefined,
     });
-    this.#socket = socket;
-    this.session = session;
+    const { socket } = this.#connection;
     this.closed = new Promise((resolve) => void socket.once('close', () => resolve()));
-    session.once('connect', () => session.setLocalWindowSize(LARGEST_WINDOW));
-    socket.on('error', (error) => (this.#error ??= error));
-    session.on('error', (error) => (this.#error ??= error));
     socket.unref();
   }
 
   /** Whether it takes another call. False once the server said GOAWAY or the connection is lost. */
   get usable(): boolean {
-    return !this.#retired && !this.session.closed && !this.session.destroyed && !this.#socket.destroyed;
+    return !this.#retired && this.#connection.connection.takesStreams && !this.#connection.socket.destroyed;
   }
 
-  /** Why the connection could not be made or was lost, if anything told. Streams are told less. */
-  get error(): unknown {
+  /** Why the connection could not be made or was lost, if anything told. */
+  get error(): Http2Error | undefined {
     return this.#error;
   }
 
   /** Bytes that the server has sent. */
-  get bytesRead(): number {
-    return this.#socket.bytesRead;
+  get receivedBytes(): number {
+    return this.#connection.connection.receivedBytes;
+  }
+
+  /** What all calls of one method have in their headers. */
+  callHeaders(path: string): HeaderTemplate {
+    let headers = this.#callHeaders.get(path);
+    if (headers === undefined) {
+      const fields = [':method', 'POST', ':path', path, 'content-type', 'application/grpc', 'te', 'trailers'];
+      headers = new HeaderTemplate([...this.#origin, ...fields]);
+      this.#callHeaders.set(path, headers);
+    }
+    return headers;
+  }
+
+  /** Opens a stream as soon as there may be one more; on a connection that is over, the user is told so. */
+  open(user: StreamUser): void {
+    this.#waiting.add(user);
+    this.onStreamAvailable();
+  }
+
+  /** The user wants no stream any more. False when it has had one. */
+  forget(user: StreamUser): boolean {
+    return this.#waiting.delete(user);
+  }
+
+  onStreamAvailable(): void {
+    const { connection } = this.#connection;
+    for (const user of this.#waiting) {
+      if (connection.takesStreams && !connection.canOpenStream) return;
+      this.#waiting.delete(user);
+      if (connection.takesStreams) user.opened(connection.openStream(user.headers, user));
+      else user.onClose(this.#error ?? new Http2Error('REFUSED_STREAM', 'the connection takes no more calls'));
+    }
+  }
+
+  onGoaway(): void {
+    this.onStreamAvailable();
+  }
+
+  onClose(error: Http2Error | undefined): void {
+    this.#error = error;
+    this.onStreamAvailable();
   }
 
   /** A call begins. */
   acquire(): void {
-    if (this.#calls++ === 0) this.#socket.ref();
+    if (this.#calls++ === 0) this.#connection.socket.ref();
   }
 
   /** A call has ended. */
   release(): void {
     if (--this.#calls > 0) return;
     if (this.#retired) this.destroy();
-    else this.#socket.unref();
+    else this.#connection.socket.unref();
   }
 
   /** Takes no more calls; those in flight may finish. */
@@ -71,16 +141,10 @@ export class Http2Connection {
     if (this.#calls === 0) this.destroy();
   }
 
-  /** Also the socket itself: a session that is closing already would wait for the server to close its side. */
+  /** Also the socket itself: a connection that is ending already would wait for the server to close its side. */
   destroy(): void {
-    this.session.destroy();
-    this.#socket.destroy();
+    this.#connection.connection.close('NO_ERROR', '');
+    this.#connection.write();
+    this.#connection.socket.destroy();
   }
-}
-
-function openSocket({ host, port, tls: secure }: ServerUrl, tls: ClientTlsOptions): Socket {
-  if (!secure) return connectTcp({ host, port });
-  // Server names are names: an address is none.
-  const servername = isIP(host) === 0 ? { servername: host } : {};
-  return connectTls({ ...tls, ...servername, host, port, ALPNProtocols: ['h2'] });
 }

@@ -1,7 +1,7 @@
 // What Vertex AI and SageMaker tell the servers that they host, in variables of the environment.
 
 import { TritonError } from '../errors.js';
-import type { SagemakerInferenceType } from '../frontend/sagemaker/sagemaker-frontend.js';
+import type { SagemakerInferenceType } from '../frontend/sagemaker/sagemaker-service.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

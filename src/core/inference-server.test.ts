@@ -23,7 +23,7 @@ function load(server: InferenceServer, modelName = 'm', modelVersion = 1, config
   );
   const instance = new ManualInstance();
   entry.model.addInstance(instance);
-  entry.state = 'READY';
+  entry.loaded();
   return instance;
 }
 
@@ -48,7 +48,7 @@ describe('InferenceServer', () => {
     load(server);
     const other = server.repository.add(completeModelConfig({ modelName: 'n', inputs: {}, outputs: {} }, 1));
     expect(server.isReady()).toBe(false);
-    other.state = 'READY';
+    other.loaded();
     expect(server.isReady()).toBe(true);
   });
 
@@ -69,8 +69,34 @@ describe('InferenceServer', () => {
     load(server, 'm', 2);
     expect(server.modelMetadata('m', '')).toMatchObject({ config: { version: 2 }, versions: ['1', '2'] });
     expect(server.modelMetadata('m', '1')).toMatchObject({ config: { version: 1 }, versions: ['1'] });
-    expect(server.modelConfig('m', '1').version).toBe(1);
-    expect(() => server.modelConfig('m', '3')).toThrow("Request for unknown model: 'm' version 3 is not found");
+    expect(server.resolve('m', '1').config.version).toBe(1);
+    expect(() => server.resolve('m', '3')).toThrow("Request for unknown model: 'm' version 3 is not found");
+  });
+
+  it('runs a request on the load that it was completed for, though a later version came meanwhile', async () => {
+    const server = startServer();
+    const first = load(server, 'm', 1);
+    const { load: number } = server.resolve('m', '');
+    const second = load(server, 'm', 2);
+    const x = wireTensor('x', 'float32', Float32Array.of(1), [1, 1]);
+    server.infer(inferRequest({ inputs: [x] }), new RecordingSink(), number);
+    await turn();
+    expect([first.executions.length, second.executions.length, server.serves(number)]).toEqual([1, 0, true]);
+  });
+
+  it('serves a load no more once it is replaced, unloaded or not ready', () => {
+    const server = startServer();
+    load(server);
+    const { load: first } = server.resolve('m', '');
+    load(server);
+    const { load: second } = server.resolve('m', '');
+    expect([server.serves(first), server.serves(second)]).toEqual([false, true]);
+    server.repository.find('m', 1)!.interrupted('ended');
+    expect(server.serves(second)).toBe(false);
+    server.repository.find('m', 1)!.resumed('ended');
+    expect(server.serves(second)).toBe(true);
+    server.repository.remove('m', 1);
+    expect(server.serves(second)).toBe(false);
   });
 
   it('runs a request and answers it with the version that ran it', async () => {

@@ -4,6 +4,7 @@ import { TritonError } from '../errors.js';
 import { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest } from '../model/exchange.js';
+import type { ModelStatistics } from '../model/model-statistics.js';
 import type { EndedTrace } from '../model/trace-record.js';
 import type { TraceSettings, TraceStart, TraceUpdate } from '../model/trace-settings.js';
 import { ResponseCache } from './cache/response-cache.js';
@@ -11,13 +12,13 @@ import type { EngineLogger } from './engine-logger.js';
 import { LogSettingsStore } from './log-settings.js';
 import { ModelControl, type ConfigOverride, type ModelControlMode } from './model-control.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
+import type { ResolvedModel } from './model-entry.js';
 import { ModelRepository } from './model-repository.js';
 import { parseModelVersion } from './model-version.js';
 import { RequestTraces, type RequestTrace } from './request-traces.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
-import { serverStopping } from './server-stopping.js';
+import { serverStopping } from './request-label.js';
 import { SharedMemoryRegistry } from './shared-memory/shared-memory-registry.js';
-import type { ModelStatistics } from './statistics.js';
 import { TraceSettingsStore } from './trace-settings.js';
 
 export interface InferenceServerOptions {
@@ -37,13 +38,16 @@ export interface InferenceServerOptions {
   readonly logSettings?: LogSettingsStore;
   /** The shared memory that clients register. Default: they may not. */
   readonly sharedMemory?: SharedMemoryRegistry;
+  /** Reads the configuration that a client gives for a load. Default: clients give none. */
+  readonly readOverride?: (config: string) => Promise<ConfigOverride>;
   /** Default: nothing is traced. */
   readonly tracing?: TracingOptions | undefined;
 }
 
 /** What a client says of a load. */
 export interface LoadParameters {
-  readonly override?: ConfigOverride | undefined;
+  /** The configuration that counts instead of the bound one, as its text. */
+  readonly config?: string | undefined;
   /** Names of the parameters that bring files. */
   readonly files: readonly string[];
 }
@@ -83,6 +87,7 @@ export class InferenceServer {
   readonly cache: ResponseCache | undefined;
   readonly #traceSettings: TraceSettingsStore;
   readonly #traces: RequestTraces | undefined;
+  readonly #readOverride: InferenceServerOptions['readOverride'];
   readonly #strictReadiness: boolean;
   readonly #listeners = new Set<() => void>();
   #telling = false;
@@ -96,6 +101,7 @@ export class InferenceServer {
     const { responseCacheByteSize: size, summaries } = options;
     this.cache = size === undefined ? undefined : new ResponseCache(size);
     this.repository = new ModelRepository({ logger, cache: this.cache, summaries }, () => this.#changed());
+    this.#readOverride = options.readOverride;
     this.#strictReadiness = strictReadiness;
     this.models = new ModelControl(this.repository, { mode, logger });
     this.logSettings = options.logSettings ?? unreadLog();
@@ -163,15 +169,25 @@ export class InferenceServer {
     return { config, versions: version === '' ? this.repository.readyVersions(name) : [String(config.version)] };
   }
 
-  /** Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG. */
+  /** The model that a request is decoded for and then runs on. Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG. */
+  resolve(name: string, version: string): ResolvedModel {
+    return this.repository.resolve(name, version);
+  }
+
+  /** Throws as {@link resolve} does. */
   modelConfig(name: string, version: string): CompleteModelConfig {
-    return this.repository.get(name, version).config;
+    return this.resolve(name, version).config;
+  }
+
+  /** Whether a load of a model still takes requests. */
+  serves(load: number): boolean {
+    return this.repository.loaded(load) !== undefined;
   }
 
   /** Statistics of the ready versions asked for; '' asks for all. Throws INVALID_ARG for unknown ones, as Triton does. */
   statistics(name: string, version: string): readonly ModelStatistics[] {
     const number = parseModelVersion(version);
-    const ready = this.repository.entries().filter(({ state }) => state === 'READY');
+    const ready = this.repository.entries().filter(({ isReady }) => isReady);
     const named = name === '' ? ready : ready.filter(({ model }) => model.config.name === name);
     if (named.length === 0 && name !== '')
       throw new TritonError('INVALID_ARG', `requested model '${name}' is not available`);
@@ -188,7 +204,8 @@ export class InferenceServer {
    * UNSUPPORTED when it brings files: a model is a function that was bound, and does not come over the wire; otherwise as
    * {@link ModelControl.load}.
    */
-  async loadModel(name: string, { override, files }: LoadParameters): Promise<void> {
+  async loadModel(name: string, { config, files }: LoadParameters): Promise<void> {
+    const override = config === undefined ? undefined : await this.#readOverride?.(config);
     const [file] = files;
     if (file !== undefined) {
       throw new TritonError(
@@ -229,11 +246,13 @@ export class InferenceServer {
     return this.#traces !== undefined;
   }
 
-  /** Runs a request. Never throws: whatever is wrong goes to the sink, possibly before this returns. */
-  infer(request: ModelInferRequest, sink: ResponseSink): InflightRequest {
+  /** Runs a request, on the `load` of a model that it was completed for. Never throws: whatever is wrong goes to the sink, possibly before this returns. */
+  infer(request: ModelInferRequest, sink: ResponseSink, load?: number): InflightRequest {
     let trace: RequestTrace | undefined;
     try {
-      const model = this.repository.get(request.modelName, request.modelVersion);
+      const { modelName, modelVersion } = request;
+      const resolved = load === undefined ? undefined : this.repository.loaded(load);
+      const model = resolved ?? this.repository.get(modelName, modelVersion);
       if (this.#state === 'exiting') throw serverStopping(request.id);
       trace = this.#traces?.begin(request, model.config.version);
       return model.infer(request, sink, trace);

@@ -1,11 +1,10 @@
-// Why a loaded model may be UNAVAILABLE for a while: it serves again by itself.
+// Why a loaded version of a model serves nobody for a while; it serves again by itself. The texts are what clients are told.
 
-/** The reason of a version whose instances have all died since it was loaded: they are being started again. */
-export const INSTANCES_ENDED = 'all instances have ended';
+export const INTERRUPTIONS = {
+  /** Its instances have all died since it was loaded, and are being started again. */
+  ended: 'all instances have ended',
+  /** Its instances live, but will not take a batch. */
+  stalled: 'all instances are busy with batches that took too long',
+} as const;
 
-/** The reason of a version whose instances live, but will not take a batch. */
-export const INSTANCES_STALLED = 'all instances are busy with batches that took too long';
-
-export function isInterruption(reason: string): boolean {
-  return reason === INSTANCES_ENDED || reason === INSTANCES_STALLED;
-}
+export type Interruption = keyof typeof INTERRUPTIONS;

@@ -5,7 +5,7 @@ import { ManualInstance } from '../../test/support/scheduler-harness.js';
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
-import { ModelControl, type BoundModel, type ModelControlMode } from './model-control.js';
+import { ModelControl, type LoadableModel, type ModelControlMode } from './model-control.js';
 import { ModelRepository } from './model-repository.js';
 
 const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
@@ -18,8 +18,8 @@ function given(mode: ModelControlMode = 'explicit') {
 function model(
   modelName: string,
   modelVersion = 1,
-  open: BoundModel['open'] = () => [new ManualInstance()],
-): BoundModel {
+  open: LoadableModel['open'] = () => [new ManualInstance()],
+): LoadableModel {
   const tensor = { dtype: 'float32', shape: [1] } as const;
   return {
     config: completeModelConfig({ modelName, modelVersion, inputs: { x: tensor }, outputs: { y: tensor } }, 1),
@@ -82,9 +82,7 @@ describe('the model repository extension', () => {
     await control.replace(model('m'));
     expect(repository.readyVersions('m')).toEqual(['1']);
 
-    const entry = repository.find('m', 1)!;
-    entry.state = 'UNAVAILABLE';
-    entry.reason = 'all instances have ended';
+    repository.find('m', 1)!.interrupted('ended');
     await control.replace(model('m'));
     expect(repository.readyVersions('m')).toEqual(['1']);
 
@@ -162,7 +160,7 @@ describe('the model repository extension', () => {
         instances.push(instance);
         return [instance];
       };
-      const of = (config: CompleteModelConfig): BoundModel => ({
+      const of = (config: CompleteModelConfig): LoadableModel => ({
         config,
         open,
         close: () => void closed.push(config.maxBatchSize),

@@ -6,9 +6,9 @@ import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { ModelInstance } from './instance/model-instance.js';
-import { INSTANCES_ENDED, isInterruption } from './interruption.js';
-import type { Model } from './model.js';
-import type { ModelEntry, ModelRepository } from './model-repository.js';
+import { INTERRUPTIONS } from './interruption.js';
+import type { ModelEntry } from './model-entry.js';
+import type { ModelRepository } from './model-repository.js';
 import { EVERY_VERSION, servedVersions } from '../model/version-policy.js';
 import { warmUp } from './warm-up.js';
 
@@ -16,7 +16,7 @@ import { warmUp } from './warm-up.js';
 export type ModelControlMode = 'none' | 'explicit';
 
 /** A version of a model and where its instances come from. */
-export interface BoundModel {
+export interface LoadableModel {
   readonly config: CompleteModelConfig;
   /** Starts the instances, for every load anew. What it rejects with is why the model is not there. */
   open(): readonly ModelInstance[] | Promise<readonly ModelInstance[]>;
@@ -25,12 +25,12 @@ export interface BoundModel {
    * started again. Without it they are those of `open`.
    */
   serve?(): readonly ModelInstance[];
-  /** These instances, and those that come and go from now on, are of this model. */
-  servedBy?(model: Model): void;
+  /** These instances, and those that come and go from now on, work for this entry of the repository. */
+  servedBy?(entry: ModelEntry): void;
   /** Ends the instances after the last request of an unloaded model. */
   close?(): void | Promise<void>;
   /** The same model with another configuration, for a load of its own. Without it that is all that differs. */
-  with?(config: CompleteModelConfig): BoundModel;
+  with?(config: CompleteModelConfig): LoadableModel;
 }
 
 export interface ModelControlOptions {
@@ -42,14 +42,12 @@ export interface ModelControlOptions {
 export type ConfigOverride = (bound: CompleteModelConfig) => CompleteModelConfig;
 
 interface BoundVersion {
-  model: BoundModel;
+  model: LoadableModel;
   /** What is loaded, or was, or would be: the model, or the same one with another configuration. */
-  loaded: BoundModel;
+  loaded: LoadableModel;
   /** What happens to it now; settles when it is done, and never rejects. */
   turn: Promise<void>;
 }
-
-const UNLOADED = 'unloaded';
 
 export class ModelControl {
   readonly #repository: ModelRepository;
@@ -64,7 +62,7 @@ export class ModelControl {
   }
 
   /** Adds a version to the repository, without loading it. */
-  bind(model: BoundModel): void {
+  bind(model: LoadableModel): void {
     const { name, version } = model.config;
     let versions = this.#bound.get(name);
     if (versions === undefined) this.#bound.set(name, (versions = new Map()));
@@ -75,7 +73,7 @@ export class ModelControl {
    * Puts another model in the place of a version: new requests go to it, those under way finish with the old one.
    * Resolves when the last of them has ended and the old instances are closed.
    */
-  async replace(model: BoundModel): Promise<void> {
+  async replace(model: LoadableModel): Promise<void> {
     const { name, version } = model.config;
     const bound = this.#bound.get(name)?.get(version);
     if (bound === undefined) return this.bind(model);
@@ -85,7 +83,7 @@ export class ModelControl {
       const entry = this.#repository.find(name, version);
       try {
         // What is not loaded is not loaded now; what failed to load, or has lost its instances, is.
-        if (entry === undefined || entry.reason === UNLOADED) {
+        if (entry === undefined || entry.status.kind === 'unloaded') {
           const old = bound.loaded;
           retired = Promise.resolve(old.close?.());
           bound.loaded = model;
@@ -106,7 +104,11 @@ export class ModelControl {
    * Has a version served by another model from now on. `retired` resolves when the old one has finished what was under
    * way and is closed. Rejects with what the other one's start failed with.
    */
-  async #swap(bound: BoundVersion, model: BoundModel, entry: ModelEntry): Promise<{ readonly retired: Promise<void> }> {
+  async #swap(
+    bound: BoundVersion,
+    model: LoadableModel,
+    entry: ModelEntry,
+  ): Promise<{ readonly retired: Promise<void> }> {
     // Everything that may fail or take time comes first: there is no moment without a ready model.
     const startedAt = performance.now();
     const instances = await startInstances(model);
@@ -114,8 +116,8 @@ export class ModelControl {
     bound.loaded = model;
     const next = this.#repository.add(model.config);
     next.model.statistics.recordLoad(performance.now() - startedAt);
-    next.state = 'READY';
-    handOver(instances, model, next.model);
+    next.loaded();
+    handOver(instances, model, next);
     // What waits in its queue while it has no instance is answered when one is there again, or refused soon.
     return { retired: this.#repository.retire(entry.model).then(() => old.close?.()) };
   }
@@ -159,7 +161,7 @@ export class ModelControl {
     const model = bound.model.with?.(config) ?? { ...bound.model, config };
     const { name, version } = config;
     const entry = this.#repository.find(name, version);
-    if (entry === undefined || !isLoaded(entry)) {
+    if (entry === undefined || !entry.isLoaded) {
       const failure = await this.#load(model);
       if (failure === undefined) bound.loaded = model;
       return failure;
@@ -242,8 +244,7 @@ export class ModelControl {
     this.#checkMode();
     for (const bound of this.#bound.get(name)?.values() ?? []) {
       // At once, so that the client's next request is refused.
-      const entry = this.#repository.find(name, bound.model.config.version);
-      if (entry !== undefined && isLoaded(entry)) entry.state = 'UNLOADING';
+      this.#repository.find(name, bound.model.config.version)?.unloading();
       void this.#next(bound, () => this.#unload(bound));
     }
   }
@@ -254,7 +255,7 @@ export class ModelControl {
       const versions = this.#repository.versions(name);
       if (versions.length === 0) return readyOnly ? [] : [{ name, version: '', state: '', reason: '' }];
       return versions
-        .filter(({ state }) => !readyOnly || state === 'READY')
+        .filter(({ isReady }) => !readyOnly || isReady)
         .map(({ model, state, reason }) => ({ name, version: String(model.config.version), state, reason }));
     });
   }
@@ -270,10 +271,10 @@ export class ModelControl {
     return bound.turn;
   }
 
-  async #load(model: BoundModel): Promise<TritonError | undefined> {
+  async #load(model: LoadableModel): Promise<TritonError | undefined> {
     const { config } = model;
     const { name, version } = config;
-    if (this.#repository.find(name, version)?.state === 'READY') return undefined;
+    if (this.#repository.find(name, version)?.isReady) return undefined;
     const entry = this.#repository.add(config);
     const startedAt = performance.now();
     let instances: readonly ModelInstance[];
@@ -281,14 +282,13 @@ export class ModelControl {
       instances = await startInstances(model);
     } catch (thrown) {
       const error = TritonError.from(thrown);
-      entry.state = 'UNAVAILABLE';
-      entry.reason = describe(error);
+      entry.failed(describe(error));
       this.#logger.error(`failed to load '${name}' version ${version}: ${entry.reason}`);
       return error;
     }
     entry.model.statistics.recordLoad(performance.now() - startedAt);
-    entry.state = 'READY';
-    handOver(instances, model, entry.model);
+    entry.loaded();
+    handOver(instances, model, entry);
     this.#logger.info(`successfully loaded '${name}' version ${version}`);
     return undefined;
   }
@@ -296,8 +296,7 @@ export class ModelControl {
   async #unload(bound: BoundVersion): Promise<void> {
     const { config } = bound.model;
     const entry = this.#repository.find(config.name, config.version);
-    if (entry === undefined || (entry.state !== 'UNLOADING' && !isLoaded(entry))) return;
-    entry.state = 'UNLOADING';
+    if (!entry?.unloading()) return;
     await entry.model.drain();
     try {
       await bound.loaded.close?.();
@@ -306,19 +305,18 @@ export class ModelControl {
     }
     // What a load said otherwise is over.
     bound.loaded = bound.model;
-    entry.state = 'UNAVAILABLE';
-    entry.reason = UNLOADED;
+    entry.unloaded();
     this.#logger.info(`successfully unloaded '${config.name}' version ${config.version}`);
   }
 }
 
 /** Starts a model's instances and warms them up. Rejects with what went wrong. */
-async function startInstances(model: BoundModel): Promise<readonly ModelInstance[]> {
+async function startInstances(model: LoadableModel): Promise<readonly ModelInstance[]> {
   const opened = await model.open();
   try {
     await warmUp(model.config, opened);
     const living = model.serve?.() ?? opened;
-    if (living.length === 0 && opened.length > 0) throw new TritonError('UNAVAILABLE', INSTANCES_ENDED);
+    if (living.length === 0 && opened.length > 0) throw new TritonError('UNAVAILABLE', INTERRUPTIONS.ended);
     return living;
   } catch (error) {
     await model.close?.();
@@ -326,15 +324,10 @@ async function startInstances(model: BoundModel): Promise<readonly ModelInstance
   }
 }
 
-/** Gives the instances of what is bound to the model that is to serve with them. */
-function handOver(instances: readonly ModelInstance[], bound: BoundModel, model: Model): void {
-  for (const instance of instances) model.addInstance(instance);
-  bound.servedBy?.(model);
-}
-
-/** Whether a model serves, or will when its instances are there again. */
-function isLoaded({ state, reason }: ModelEntry): boolean {
-  return state === 'READY' || (state === 'UNAVAILABLE' && isInterruption(reason));
+/** Gives the instances of what is bound to the entry that is to serve with them. */
+function handOver(instances: readonly ModelInstance[], bound: LoadableModel, entry: ModelEntry): void {
+  for (const instance of instances) entry.model.addInstance(instance);
+  bound.servedBy?.(entry);
 }
 
 function notPolled(name: string): TritonError {

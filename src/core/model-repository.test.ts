@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
 import { completeModelConfig } from '../model/complete-model.js';
-import { INSTANCES_ENDED } from './interruption.js';
-import { ModelRepository, type ModelState } from './model-repository.js';
+import type { ModelEntry } from './model-entry.js';
+import { ModelRepository } from './model-repository.js';
+
+const BECOME: Readonly<Record<string, (entry: ModelEntry) => void>> = {
+  LOADING: () => undefined,
+  READY: (entry) => entry.loaded(),
+  UNLOADING: (entry) => (entry.loaded(), entry.unloading()),
+  UNAVAILABLE: (entry) => entry.failed('no weights'),
+};
 
 /** A repository with versions such as `a:1 READY`. */
 function repositoryOf(...versions: string[]): ModelRepository {
@@ -10,7 +17,7 @@ function repositoryOf(...versions: string[]): ModelRepository {
   for (const text of versions) {
     const [modelName = '', version, state] = text.split(/[: ]/);
     const spec = { modelName, modelVersion: Number(version), inputs: {}, outputs: {} };
-    repository.add(completeModelConfig(spec, 1)).state = state as ModelState;
+    BECOME[state!]!(repository.add(completeModelConfig(spec, 1)));
   }
   return repository;
 }
@@ -25,9 +32,8 @@ describe('ModelRepository', () => {
   });
 
   it('says of a model whose instances have all ended that it is not there for the moment', () => {
-    const repository = repositoryOf('m:1 UNAVAILABLE');
-    const entry = repository.find('m', 1)!;
-    entry.reason = INSTANCES_ENDED;
+    const repository = repositoryOf('m:1 READY');
+    repository.find('m', 1)!.interrupted('ended');
     expect(() => repository.get('m', '')).toThrow(
       expect.objectContaining({ code: 'UNAVAILABLE', message: "model 'm' is not ready: all instances have ended" }),
     );
@@ -92,7 +98,7 @@ describe('ModelRepository', () => {
   it('replaces a version of the same name and number', () => {
     const repository = repositoryOf('a:1 READY');
     const first = repository.get('a', '1');
-    repository.add(first.config).state = 'READY';
+    repository.add(first.config).loaded();
     expect(repository.get('a', '1')).not.toBe(first);
     expect(repository.versions('a')).toHaveLength(1);
     expect(repository.find('a', 1)?.state).toBe('READY');
@@ -109,8 +115,8 @@ describe('ModelRepository', () => {
   });
 
   it('counts a model that was unloaded on request as ready', () => {
-    const repository = repositoryOf('a:1 UNAVAILABLE');
-    repository.find('a', 1)!.reason = 'unloaded';
+    const repository = repositoryOf('a:1 UNLOADING');
+    repository.find('a', 1)!.unloaded();
     expect(repository.allReady).toBe(true);
   });
 });

@@ -3,37 +3,15 @@
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { isInterruption } from './interruption.js';
+import { ModelEntry, type ResolvedModel } from './model-entry.js';
 import { Model, type ModelSurroundings } from './model.js';
 import { parseModelVersion } from './model-version.js';
 
-export type ModelState = 'LOADING' | 'READY' | 'UNLOADING' | 'UNAVAILABLE';
-
-/** One version of a model and how it is. */
-export class ModelEntry {
-  readonly model: Model;
-  /** Why it is UNAVAILABLE, or ''. */
-  reason = '';
-  #state: ModelState = 'LOADING';
-  readonly #onChange: () => void;
-
-  constructor(model: Model, onChange: () => void) {
-    this.model = model;
-    this.#onChange = onChange;
-  }
-
-  get state(): ModelState {
-    return this.#state;
-  }
-
-  set state(state: ModelState) {
-    this.#state = state;
-    this.#onChange();
-  }
-}
-
 export class ModelRepository {
   readonly #models = new Map<string, Map<number, ModelEntry>>();
+  /** The same versions by the numbers of their loads. */
+  readonly #loads = new Map<number, ModelEntry>();
+  #lastLoad = 0;
   /** Replaced or removed models whose last requests are still under way. */
   readonly #retiring = new Set<Model>();
   readonly #surroundings: ModelSurroundings;
@@ -47,10 +25,13 @@ export class ModelRepository {
 
   /** Adds a version in state LOADING. A version of that name and number that is there is replaced. */
   add(config: CompleteModelConfig): ModelEntry {
-    const entry = new ModelEntry(new Model(config, this.#surroundings), this.#onChange);
+    const load = ++this.#lastLoad;
+    const entry = new ModelEntry(new Model(config, this.#surroundings), load, this.#onChange);
     let versions = this.#models.get(config.name);
     if (versions === undefined) this.#models.set(config.name, (versions = new Map()));
+    this.#forgetLoad(versions.get(config.version));
     versions.set(config.version, entry);
+    this.#loads.set(load, entry);
     this.#onChange();
     return entry;
   }
@@ -72,9 +53,14 @@ export class ModelRepository {
     const versions = this.#models.get(name);
     const entry = versions?.get(version);
     versions?.delete(version);
+    this.#forgetLoad(entry);
     if (versions?.size === 0) this.#models.delete(name);
     this.#onChange();
     return entry;
+  }
+
+  #forgetLoad(entry: ModelEntry | undefined): void {
+    if (entry !== undefined) this.#loads.delete(entry.resolved.load);
   }
 
   find(name: string, version: number): ModelEntry | undefined {
@@ -96,47 +82,54 @@ export class ModelRepository {
   /** Every model that was loaded and not unloaded, those too whose instances have all ended, by name, then version. */
   loadedModels(): Model[] {
     return this.entries()
-      .filter(({ model, state, reason }) => {
-        const gone = state === 'UNAVAILABLE' && reason === 'unloaded';
-        return state === 'READY' || (model.statistics.loadSeconds !== undefined && !gone);
-      })
+      .filter(({ isLoaded, status }) => isLoaded || status.kind === 'unloading')
       .map(({ model }) => model);
   }
 
   /** Numbers of the versions that are ready, ascending, as strings. */
   readyVersions(name: string): string[] {
     return this.versions(name)
-      .filter(({ state }) => state === 'READY')
+      .filter(({ isReady }) => isReady)
       .map(({ model }) => String(model.config.version));
   }
 
   /** True when every version of every model is ready, or was unloaded on request. */
   get allReady(): boolean {
     for (const versions of this.#models.values()) {
-      for (const { state, reason } of versions.values()) {
-        if (state !== 'READY' && !(state === 'UNAVAILABLE' && reason === 'unloaded')) return false;
-      }
+      for (const { isReady, status } of versions.values()) if (!isReady && status.kind !== 'unloaded') return false;
     }
     return true;
   }
 
+  /** The ready model of a load; undefined when it is ready no more, or was replaced. */
+  loaded(load: number): Model | undefined {
+    const entry = this.#loads.get(load);
+    return entry?.isReady === true ? entry.model : undefined;
+  }
+
   /** The ready model that a request means. Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG. */
   get(name: string, version: string): Model {
+    return this.#ready(name, version).model;
+  }
+
+  /** The same model, for requests that are decoded for it. */
+  resolve(name: string, version: string): ResolvedModel {
+    return this.#ready(name, version).resolved;
+  }
+
+  #ready(name: string, version: string): ModelEntry {
     const number = parseModelVersion(version);
     const versions = this.#models.get(name);
     if (versions === undefined) throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' is not found`);
     if (number === undefined) {
       let latest: ModelEntry | undefined;
       for (const entry of versions.values()) {
-        if (
-          entry.state === 'READY' &&
-          (latest === undefined || entry.model.config.version > latest.model.config.version)
-        )
-          latest = entry;
+        const isLater = latest === undefined || entry.model.config.version > latest.model.config.version;
+        if (entry.isReady && isLater) latest = entry;
       }
-      if (latest !== undefined) return latest.model;
+      if (latest !== undefined) return latest;
       // Unlike what Triton can say of its models this is soon over, and clients try again after UNAVAILABLE only.
-      const interrupted = [...versions.values()].find(({ reason }) => isInterruption(reason));
+      const interrupted = [...versions.values()].find(({ status }) => status.kind === 'interrupted');
       if (interrupted !== undefined)
         throw new TritonError('UNAVAILABLE', `model '${name}' is not ready: ${interrupted.reason}`);
       throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' has no available versions`);
@@ -147,12 +140,12 @@ export class ModelRepository {
         'NOT_FOUND',
         `Request for unknown model: '${name}' version ${BigInt(version)} is not found`,
       );
-    if (entry.state !== 'READY') {
+    if (!entry.isReady) {
       throw new TritonError(
         'UNAVAILABLE',
         `Request for unknown model: '${name}' version ${BigInt(version)} is not at ready state`,
       );
     }
-    return entry.model;
+    return entry;
   }
 }

@@ -14,7 +14,12 @@ import type { TargetQuantile } from './metrics/quantile-sketch.js';
 import { PendingRequest, type RequestOwner } from './pending-request.js';
 import type { RequestTrace } from './request-traces.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
+import { BatchRunner } from './scheduler/batch-runner.js';
 import { BatchScheduler } from './scheduler/batch-scheduler.js';
+import { RequestOutcomes } from './scheduler/request-outcomes.js';
+import type { Scheduler } from './scheduler/scheduler.js';
+import { SchedulerLog } from './scheduler/scheduler-log.js';
+import { serverStopping } from './request-label.js';
 import { InferenceStatistics } from './statistics.js';
 import { inputsToCount, validateContents, validateRequest } from './validate-request.js';
 
@@ -30,42 +35,49 @@ export interface ModelSurroundings {
 export class Model implements RequestOwner {
   readonly config: CompleteModelConfig;
   readonly statistics: InferenceStatistics;
-  readonly #scheduler: BatchScheduler;
+  readonly #outcomes: RequestOutcomes;
+  readonly #runner: BatchRunner;
+  readonly #scheduler: Scheduler;
   readonly #cached: CachedScheduler | undefined;
   /** Requests that are not queued yet. */
   readonly #preparing = new Map<PendingRequest, PacedRun>();
+  #accepting = true;
   #inflight = 0;
   #whenIdle: (() => void)[] = [];
 
   constructor(config: CompleteModelConfig, { logger = SILENT, cache, summaries }: ModelSurroundings = {}) {
     const statistics = new InferenceStatistics(summaries);
-    const scheduler = new BatchScheduler(config, statistics, logger);
+    const log = new SchedulerLog(config, logger);
+    const outcomes = new RequestOutcomes(config, statistics, log);
+    const parts = { config, statistics, outcomes, log };
     this.config = config;
     this.statistics = statistics;
-    this.#scheduler = scheduler;
+    this.#outcomes = outcomes;
+    this.#runner = new BatchRunner(parts);
+    this.#scheduler = new BatchScheduler(parts, this.#runner);
     for (const warning of batcherWarnings(config)) logger.warn(warning);
     if (config.responseCache && cache !== undefined) {
-      this.#cached = new CachedScheduler({ config, scheduler, cache, statistics, logger });
+      this.#cached = new CachedScheduler({ config, scheduler: this.#scheduler, outcomes, cache, statistics, logger });
     }
   }
 
   addInstance(instance: ModelInstance): void {
-    this.#scheduler.addInstance(instance);
+    this.#runner.addInstance(instance);
   }
 
   /** Tells how many instances are left. */
   removeInstance(instance: ModelInstance): number {
-    return this.#scheduler.removeInstance(instance);
+    return this.#runner.removeInstance(instance);
   }
 
   /** Told when no instance will be free any more, though there are some, and when one is again. */
   set onStalled(listener: (isStalled: boolean) => void) {
-    this.#scheduler.onStalled = listener;
+    this.#runner.onStalled = listener;
   }
 
-  /** Fails what waits for an instance. */
-  failWaiting(error: TritonError): void {
-    this.#scheduler.failWaiting(error);
+  /** Fails the requests that wait for an instance. */
+  failQueued(error: TritonError): void {
+    this.#scheduler.failQueued(error);
   }
 
   /**
@@ -77,7 +89,11 @@ export class Model implements RequestOwner {
     const pending = new PendingRequest(request, validated, { owner: this, sink, now: performance.now(), trace });
     const strings = inputsToCount(validated);
     this.#inflight++;
-    if ((strings === undefined && this.#cached === undefined) || !this.#scheduler.accepting) {
+    if (!this.#accepting) {
+      this.#outcomes.refuse(pending, serverStopping(request.id));
+      return pending;
+    }
+    if (strings === undefined && this.#cached === undefined) {
       this.#scheduler.enqueue(pending);
       return pending;
     }
@@ -86,7 +102,7 @@ export class Model implements RequestOwner {
       done: (key) => this.#admit(pending, key),
       failed: (error) => {
         failure = { error: TritonError.from(error) };
-        if (this.#preparing.delete(pending)) this.#scheduler.outcomes.refuse(pending, failure.error);
+        if (this.#preparing.delete(pending)) this.#outcomes.refuse(pending, failure.error);
       },
     });
     if (run !== undefined) {
@@ -121,8 +137,8 @@ export class Model implements RequestOwner {
 
   #admit(pending: PendingRequest, key: string | undefined): void {
     this.#preparing.delete(pending);
-    if (this.#cached === undefined) this.#scheduler.admit(pending);
-    else this.#cached.admit(pending, key);
+    if (this.#cached === undefined) this.#scheduler.enqueue(pending);
+    else this.#cached.enqueue(pending, key);
   }
 
   cancelled(request: PendingRequest): void {
@@ -140,7 +156,7 @@ export class Model implements RequestOwner {
 
   /** Instances that take batches. */
   get instances(): number {
-    return this.#scheduler.instances;
+    return this.#runner.instances;
   }
 
   /** Requests accepted and not yet ended. */
@@ -150,7 +166,7 @@ export class Model implements RequestOwner {
 
   /** Accepts nothing more; resolves when what was accepted has ended. */
   drain(): Promise<void> {
-    this.#scheduler.stopAccepting();
+    this.#accepting = false;
     const idle = new Promise<void>((resolve) => {
       if (this.#inflight === 0) resolve();
       else this.#whenIdle.push(resolve);
@@ -160,11 +176,12 @@ export class Model implements RequestOwner {
 
   /** Fails what still waits or runs. */
   stop(error: TritonError): void {
+    this.#accepting = false;
     for (const [request, run] of this.#preparing) {
       run.cancel();
-      this.#scheduler.outcomes.fail(request, error, 'OTHER');
+      this.#outcomes.fail(request, error, 'OTHER');
     }
     this.#preparing.clear();
-    this.#scheduler.stop(error);
+    this.#runner.stop(error);
   }
 }

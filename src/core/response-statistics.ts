@@ -1,22 +1,7 @@
 // What became of the responses of a decoupled model, by their index within a request: `response_stats` of the statistics
 // extension. A request's responses end with one more entry that says how: failed, cancelled, or with nothing further.
 
-import type { StatisticDuration } from './duration.js';
-
-export interface ResponseStatistics {
-  /** From the response before, or the beginning of the execution, until the response was here. */
-  readonly computeInfer: StatisticDuration;
-  /** Handing it to the client's connection. */
-  readonly computeOutput: StatisticDuration;
-  /** Both together, of responses that were sent. */
-  readonly success: StatisticDuration;
-  /** The request failed instead of giving this response. */
-  readonly fail: StatisticDuration;
-  /** The request ended here, with the final flag alone. */
-  readonly emptyResponse: StatisticDuration;
-  /** The client was gone before this response. */
-  readonly cancel: StatisticDuration;
-}
+import type { ResponseStatistics, StatisticDuration } from '../model/model-statistics.js';
 
 /** How a request's responses end. */
 export type ResponseEnd = 'fail' | 'emptyResponse' | 'cancel';

@@ -4,43 +4,28 @@
 // successes that did not come from the cache.
 
 import type { ErrorCode } from '../errors.js';
-import { Duration, type StatisticDuration } from './duration.js';
+import type { ModelStatistics, StatisticDuration } from '../model/model-statistics.js';
 import type { ExecutionTimes } from './instance/model-instance.js';
 import { CustomMetrics } from './metrics/custom-metrics.js';
 import { Histogram } from './metrics/histogram.js';
 import { LatencySummaries } from './metrics/latency-summaries.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
-import { ResponseCounters, type ResponseStatistics } from './response-statistics.js';
+import { ResponseCounters } from './response-statistics.js';
 import type { ReleaseReason } from './scheduler/batch-queue.js';
 
-export interface BatchStatistics {
-  readonly batchSize: number;
-  readonly computeInput: StatisticDuration;
-  readonly computeInfer: StatisticDuration;
-  readonly computeOutput: StatisticDuration;
-}
+/** Adds up milliseconds, reports nanoseconds. */
+export class Duration implements StatisticDuration {
+  count = 0;
+  #ms = 0;
 
-/** One entry of the statistics extension's `model_stats`. */
-export interface ModelStatistics {
-  readonly name: string;
-  readonly version: string;
-  /** Wall-clock milliseconds since the epoch of the last execution; 0 when there was none. */
-  readonly lastInference: number;
-  /** Rows answered successfully by executions. */
-  readonly inferenceCount: number;
-  readonly executionCount: number;
-  readonly success: StatisticDuration;
-  readonly fail: StatisticDuration;
-  readonly queue: StatisticDuration;
-  readonly computeInput: StatisticDuration;
-  readonly computeInfer: StatisticDuration;
-  readonly computeOutput: StatisticDuration;
-  readonly cacheHit: StatisticDuration;
-  readonly cacheMiss: StatisticDuration;
-  /** Of decoupled models, by the index of a response within its request; else empty. */
-  readonly responseStats: readonly ResponseStatistics[];
-  /** Ascending by batch size. */
-  readonly batchStats: readonly BatchStatistics[];
+  get ns(): number {
+    return Math.round(this.#ms * 1e6);
+  }
+
+  add(ms: number): void {
+    this.count++;
+    this.#ms += ms;
+  }
 }
 
 /** Why a request failed after it was accepted: the `reason` label of nv_inference_request_failure. */

@@ -1,6 +1,8 @@
 // What the server needs of each wire protocol's listener.
 
 export interface Frontend {
+  /** As the log names it. */
+  readonly name: string;
   /** Listens and resolves with the real port. Rejects with UNAVAILABLE naming address and port when taken. */
   start(): Promise<number>;
   /** No new connections; existing ones close as soon as they have no request under way. */

@@ -11,6 +11,8 @@ export class Stages implements InflightRequest {
   /** Begins a stage. `start` gives what cancels it, or undefined when it is over already; it may begin the next one. */
   begin(start: () => InflightRequest | undefined): void {
     const number = ++this.#begun;
+    // The stage before is over. Nothing of it is kept, nor what it refers to: requests that were queued behind it.
+    this.#stage = undefined;
     const stage = start();
     if (stage === undefined || number !== this.#begun || this.#state === 'ended') return;
     if (this.#state === 'cancelled') stage.cancel();

@@ -27,8 +27,11 @@ import { StreamTable, type Role } from './stream-table.js';
 const LONGEST_CONTROL_FRAME = 16_384;
 /** Of what the protocol answers by itself, when the peer does not read. */
 const MOST_UNREAD_CONTROL_BYTES = 65_536;
-/** For its stream and for the connection: so many WINDOW_UPDATEs may follow each frame that is worth them. */
-const UPDATES_PER_FRAME = 2;
+/**
+ * So many WINDOW_UPDATEs may follow each frame that is worth them. For its stream and for the connection would be two; gRPC's
+ * own library asks for a message's prefix and for the message, and again when its user wants the next one.
+ */
+const UPDATES_PER_FRAME = 8;
 /** So many streams make one more of what a change of their windows costs. */
 const STREAMS_PER_CREDIT = 64;
 /** A client may open so many streams before it knows how many it may. */
@@ -68,6 +71,8 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
   readonly #goodbye: Goodbye;
   readonly #idleTime = new Stopwatch();
   #windowUpdates = 0;
+  /** HEADERS and DATA frames both ways when the last ping came. */
+  #framesAtPing = 0;
 
   constructor({ role, listen, options, pool, onOutput }: ConnectionEnvironment) {
     this.role = role;
@@ -345,10 +350,18 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
   #ping(flags: number, payload: Buffer): void {
     if ((flags & FLAG.ACK) !== 0) {
       if (!this.#pings.answered(payload)) this.charge(1, 'PING with ACK');
-    } else if (this.charge(1, 'PING')) {
+    } else if (this.#isPingCaused() || this.charge(1, 'PING')) {
       this.#pings.answer(payload);
       this.listener.onPing?.();
     }
+  }
+
+  /** Peers measure by pings how fast data comes, one after the other: such a ping comes with messages. */
+  #isPingCaused(): boolean {
+    const messageFrames = this.receivedMessageFrames + this.sender.messageFrames;
+    const isCaused = messageFrames !== this.#framesAtPing;
+    this.#framesAtPing = messageFrames;
+    return isCaused;
   }
 
   #goaway(payload: Buffer): void {

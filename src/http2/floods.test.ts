@@ -60,6 +60,24 @@ describe('a flood of', () => {
     expect(server.connection.streams.size).toBe(0);
   });
 
+  it('none, when small messages are acknowledged one by one for long, and measured by pings', () => {
+    const server = TestedHttp2.open('server');
+    server.send(frames.request(1));
+    const stream = server.streams.get(1)!;
+    stream.sendHeaders(HEAD);
+    for (let i = 0; i < 5 * CREDIT; i++) {
+      // Some share a frame.
+      stream.sendData(Buffer.alloc(100));
+      if (i % 2 === 0) stream.sendData(Buffer.alloc(100));
+      server.sentBytes();
+      server.send(frames.data(1, 'request'), frames.ping());
+      for (let update = 0; update < 2; update++) server.send(frames.windowUpdate(1, 50), frames.windowUpdate(0, 50));
+      if (i % 2 === 0) server.send(frames.windowUpdate(1, 100), frames.windowUpdate(0, 100));
+    }
+    expect(server.connection.isFinished).toBe(false);
+    expect(stream.queuedBytes).toBe(0);
+  });
+
   it('CONTINUATION ends the connection, whether it has bytes or not', () => {
     for (const [bytes, most] of [
       [0, CREDIT],

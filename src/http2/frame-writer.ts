@@ -9,7 +9,7 @@ import { INITIAL_SETTINGS, type Settings } from './settings.js';
 /** Chunks up to this are copied: a reference costs as much as copying so many bytes. */
 const LARGEST_COPIED = 4096;
 
-/** Of DATA: a peer whose window lets less go at a time makes work (CVE-2019-9511). */
+/** Of DATA that is not the end of its chunk: a peer whose window lets less go at a time makes work (CVE-2019-9511). */
 const LEAST_WORTHWHILE = 256;
 
 /** Which bytes of a chunk, and whether they are the last of their stream. */
@@ -23,7 +23,7 @@ export class FrameWriter {
   readonly output: Output;
   /** HEADERS and DATA frames so far. */
   messageFrames = 0;
-  /** Those of them that carry more than a crumb. */
+  /** Those of them that carry more than a crumb; chunks that share a frame count each, as peers may acknowledge each. */
   worthwhileFrames = 0;
   readonly #encoder = new HpackEncoder();
   #maxFrameSize = INITIAL_SETTINGS.maxFrameSize;
@@ -50,6 +50,7 @@ export class FrameWriter {
       const next = Math.min(end, at + this.#maxFrameSize);
       const isLast = next === end && endsStream;
       this.#dataHead(streamId, next - at, isLast ? FLAG.END_STREAM : 0);
+      if (next === chunk.length || next - at >= LEAST_WORTHWHILE) this.worthwhileFrames++;
       this.#payload(at === 0 && next === chunk.length ? chunk : chunk.subarray(at, next));
       at = next;
     } while (at < end);
@@ -59,6 +60,7 @@ export class FrameWriter {
   dataOf(streamId: number, chunks: readonly Uint8Array[], bytes: number): boolean {
     if (bytes > this.#maxFrameSize) return false;
     this.#dataHead(streamId, bytes, 0);
+    this.worthwhileFrames++;
     for (let i = 0; i < chunks.length; i++) this.#payload(chunks[i]!);
     return true;
   }
@@ -124,6 +126,7 @@ export class FrameWriter {
     output.block.set(chunk, output.end);
     output.end += end;
     this.#openLength = length;
+    this.worthwhileFrames++;
     if (endsStream) this.#openStreamId = 0;
     return true;
   }
@@ -131,7 +134,6 @@ export class FrameWriter {
   #dataHead(streamId: number, length: number, flags: number): void {
     const { output } = this;
     this.messageFrames++;
-    if (length >= LEAST_WORTHWHILE) this.worthwhileFrames++;
     // Room for a small payload too, so that it lies behind its head.
     output.reserve(FRAME_HEAD_BYTES + Math.min(length, LARGEST_COPIED));
     this.#openStreamId = flags === 0 ? streamId : 0;

@@ -106,9 +106,10 @@ export class SocketConnection implements ByteSink, Writing {
     this.socket.end(() => this.#closeAfter(LINGER_MILLISECONDS));
   }
 
+  /** An open socket keeps the process alive as far as its user wants that. */
   #closeAfter(milliseconds: number): void {
     clearTimeout(this.#closing);
-    if (!this.socket.destroyed) this.#closing = setTimeout(() => this.socket.destroy(), milliseconds);
+    if (!this.socket.destroyed) this.#closing = setTimeout(() => this.socket.destroy(), milliseconds).unref();
   }
 
   #closed(): void {

@@ -12,16 +12,14 @@ import { epochNow } from '../model/epoch-clock.js';
 import { emptyInputs } from '../model/input-list.js';
 import { HostedRequest } from '../model/inference-request.js';
 import { requestedNames } from '../model/requested-outputs.js';
+import type { BatchTraces } from '../model/trace-record.js';
 import { DTYPES, type DataOf, type Dtype } from '../tensor/dtype.js';
 import { decodeRaw } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
-import { alignTo8 } from './align.js';
-import type { BatchTraces, RequestExtras } from './messages.js';
+import { alignTo8 } from './result-frame.js';
+import type { RequestExtras } from './messages.js';
 
-/**
- * Below so many bytes in one buffer a copy takes no time that matters, and leaves the batch one that can be taken back:
- * it may lie ready behind another.
- */
+/** Below so many bytes in one buffer a copy takes no time that matters. */
 const HAND_OVER_BYTES = 4 * 1024 * 1024;
 
 const ALL: readonly string[] = [];
@@ -90,11 +88,6 @@ export function encodeBatch(batch: readonly ExecutionRequest[], config: Complete
     }
   }
   return { buffers, extras: encodeExtras(batch) };
-}
-
-/** Whether packing takes any of the request's memory away from the caller. */
-export function isHandedOver(request: ExecutionRequest): boolean {
-  return handedOver(request).length > 0;
 }
 
 const NOTHING: readonly ArrayBuffer[] = [];

@@ -11,17 +11,15 @@ import type {
   ResponseStream,
 } from '../core/instance/model-instance.js';
 import { TritonError } from '../errors.js';
-import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { Parameters } from '../model/parameters.js';
 import { decodeBatch, encodeBatch } from './batch-frame.js';
-import { CallableHost } from './callable-host.js';
-import type { CallableTurns, HostedCallable } from './callable-turns.js';
-import type { HostResult, HostStream } from './host-results.js';
+import { CallableHost, type HostServices } from '../host/callable-host.js';
+import type { CallableTurns, HostedCallable } from '../host/callable-turns.js';
+import type { HostResult, HostStream } from '../host/host-results.js';
 import type { RequestExtras } from './messages.js';
-import type { RequestTracing } from './request-tracing.js';
 import { ResultFrame, type FramedTensor } from './result-frame.js';
 
 export class InlineInstance implements ModelInstance {
@@ -30,24 +28,14 @@ export class InlineInstance implements ModelInstance {
   readonly #turns: CallableTurns;
 
   /** Others may ask the callable too, in turn. */
-  constructor(config: CompleteModelConfig, { callable, turns }: HostedCallable, logger: Logger) {
+  constructor(config: CompleteModelConfig, { callable, turns }: HostedCallable, services: HostServices) {
     this.#config = config;
-    this.#host = new CallableHost(config, callable, logger);
+    this.#host = new CallableHost(config, callable, services);
     this.#turns = turns;
   }
 
   set caller(caller: ModelCaller) {
     this.#host.caller = caller;
-  }
-
-  /** Told, after the answers, that no further inference is possible. */
-  set onUnrecoverable(listener: (error: TritonError) => void) {
-    this.#host.onUnrecoverable = listener;
-  }
-
-  /** Makes the spans of traced requests. */
-  set tracing(tracing: RequestTracing | undefined) {
-    this.#host.tracing = tracing;
   }
 
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution {
@@ -79,7 +67,7 @@ export class InlineInstance implements ModelInstance {
     return {
       respond: (index, outputs, parameters) => {
         const frame = new ResultFrame(this.#config);
-        const places = frame.add(outputs, requestedOutputs?.[index] ?? ALL);
+        const places = frame.add(outputs, requestedOutputs?.[index]);
         // Thrown like an error of the callable's own: the data is not what it was made with.
         if (TritonError.is(places)) throw places;
         const metrics = this.#host.metrics.take();
@@ -90,8 +78,6 @@ export class InlineInstance implements ModelInstance {
     };
   }
 }
-
-const ALL: readonly string[] = [];
 
 interface FrameOptions {
   readonly requestedOutputs: RequestExtras['requestedOutputs'];
@@ -105,7 +91,7 @@ function frameResults(
 ): ExecutionResult[] {
   try {
     const frame = new ResultFrame(config);
-    const framed = results.map((result, index) => frame.add(result, requestedOutputs?.[index] ?? ALL));
+    const framed = results.map((result, index) => frame.add(result, requestedOutputs?.[index]));
     const buffer = frame.write().buffer as ArrayBuffer;
     return framed.map((places, index) =>
       TritonError.is(places)

@@ -12,7 +12,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InstanceGroup } from '../model/instance-group.js';
 import type { ServerLogger } from '../logger.js';
 import { RestartPauses } from './restart-pauses.js';
-import { runningTsx } from './running-tsx.js';
+import { runningTsx } from '../host/running-tsx.js';
 import { receiveFailure } from './sent-error.js';
 import type { ThreadCall, ThreadData, ThreadReport } from './thread-messages.js';
 

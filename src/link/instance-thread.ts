@@ -8,11 +8,12 @@ import { checkCallables } from '../model/check-callables.js';
 import { instanceLogger } from '../model/instance-logger.js';
 import type { Logger } from '../model/logger.js';
 import { runSetup } from '../model/run-setup.js';
-import { hostedCallable } from './callable-turns.js';
-import { loadCallableModule, type CallableModule } from './load-callable-module.js';
-import { loadOpenTelemetry } from './opentelemetry.js';
-import { PortHost } from './port-host.js';
-import { RequestTracing } from './request-tracing.js';
+import { hostedCallable } from '../host/callable-turns.js';
+import { loadCallableModule, type CallableModule } from '../host/load-callable-module.js';
+import { loadOpenTelemetry } from '../host/opentelemetry.js';
+import { PortChannel } from './channel.js';
+import { ChannelHost } from './channel-host.js';
+import { RequestTracing } from '../host/request-tracing.js';
 import { sendFailure } from './sent-error.js';
 import type { ThreadCall, ThreadData, ThreadReport } from './thread-messages.js';
 
@@ -67,12 +68,9 @@ try {
   const module = await start();
   const tracing = traces ? new RequestTracing(await loadOpenTelemetry()) : undefined;
   const callable = hostedCallable(module.callable, config.concurrency);
-  const connect = (server: MessagePort) => {
-    const host = new PortHost(server, config, callable, logger);
-    host.tracing = tracing;
-    host.onUnrecoverable = (error) => report({ kind: 'unrecoverable', failure: sendFailure(error) });
-    return host;
-  };
+  const onUnrecoverable = (error: TritonError) => report({ kind: 'unrecoverable', failure: sendFailure(error) });
+  const services = { logger, onUnrecoverable, tracing };
+  const connect = (server: MessagePort) => new ChannelHost(new PortChannel(server), config, callable, services);
   let host = connect(port);
   supervisor.on('message', (call: ThreadCall) => {
     if (call.kind === 'connect') {

@@ -1,14 +1,19 @@
-// What crosses between the server's thread and a callable's thread: one message per batch and one per list of
+// What crosses the channel between an instance and the host of its callable: one message per batch and one per list of
 // results. Tuples rather than records, because structured clone spells out every key of a record. Tensors and
-// their layout travel in ArrayBuffers that are transferred, never cloned.
+// their layout travel in ArrayBuffers that are handed over, never cloned.
 
 import type { InferTensor } from '../model/exchange.js';
 import type { ModelCall } from '../model/model-calls.js';
 import type { MetricsUpdate } from '../model/metrics-update.js';
 import type { Parameters } from '../model/parameters.js';
 import type { RequestSequence } from '../model/request-sequence.js';
-import type { StartedTrace } from '../model/trace-record.js';
+import type { BatchTraces } from '../model/trace-record.js';
+import type { Channel } from './channel.js';
 import type { SentError } from './sent-error.js';
+
+/** In a layout of responses, in the place of a number of outputs: a request ended, or failed. */
+export const RESPONSES_ENDED = -1;
+export const RESPONSES_FAILED = -2;
 
 export const EXECUTE = 0;
 export const CANCEL = 1;
@@ -18,9 +23,8 @@ export const ACKNOWLEDGE = 4;
 export const CALL = 5;
 export const CALLED = 6;
 export const CANCEL_CALL = 7;
-export const OFFER = 8;
-export const CALL_RESPONSE = 9;
-export const CALL_TAKEN = 10;
+export const CALL_RESPONSE = 8;
+export const CALL_TAKEN = 9;
 
 /** What few requests have; undefined where none of the batch has it. */
 export interface RequestExtras {
@@ -35,14 +39,6 @@ export interface RequestExtras {
   readonly traces?: BatchTraces | undefined;
 }
 
-/** The traces of a batch. */
-export interface BatchTraces {
-  /** When the batch was sent, in milliseconds since the epoch. */
-  readonly dispatchedAt: number;
-  /** By the requests' places; undefined for those that are not traced. */
-  readonly requests: readonly (StartedTrace | undefined)[];
-}
-
 /** To the callable: run a batch. `buffers[0]` is the frame of {@link encodeBatch}. */
 export type ExecuteMessage = readonly [
   kind: typeof EXECUTE,
@@ -51,25 +47,13 @@ export type ExecuteMessage = readonly [
   extras: RequestExtras | undefined,
 ];
 
-/**
- * To the callable: a batch to run after the one that runs, if the gate still has its number by then. The gate's memory
- * comes with the first.
- */
-export type OfferMessage = readonly [
-  kind: typeof OFFER,
-  id: number,
-  buffers: readonly ArrayBuffer[],
-  extras: RequestExtras | undefined,
-  gate: SharedArrayBuffer | undefined,
-];
-
 /** To the callable: the client of one request of a batch is gone. */
 export type CancelMessage = readonly [kind: typeof CANCEL, id: number, index: number];
 
 /**
  * From the callable: what became of a batch. Without a frame the whole batch failed, for the reason of the only
- * error; otherwise there is an error for each request that has failed by the frame's header. `startedAt` is when
- * the callable began, on the clock of {@link sharedNow}.
+ * error; otherwise frame and errors are those of `encodeResults`. `startedAt` is when the callable began, on the clock of
+ * the channel.
  */
 export type ResultsMessage = readonly [
   kind: typeof RESULTS,
@@ -84,8 +68,9 @@ export type ResultsMessage = readonly [
 
 /**
  * From the callable of a decoupled model, before its results: answers and ends in the order in which they came.
- * `layout` has per entry the request's index and the number of outputs (-1: the request ended, -2: it failed,
- * with the next of `errors`), and per output: index, rank, dimensions…, offset into the buffer, length.
+ * `layout` has per entry the request's index and then its outputs as `encodeOutputs` writes them, or RESPONSES_ENDED, or
+ * RESPONSES_FAILED,
+ * with the next of `errors`.
  */
 export type ResponsesMessage = readonly [
   kind: typeof RESPONSES,
@@ -126,8 +111,9 @@ export type CalledMessage = readonly [
 /** From the callable: nobody waits for a call any more. */
 export type CancelCallMessage = readonly [kind: typeof CANCEL_CALL, id: number];
 
-/** Milliseconds on the machine's monotonic clock: the same one in all threads, whatever happens to the wall clock. */
-export function sharedNow(): number {
-  const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1e3 + nanoseconds / 1e6;
-}
+/** The two ends of a channel. */
+export type InstanceChannel = Channel<ToHost, ToInstance>;
+export type HostChannel = Channel<ToInstance, ToHost>;
+
+export type ToHost = ExecuteMessage | CancelMessage | AcknowledgeMessage | CalledMessage | CallResponseMessage;
+export type ToInstance = ResultsMessage | ResponsesMessage | CallMessage | CallTakenMessage | CancelCallMessage;

@@ -6,8 +6,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { rawByteLength, writeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
 import type { Tensor } from '../tensor/tensor.js';
-import { alignTo8 } from './align.js';
-import type { HostResult } from './host-results.js';
+import type { HostResult } from '../host/host-results.js';
 
 /** Where a tensor lies in the frame. */
 export interface FramedTensor {
@@ -34,10 +33,10 @@ export class ResultFrame {
   }
 
   /**
-   * Plans the requested ones of a request's outputs. An empty list asks for all. A tensor whose data is not what
+   * Plans the requested ones of a request's outputs. An empty list asks for all, and so does none. A tensor whose data is not what
    * it was made with fails its own request only.
    */
-  add(result: HostResult, requested: readonly string[]): FramedResult {
+  add(result: HostResult, requested: readonly string[] = []): FramedResult {
     if (TritonError.is(result)) return result;
     const { outputs, name: model } = this.#config;
     const places: FramedTensor[] = [];
@@ -90,4 +89,9 @@ function whatIsWrong({ data, shape }: Tensor): string | undefined {
   const count = elementCount(shape);
   if (data.length === count) return undefined;
   return `has ${data.length} elements now and ${count} by its shape; was its buffer transferred?`;
+}
+
+/** The next multiple of 8: where a view as any typed array may begin. */
+export function alignTo8(offset: number): number {
+  return Math.ceil(offset / 8) * 8;
 }

@@ -16,10 +16,11 @@ import type { InferTensor } from '../model/exchange.js';
 import { InferenceResponse } from '../model/inference-response.js';
 import type { Parameters } from '../model/parameters.js';
 import { Tensor } from '../tensor/tensor.js';
-import { hostedCallable } from './callable-turns.js';
+import { hostedCallable } from '../host/callable-turns.js';
 import { InlineInstance } from './inline-instance.js';
-import { PortHost } from './port-host.js';
-import { PortInstance } from './port-instance.js';
+import { PortChannel } from './channel.js';
+import { ChannelHost } from './channel-host.js';
+import { ChannelInstance } from './channel-instance.js';
 
 const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
 
@@ -40,16 +41,16 @@ const KINDS: Readonly<
   Record<string, (config: CompleteModelConfig, callable: Callable<never, never, never>) => ModelInstance>
 > = {
   'in this thread': (config, callable) =>
-    new InlineInstance(config, hostedCallable(callable as unknown as Callable, config.concurrency), LOGGER),
+    new InlineInstance(config, hostedCallable(callable as unknown as Callable, config.concurrency), { logger: LOGGER }),
   'across a port': (config, callable) => {
     const { port1, port2 } = new MessageChannel();
-    const host = new PortHost(
-      port1,
+    const host = new ChannelHost(
+      new PortChannel(port1),
       config,
       hostedCallable(callable as unknown as Callable, config.concurrency),
-      LOGGER,
+      { logger: LOGGER },
     );
-    const instance = new PortInstance(config, port2);
+    const instance = new ChannelInstance(config, new PortChannel(port2));
     closers.push(() => (host.close(), instance.close()));
     return instance;
   },

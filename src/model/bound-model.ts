@@ -5,7 +5,7 @@ import type { Callable, MayStream, ModelSpec } from './callable.js';
 import type { Settled } from './inference-hints.js';
 import type { InstanceGroup } from './instance-group.js';
 import type { LooseCallable } from './loose-callable.js';
-import type { SetupContext } from './setup-context.js';
+import type { SetupContext } from './run-setup.js';
 import type { TensorSpecs } from './tensor-spec.js';
 
 type Instance<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean, Method extends string, Loose> =

@@ -41,3 +41,8 @@ export interface CompleteModelConfig {
   readonly versionPolicy?: VersionPolicy;
   readonly modelWarmup?: readonly CompleteWarmup[];
 }
+
+/** What tells bound models apart: their name and version. */
+export function modelKey({ name, version }: Pick<CompleteModelConfig, 'name' | 'version'>): string {
+  return `${name}/${version}`;
+}

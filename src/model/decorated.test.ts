@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 
-import { decoratorOf, markDecorated, marksOf } from './decorated.js';
+import { markDecorated, marksOf } from './decorated.js';
 
 const raw = () => [];
 
 describe('markDecorated', () => {
   it('leaves a mark that nobody sees by accident', () => {
     const callable = markDecorated(() => [], 'batch', raw);
-    expect(decoratorOf(callable)).toBe('batch');
+    expect(marksOf(callable)[0]?.decorator).toBe('batch');
     expect(Object.keys(callable)).toEqual([]);
-    expect(decoratorOf(raw)).toBeUndefined();
-    expect(decoratorOf({ infer: raw })).toBeUndefined();
-    expect(decoratorOf(undefined)).toBeUndefined();
+    expect(marksOf(raw)[0]?.decorator).toBeUndefined();
+    expect(marksOf({ infer: raw })[0]?.decorator).toBeUndefined();
+    expect(marksOf(undefined)[0]?.decorator).toBeUndefined();
   });
 
   it('gives the callable back', () => {

@@ -79,11 +79,6 @@ export function marksOf(callable: unknown): readonly Mark[] {
   return marks;
 }
 
-/** The decorator that made the callable, if one did. */
-export function decoratorOf(callable: unknown): DecoratorName | undefined {
-  return markOf(callable)?.decorator;
-}
-
 function markOf(callable: unknown): Mark | undefined {
   return (callable as { readonly [DECORATOR]?: Mark } | undefined)?.[DECORATOR];
 }

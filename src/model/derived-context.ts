@@ -5,7 +5,7 @@
 import type { ContextWith, InferenceContext, InferenceRequest, ModelSpec, RequestWith } from './callable.js';
 import type { CallableModel, CallableModels } from './model-calls.js';
 import { requestedByAny } from './requested-outputs.js';
-import { parametersOf, requestsByRow } from './row-requests.js';
+import { parametersOf, requestsByRow } from './inference-request.js';
 import { typedModel } from './typed-model.js';
 import { joinSignals, withSignals } from './with-signals.js';
 

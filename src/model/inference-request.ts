@@ -111,3 +111,13 @@ export function rowsOf(request: InferenceRequest): number {
   for (const tensor of Object.values(request.inputs as Readonly<Record<string, Tensor>>)) return tensor.rowCount;
   return 1;
 }
+
+/** The request of each row, in the order in which `batch` joins them. */
+export function requestsByRow(requests: readonly InferenceRequest[]): readonly InferenceRequest[] {
+  return requests.flatMap((request) => Array.from({ length: rowsOf(request) }, () => request));
+}
+
+/** The parameters of each row's request. */
+export function parametersOf(requestOfRow: readonly Pick<InferenceRequest, 'parameters'>[]): readonly Parameters[] {
+  return requestOfRow.map(({ parameters }) => parameters);
+}

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { RequestGroups } from './request-groups.js';
-import { RequestStreams } from './request-streams.js';
+import { RequestGroups, RequestStreams } from './request-streams.js';
 
 describe('RequestStreams', () => {
   it('keeps one stream per request', () => {

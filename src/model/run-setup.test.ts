@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
-import { runSetup, type Setup } from './run-setup.js';
-import type { SetupContext } from './setup-context.js';
+import { runSetup, type Setup, type SetupContext } from './run-setup.js';
 
 const CONTEXT = { modelName: 'm', instance: 2 } as SetupContext;
 const MODULE = 'file:///models/m.js';

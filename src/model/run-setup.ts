@@ -2,8 +2,21 @@
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { Awaitable } from './awaitable.js';
+import type { CompleteModelConfig } from './complete-model-config.js';
+import type { Logger } from './logger.js';
 import { lossOf, lossText } from './lost-object.js';
-import type { SetupContext } from './setup-context.js';
+
+/** What `setup` gets, before an instance takes its first batch. */
+export interface SetupContext {
+  readonly modelName: string;
+  readonly modelVersion: number;
+  readonly modelConfig: CompleteModelConfig;
+  /** Number of the instance within the model, from 0. */
+  readonly instance: number;
+  /** The instance's own entry of its group's `args`; undefined where there is none. */
+  readonly args: unknown;
+  readonly logger: Logger;
+}
 
 export type Setup = (context: SetupContext) => Awaitable<void>;
 

@@ -1,7 +1,6 @@
 // Shared memory of clients as the protocols name it: regions that are registered, and tensors that lie in them. Sizes
 // and offsets are 64-bit on the wire.
 
-import { TritonError } from '../errors.js';
 import type { PacedWork } from './paced-work.js';
 
 /** A region as it was registered. */
@@ -32,19 +31,4 @@ export interface SharedMemoryAccess {
   input(reference: SharedMemoryReference, datatype: string): PacedWork<SharedInput>;
   /** The output of that name is to be written there. */
   output(name: string, reference: SharedMemoryReference): void;
-}
-
-/** Where there is none: every use is refused with UNSUPPORTED. */
-export const NO_SHARED_MEMORY: SharedMemoryAccess = {
-  // eslint-disable-next-line require-yield
-  *input(): PacedWork<SharedInput> {
-    throw noSharedMemory();
-  },
-  output() {
-    throw noSharedMemory();
-  },
-};
-
-function noSharedMemory(): TritonError {
-  return new TritonError('UNSUPPORTED', 'shared memory is not supported here');
 }

@@ -22,3 +22,11 @@ export interface EndedTrace extends StartedTrace {
     | { readonly kind: 'cached' }
     | { readonly kind: 'failed'; readonly queued: boolean; readonly code: ErrorCode; readonly message: string };
 }
+
+/** The traces of a batch. */
+export interface BatchTraces {
+  /** When the batch was sent, in milliseconds since the epoch. */
+  readonly dispatchedAt: number;
+  /** By the requests' places; undefined for those that are not traced. */
+  readonly requests: readonly (StartedTrace | undefined)[];
+}

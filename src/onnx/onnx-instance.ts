@@ -8,7 +8,7 @@ import { TritonError } from '../errors.js';
 import type { InferenceContext, InferenceRequest } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { rowsOf } from '../model/inference-request.js';
-import type { SetupContext } from '../model/setup-context.js';
+import type { SetupContext } from '../model/run-setup.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import { formatShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';

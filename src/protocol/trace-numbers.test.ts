@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseTraceLevels } from './trace-levels.js';
+import { parseTraceLevels } from './trace-settings.js';
 import { parseTraceCount, parseTraceUnsigned } from './trace-numbers.js';
 
 describe('a rate or frequency', () => {

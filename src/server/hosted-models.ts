@@ -5,13 +5,13 @@ import { MessageChannel } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
-import { PortHost } from '../link/port-host.js';
-import type { RequestTracing } from '../link/request-tracing.js';
+import { PortChannel } from '../link/channel.js';
+import { ChannelHost } from '../link/channel-host.js';
+import type { RequestTracing } from '../host/request-tracing.js';
 import { sendFailure } from '../link/sent-error.js';
 import type { ServerLogger } from '../logger.js';
-import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
 import { instanceLogger } from '../model/instance-logger.js';
-import { modelKey } from '../model/model-key.js';
 import type {
   EndInstanceNotice,
   HostReply,
@@ -20,7 +20,8 @@ import type {
   LoadedBefore,
   StalledNotice,
 } from './control-messages.js';
-import type { HostedModel, OpenedModel } from './server-handle.js';
+import type { ModelOpening } from './model-opening.js';
+import type { HostedModel } from './server-handle.js';
 import type { ServerWorker } from './server-worker.js';
 
 interface KnownModel {
@@ -29,11 +30,11 @@ interface KnownModel {
   failed: boolean;
 }
 
-/** What a model runs on since one of its loads. */
-interface Opening {
+/** An opening that the server's thread asked for. */
+interface ServedOpening {
   readonly model: number;
-  readonly opened: OpenedModel;
-  readonly hosts: readonly PortHost[];
+  readonly opening: ModelOpening;
+  readonly hosts: readonly ChannelHost[];
   /** By the number of the instance. */
   readonly threads: Map<number, ThreadedInstance>;
 }
@@ -47,9 +48,9 @@ export class HostedModels {
   readonly #options: HostedModelsOptions;
   readonly #models = new Map<number, KnownModel>();
   /** By the number that the server's thread gave each. */
-  readonly #openings = new Map<number, Opening>();
+  readonly #openings = new Map<number, ServedOpening>();
   /** What models ran on when the server's thread died, for the next one, by model. */
-  readonly #left = new Map<number, OpenedModel>();
+  readonly #left = new Map<number, ModelOpening>();
   #nextId = 0;
 
   constructor(options: HostedModelsOptions) {
@@ -72,8 +73,8 @@ export class HostedModels {
   before(id: number): LoadedBefore | undefined {
     const known = this.#models.get(id);
     if (known === undefined || known.failed) return undefined;
-    const config = this.#left.get(id)?.config;
-    return { isLoaded: config !== undefined, override: config === known.model.config ? undefined : config };
+    const left = this.#left.get(id);
+    return { isLoaded: left !== undefined, override: left?.override };
   }
 
   /** The model did not load. The server knows it all the same, unless it was to replace one, which stays. */
@@ -121,12 +122,12 @@ export class HostedModels {
 
   /** The server's thread is dead. Keeps for the next one what each model ran on last; those that were loading have nothing. */
   leave(loading: ReadonlySet<number>): void {
-    for (const { model, opened, hosts } of this.#openings.values()) {
+    for (const { model, opening, hosts } of this.#openings.values()) {
       for (const host of hosts) host.close();
       const before = this.#left.get(model);
       // Ends in the background: nobody waits for it.
       void before?.close();
-      this.#left.set(model, opened);
+      this.#left.set(model, opening);
     }
     this.#openings.clear();
     for (const id of loading) void this.closeLeft(id);
@@ -136,9 +137,9 @@ export class HostedModels {
 
   /** Ends what the server's thread did not ask for again. */
   async closeLeft(id: number): Promise<void> {
-    const opened = this.#left.get(id);
+    const opening = this.#left.get(id);
     this.#left.delete(id);
-    await opened?.close();
+    await opening?.close();
   }
 
   /** Nothing hosts a callable any more; the models are released by whoever bound them. */
@@ -147,40 +148,43 @@ export class HostedModels {
     this.#openings.clear();
   }
 
-  async #open({ model: id, opening, config }: OpenAction, worker: ServerWorker): Promise<readonly InstancePort[]> {
+  async #open(
+    { model: id, opening: number, config }: OpenAction,
+    worker: ServerWorker,
+  ): Promise<readonly InstancePort[]> {
     const left = this.#left.get(id);
     if (left !== undefined) {
       this.#left.delete(id);
-      return this.#connect({ model: id, opening, opened: left, threads: left.reconnect() }, worker);
+      return this.#connect({ model: id, number, opening: left, threads: left.reconnect() }, worker);
     }
     const known = this.#models.get(id);
     if (known === undefined) throw new TritonError('UNAVAILABLE', 'the model was unbound');
-    const { model } = known;
-    const opened = await model.open(config ?? model.config);
-    if (!worker.isOver) return this.#connect({ model: id, opening, opened, threads: opened.threads }, worker);
+    const opening = await known.model.open(config);
+    if (!worker.isOver) return this.#connect({ model: id, number, opening, threads: opening.threads }, worker);
     // Nobody would take the other ends of their ports.
-    await opened.close();
+    await opening.close();
     return [];
   }
 
-  #connect({ model, opening, opened, threads }: Connection, worker: ServerWorker): readonly InstancePort[] {
+  #connect({ model, number, opening, threads }: Connection, worker: ServerWorker): readonly InstancePort[] {
     const { logger, tracing } = this.#options;
-    const hosts: PortHost[] = [];
-    const inline = opened.callables.map((callable, index): InstancePort => {
+    const hosts: ChannelHost[] = [];
+    const inline = opening.callables.map((callable, index): InstancePort => {
       const { port1, port2 } = new MessageChannel();
-      const own = instanceLogger(logger, opened.config, index);
-      const host = new PortHost(port1, opened.config, callable, own);
-      host.onUnrecoverable = (error) => this.#models.get(model)?.model.onUnrecoverable(error);
-      host.tracing = tracing;
-      hosts.push(host);
+      const services = {
+        logger: instanceLogger(logger, opening.config, index),
+        onUnrecoverable: (error: TritonError) => this.#models.get(model)?.model.onUnrecoverable(error),
+        tracing,
+      };
+      hosts.push(new ChannelHost(new PortChannel(port1), opening.config, callable, services));
       return { port: port2, thread: undefined };
     });
     const living = new Map(threads.map((thread) => [thread.instance, thread]));
-    this.#openings.set(opening, { model, opened, hosts, threads: living });
-    opened.onRestart = (thread) => {
+    this.#openings.set(number, { model, opening, hosts, threads: living });
+    opening.onRestart = (thread) => {
       living.set(thread.instance, thread);
       const { port, instance } = thread;
-      const attached = worker.call({ kind: 'attach', opening, port: { port, thread: instance } }, [port]);
+      const attached = worker.call({ kind: 'attach', opening: number, port: { port, thread: instance } }, [port]);
       // A thread that is started after this one's death gets a port to the next.
       attached.catch(() => port.close());
     };
@@ -188,10 +192,10 @@ export class HostedModels {
   }
 
   async #close(number: number): Promise<readonly InstancePort[]> {
-    const opening = this.#openings.get(number);
+    const served = this.#openings.get(number);
     this.#openings.delete(number);
-    for (const host of opening?.hosts ?? []) host.close();
-    await opening?.opened.close();
+    for (const host of served?.hosts ?? []) host.close();
+    await served?.opening.close();
     return [];
   }
 }
@@ -200,7 +204,8 @@ type OpenAction = Extract<HostRequest['action'], { kind: 'open' }>;
 
 interface Connection {
   readonly model: number;
-  readonly opening: number;
-  readonly opened: OpenedModel;
+  /** What the server's thread calls the opening. */
+  readonly number: number;
+  readonly opening: ModelOpening;
   readonly threads: readonly ThreadedInstance[];
 }

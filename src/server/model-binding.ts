@@ -1,17 +1,16 @@
 // A model as it was bound: its configuration and everything in the user's thread that it needs while it is served.
 
 import { TritonError } from '../errors.js';
-import { hostedCallable, type HostedCallable } from '../link/callable-turns.js';
+import { hostedCallable, type HostedCallable } from '../host/callable-turns.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { BoundModel } from '../model/bound-model.js';
 import type { Callable, ModelSpec } from '../model/callable.js';
 import { checkCallables } from '../model/check-callables.js';
-import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { isInstanceGroup, type InstanceGroup } from '../model/instance-group.js';
 import { instanceLogger } from '../model/instance-logger.js';
 import type { Logger } from '../model/logger.js';
-import { modelKey } from '../model/model-key.js';
 import { runSetup, type Setup } from '../model/run-setup.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import { ModelOpening } from './model-opening.js';
@@ -94,16 +93,17 @@ export class ModelBinding implements HostedModel {
   }
 
   /**
-   * Called by the server for every load, with the configuration that counts for it. Rejects with what went wrong, and
-   * nothing of it is left then.
+   * Called by the server for every load, with its configuration where that is not what was bound. Rejects with what went
+   * wrong, and nothing of it is left then.
    */
-  async open(config: CompleteModelConfig): Promise<ModelOpening> {
+  async open(override?: CompleteModelConfig): Promise<ModelOpening> {
     const { logger, tracing } = this.#server!;
     this.#logger = logger;
-    if (config !== this.config) checkCallables(this.#sources, config.name, config);
+    if (override !== undefined) checkCallables(this.#sources, override.name, override);
     if (this.#openings.size === 0) this.#callables = this.#hosted();
     const opening: ModelOpening = new ModelOpening({
-      config,
+      config: override ?? this.config,
+      override,
       callables: this.#callables,
       groups: this.#groups,
       logger,

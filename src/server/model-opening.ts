@@ -1,32 +1,40 @@
 // What a model runs on in the user's thread from one load to its end: its callables there, and the threads of its
 // instance groups.
 
-import type { HostedCallable } from '../link/callable-turns.js';
+import type { HostedCallable } from '../host/callable-turns.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
 import { InstanceThreads, type InstanceThreadsOptions } from '../link/instance-threads.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { Logger } from '../model/logger.js';
-import type { OpenedModel } from './server-handle.js';
 import { loggedWait } from './waiting-log.js';
 
 export interface ModelOpeningOptions extends Omit<InstanceThreadsOptions, 'firstInstance' | 'onRestart'> {
+  /** The configuration of this load, where it is not what the model was bound with. */
+  readonly override: CompleteModelConfig | undefined;
   readonly callables: readonly HostedCallable[];
   /** Told once, when everything has ended. */
   readonly onClosed: () => void | Promise<void>;
 }
 
-export class ModelOpening implements OpenedModel {
+export class ModelOpening {
+  /** What it is loaded with. */
   readonly config: CompleteModelConfig;
+  /** The same, unless that is what the model was bound with. */
+  readonly override: CompleteModelConfig | undefined;
+  /** One instance each, in this thread. */
   readonly callables: readonly HostedCallable[];
+  /** One instance each, in threads of their own. */
   threads: readonly ThreadedInstance[] = [];
+  /** Told of threads that were started again; for the server to set. */
   onRestart: (thread: ThreadedInstance) => void = ({ port }) => port.close();
   readonly #threads: InstanceThreads;
   readonly #logger: Logger;
   readonly #onClosed: () => void | Promise<void>;
   #closing: Promise<void> | undefined;
 
-  constructor({ callables, onClosed, ...options }: ModelOpeningOptions) {
+  constructor({ override, callables, onClosed, ...options }: ModelOpeningOptions) {
     this.config = options.config;
+    this.override = override;
     this.callables = callables;
     this.#logger = options.logger;
     this.#onClosed = onClosed;
@@ -47,10 +55,12 @@ export class ModelOpening implements OpenedModel {
     this.threads = await this.#threads.start();
   }
 
+  /** The threads that live, for a server that takes the place of another one. */
   reconnect(): readonly ThreadedInstance[] {
     return this.#threads.reconnect();
   }
 
+  /** Ends everything. Idempotent. */
   close(): Promise<void> {
     return (this.#closing ??= this.#stopThreads().then(this.#onClosed));
   }

@@ -27,7 +27,7 @@ async function serve() {
   const control = new ModelControl(repository, { mode: 'explicit', logger: LOGGER });
   const instance = new ManualInstance();
   const source = new ManualSource(instance);
-  const served = new ServedModel(CONFIG, source, { repository, caller: {} as never });
+  const served = new ServedModel(CONFIG, source, { caller: {} as never, living: new Set() });
   control.bind(served);
   await control.load('m');
   const send = () => {

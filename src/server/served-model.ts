@@ -1,11 +1,10 @@
-// A model that the server serves, with those of its instances that live: threads end and are started again while
-// the model stays. It is ready while at least one instance lives. Instances are there while it is loaded only.
+// A model as the engine loads it, with those of its instances that live: threads end and are started again while the
+// model stays. It is ready while at least one instance lives. Instances are there while it is loaded only.
 
 import type { ModelInstance } from '../core/instance/model-instance.js';
-import { INSTANCES_ENDED, INSTANCES_STALLED } from '../core/interruption.js';
 import { TritonError } from '../errors.js';
-import type { Model } from '../core/model.js';
-import type { ModelEntry, ModelRepository } from '../core/model-repository.js';
+import type { LoadableModel } from '../core/model-control.js';
+import type { ModelEntry } from '../core/model-entry.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 
@@ -29,8 +28,8 @@ export interface OpenedInstances {
 
 /** Where the instances of a model come from, for every load anew. */
 export interface InstanceSource {
-  /** Sets the model up for this configuration and starts its instances. */
-  open(config: CompleteModelConfig): Promise<OpenedInstances>;
+  /** Sets the model up and starts its instances; `override`: for another configuration than it was bound with. */
+  open(override: CompleteModelConfig | undefined): Promise<OpenedInstances>;
   /** Told when no instance will take a batch any more, though they live, and when one does again. */
   onStalled(isStalled: boolean): void;
 }
@@ -38,65 +37,78 @@ export interface InstanceSource {
 /** For how long requests wait for the first of their instances to be there again, in milliseconds. */
 const RESTART_GRACE = 1000;
 
-export class ServedModel {
+/** What the models of a server share. */
+export interface ServedSurroundings {
+  /** Makes the calls of other models that callables ask for. */
+  readonly caller: ModelCaller;
+  /** The models whose instances may live. */
+  readonly living: Set<ServedModel>;
+}
+
+export class ServedModel implements LoadableModel {
   readonly config: CompleteModelConfig;
+  /** The same, where it is not what the model was bound with. */
+  readonly #override: CompleteModelConfig | undefined;
   readonly #source: InstanceSource;
-  readonly #repository: ModelRepository;
-  readonly #caller: ModelCaller;
+  readonly #surroundings: ServedSurroundings;
   readonly #instances = new Set<ClosableInstance>();
   #opened: OpenedInstances | undefined;
   /** What its instances work for; a model that was replaced still answers what it had. */
-  #model: Model | undefined;
+  #entry: ModelEntry | undefined;
   #isStalled = false;
   /** Runs while no instance is left. */
   #grace: NodeJS.Timeout | undefined;
 
   constructor(
-    config: CompleteModelConfig,
+    bound: CompleteModelConfig,
     source: InstanceSource,
-    { repository, caller }: { readonly repository: ModelRepository; readonly caller: ModelCaller },
+    surroundings: ServedSurroundings,
+    override?: CompleteModelConfig,
   ) {
-    this.config = config;
+    this.config = override ?? bound;
+    this.#override = override;
     this.#source = source;
-    this.#repository = repository;
-    this.#caller = caller;
+    this.#surroundings = surroundings;
   }
 
-  /** Starts the instances, for every load anew. */
+  with(config: CompleteModelConfig): ServedModel {
+    return new ServedModel(this.config, this.#source, this.#surroundings, config);
+  }
+
   async open(): Promise<readonly ModelInstance[]> {
-    const opened = await this.#source.open(this.config);
+    this.#surroundings.living.add(this);
+    const opened = await this.#source.open(this.#override);
     this.#opened = opened;
     opened.onRestart = (instance) => this.#attach(instance);
     for (const instance of opened.instances) this.#add(instance);
     return [...this.#instances];
   }
 
-  /** The instances that live now. */
   serve(): readonly ModelInstance[] {
     return [...this.#instances];
   }
 
-  servedBy(model: Model): void {
-    this.#model = model;
-    model.onStalled = (isStalled) => this.#stalled(model, isStalled);
+  servedBy(entry: ModelEntry): void {
+    this.#entry = entry;
+    entry.model.onStalled = (isStalled) => this.#stalled(entry, isStalled);
     // Those that a server before this one had may have ended with nothing.
-    if (this.#instances.size === 0) this.#noneLeft(model);
+    if (this.#instances.size === 0) this.#noneLeft(entry);
   }
 
-  /** Ends the instances and what they needed. */
   async close(): Promise<void> {
     this.closeInstances();
     const opened = this.#opened;
     this.#opened = undefined;
     await opened?.close();
+    this.#surroundings.living.delete(this);
   }
 
   closeInstances(): void {
-    const model = this.#model;
-    this.#model = undefined;
+    const entry = this.#entry;
+    this.#entry = undefined;
     // What becomes of batches that took too long is nobody's concern any more.
-    if (model !== undefined) {
-      model.onStalled = () => undefined;
+    if (entry !== undefined) {
+      entry.model.onStalled = () => undefined;
       this.#tellStalled(false);
     }
     clearTimeout(this.#grace);
@@ -111,35 +123,35 @@ export class ServedModel {
     // As happens while it is closed.
     if (this.#opened === undefined) return instance.close?.();
     this.#add(instance);
-    const model = this.#model;
-    if (model === undefined) return;
+    const entry = this.#entry;
+    if (entry === undefined) return;
     clearTimeout(this.#grace);
     // A model that was replaced, or is being unloaded, answers what waits in its queue first.
-    model.addInstance(instance);
-    model.statistics.instanceRestarts++;
-    this.#resume(model, INSTANCES_ENDED);
+    entry.model.addInstance(instance);
+    entry.model.statistics.instanceRestarts++;
+    entry.resumed('ended');
   }
 
   /** An instance has ended. */
   #lost(instance: ClosableInstance): void {
     if (!this.#instances.delete(instance)) return;
-    const model = this.#model;
-    if (model !== undefined && model.removeInstance(instance) === 0) this.#noneLeft(model);
+    const entry = this.#entry;
+    if (entry !== undefined && entry.model.removeInstance(instance) === 0) this.#noneLeft(entry);
   }
 
-  #noneLeft(model: Model): void {
-    this.#interrupt(model, INSTANCES_ENDED);
+  #noneLeft(entry: ModelEntry): void {
+    entry.interrupted('ended');
     // Whoever waits for a thread that does not start again would wait for ever.
     // Accepted, and counted as failed: in other words than those that are refused meanwhile.
     const message = `model '${this.config.name}' is not ready: all instances ended while the request waited`;
     const failure = new TritonError('UNAVAILABLE', message);
-    this.#grace = setTimeout(() => model.failWaiting(failure), RESTART_GRACE);
+    this.#grace = setTimeout(() => entry.model.failQueued(failure), RESTART_GRACE);
   }
 
   /** Its instances live, but none of them will take a batch; or one does again. What waited has been refused. */
-  #stalled(model: Model, isStalled: boolean): void {
-    if (isStalled) this.#interrupt(model, INSTANCES_STALLED);
-    else this.#resume(model, INSTANCES_STALLED);
+  #stalled(entry: ModelEntry, isStalled: boolean): void {
+    if (isStalled) entry.interrupted('stalled');
+    else entry.resumed('stalled');
     this.#tellStalled(isStalled);
   }
 
@@ -149,28 +161,8 @@ export class ServedModel {
     this.#source.onStalled(isStalled);
   }
 
-  #interrupt(model: Model, reason: string): void {
-    const entry = this.#entryOf(model);
-    if (entry?.state !== 'READY') return;
-    entry.state = 'UNAVAILABLE';
-    entry.reason = reason;
-  }
-
-  #resume(model: Model, interruption: string): void {
-    const entry = this.#entryOf(model);
-    if (entry?.state !== 'UNAVAILABLE' || entry.reason !== interruption) return;
-    entry.state = 'READY';
-    entry.reason = '';
-  }
-
-  /** Undefined once another one has taken the model's place. */
-  #entryOf(model: Model): ModelEntry | undefined {
-    const entry = this.#repository.find(this.config.name, this.config.version);
-    return entry?.model === model ? entry : undefined;
-  }
-
   #add(instance: ClosableInstance): void {
-    instance.caller = this.#caller;
+    instance.caller = this.#surroundings.caller;
     instance.onClosed = () => this.#lost(instance);
     this.#instances.add(instance);
   }

@@ -1,42 +1,28 @@
 // A running server as `Triton` sees it: in this thread (LocalServer) or in one of its own (ThreadServer).
 
 import { TritonError } from '../errors.js';
-import type { HostedCallable } from '../link/callable-turns.js';
 import { InlineInstance } from '../link/inline-instance.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
-import { PortInstance } from '../link/port-instance.js';
-import type { RequestTracing } from '../link/request-tracing.js';
+import { PortChannel } from '../link/channel.js';
+import { ChannelInstance } from '../link/channel-instance.js';
+import type { RequestTracing } from '../host/request-tracing.js';
 import type { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { instanceLogger } from '../model/instance-logger.js';
+import type { ModelOpening } from './model-opening.js';
 import type { InstanceSource, OpenedInstances } from './served-model.js';
 import type { ServerOptions, ServerPorts } from './server-options.js';
 import { Server } from './server.js';
-
-/** What a model runs on while it is loaded. */
-export interface OpenedModel {
-  /** The configuration that it is loaded with. */
-  readonly config: CompleteModelConfig;
-  /** One instance each, in the user's thread. */
-  readonly callables: readonly HostedCallable[];
-  /** One instance each, in threads of their own. */
-  readonly threads: readonly ThreadedInstance[];
-  /** Told of threads that were started again; for the server to set. */
-  onRestart: (thread: ThreadedInstance) => void;
-  /** The threads that live, for a server that takes the place of another one. */
-  reconnect(): readonly ThreadedInstance[];
-  /** Ends everything. Idempotent. */
-  close(): Promise<void>;
-}
 
 /** A bound model as the user's thread hosts it. */
 export interface HostedModel {
   readonly config: CompleteModelConfig;
   /**
-   * Sets it up and starts its threads, for every load anew; `config` is the one that counts for the load. What was
-   * opened before may still be open. Rejects with INVALID_ARG when its callables cannot work with the configuration.
+   * Sets it up and starts its threads, for every load anew; `override` is what it is loaded with, unless that is what it
+   * was bound with. What was opened before may still be open. Rejects with INVALID_ARG when its callables cannot work
+   * with the configuration.
    */
-  open(config: CompleteModelConfig): Promise<OpenedModel>;
+  open(override?: CompleteModelConfig): Promise<ModelOpening>;
   /** Ends everything that `open` started. Idempotent. */
   close(): Promise<void>;
   readonly onUnrecoverable: (error: TritonError) => void;
@@ -88,32 +74,31 @@ export class LocalServer implements ServerHandle {
 
   load(model: HostedModel): Promise<void> {
     const source: InstanceSource = {
-      open: async (config) => {
+      open: async (override) => {
         // What a client asked for before may get its turn only now, when the model may be another server's already.
         if (this.#stopping !== undefined)
           throw new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
-        return this.#instancesOf(await model.open(config), model);
+        return this.#instancesOf(await model.open(override), model);
       },
       onStalled: (isStalled) => (model.isStalled = isStalled),
     };
     return this.#server.load(model.config, source);
   }
 
-  #instancesOf(opened: OpenedModel, { onUnrecoverable }: HostedModel): OpenedInstances {
-    const { config, callables, threads } = opened;
+  #instancesOf(opening: ModelOpening, { onUnrecoverable }: HostedModel): OpenedInstances {
+    const { config, callables, threads } = opening;
+    const { tracing } = this;
     const inline = callables.map((callable, index) => {
-      const instance = new InlineInstance(config, callable, instanceLogger(this.#server.logger, config, index));
-      instance.onUnrecoverable = onUnrecoverable;
-      instance.tracing = this.tracing;
-      return instance;
+      const logger = instanceLogger(this.#server.logger, config, index);
+      return new InlineInstance(config, callable, { logger, onUnrecoverable, tracing });
     });
-    const threaded = ({ port, end }: ThreadedInstance) => new PortInstance(config, port, end);
+    const threaded = ({ port, end }: ThreadedInstance) => new ChannelInstance(config, new PortChannel(port), end);
     const instances: OpenedInstances = {
       instances: [...inline, ...threads.map(threaded)],
       onRestart: (instance) => instance.close?.(),
-      close: () => opened.close(),
+      close: () => opening.close(),
     };
-    opened.onRestart = (thread) => instances.onRestart(threaded(thread));
+    opening.onRestart = (thread) => instances.onRestart(threaded(thread));
     return instances;
   }
 
@@ -121,8 +106,8 @@ export class LocalServer implements ServerHandle {
     return this.#server.unload(config);
   }
 
-  async started(): Promise<void> {
-    this.#server.started();
+  started(): Promise<void> {
+    return this.#server.started();
   }
 
   stop(timeoutSecs?: number): Promise<void> {

@@ -1,50 +1,37 @@
 // What a server is started with, and how that follows from what users configured.
 
-import { grpcSettings, type GrpcSettings } from '../config/grpc-settings.js';
+import { grpcSettings } from '../config/grpc-settings.js';
 import type { MetricsConfig } from '../config/parse-metrics-config.js';
 import type { ReadTritonConfig } from '../config/read-triton-config.js';
 import type { ModelControlMode } from '../core/model-control.js';
+import type { GrpcFrontendOptions } from '../frontend/grpc/grpc-frontend.js';
+import type { HttpServiceOptions } from '../frontend/http/http-service.js';
 import type { MetricsOptions } from '../frontend/metrics/metrics-report.js';
-import type { Restriction } from '../frontend/restricted-features.js';
-import type { SagemakerFrontendOptions } from '../frontend/sagemaker/sagemaker-frontend.js';
-import type { VertexAiFrontendOptions } from '../frontend/vertex-ai/vertex-ai-frontend.js';
+import type { SagemakerServiceOptions } from '../frontend/sagemaker/sagemaker-service.js';
+import type { VertexAiServiceOptions } from '../frontend/vertex-ai/vertex-ai-service.js';
 import type { LogSettings } from '../logger.js';
 import type { TraceStart } from '../model/trace-settings.js';
 
+/** The frontends by the prefixes of their options. */
+export const FRONTENDS = ['http', 'grpc', 'metrics', 'vertexAi', 'sagemaker'] as const;
+export type FrontendName = (typeof FRONTENDS)[number];
+
 /** The real ports; undefined where a frontend is off. */
-export interface ServerPorts {
-  readonly http: number | undefined;
-  readonly grpc: number | undefined;
-  readonly metrics: number | undefined;
-  readonly vertexAi: number | undefined;
-  readonly sagemaker: number | undefined;
+export type ServerPorts = Readonly<Record<FrontendName, number | undefined>>;
+
+interface Place {
+  readonly address: string;
+  readonly port: number;
 }
 
 /** Plain data that crosses threads. */
 export interface ServerOptions {
   readonly id: string;
-  readonly http:
-    | {
-        readonly address: string;
-        readonly port: number;
-        readonly maxInputSize: number;
-        readonly headerForwardPattern: string | undefined;
-        readonly corsAllowOrigin: readonly string[];
-        readonly restrictions: readonly Restriction[];
-      }
-    | undefined;
-  readonly grpc:
-    | (GrpcSettings & {
-        readonly address: string;
-        readonly port: number;
-        readonly maxMessageSize: number;
-        readonly headerForwardPattern: string | undefined;
-        readonly restrictions: readonly Restriction[];
-      })
-    | undefined;
-  readonly metrics: (MetricsConfig & MetricsOptions & { readonly address: string; readonly port: number }) | undefined;
-  readonly vertexAi: Omit<VertexAiFrontendOptions, 'server' | 'logger' | 'metrics'> | undefined;
-  readonly sagemaker: Omit<SagemakerFrontendOptions, 'server' | 'logger'> | undefined;
+  readonly http: (Place & Omit<HttpServiceOptions, 'server'>) | undefined;
+  readonly grpc: Omit<GrpcFrontendOptions, 'server' | 'logger' | 'openPort'> | undefined;
+  readonly metrics: (Place & MetricsConfig & MetricsOptions) | undefined;
+  readonly vertexAi: (Place & Omit<VertexAiServiceOptions, 'server' | 'metrics'>) | undefined;
+  readonly sagemaker: (Place & Omit<SagemakerServiceOptions, 'server'>) | undefined;
   readonly strictReadiness: boolean;
   readonly modelControlMode: ModelControlMode;
   /** In explicit mode, the models that are loaded when they are bound; `*` stands for all. */
@@ -61,18 +48,12 @@ export interface ServerOptions {
 
 /** The same options for a server in the place of another one, whose ports are to be found where they were. */
 export function withPorts(options: ServerOptions, ports: ServerPorts): ServerOptions {
-  return {
-    ...options,
-    http: at(options.http, ports.http),
-    grpc: at(options.grpc, ports.grpc),
-    metrics: at(options.metrics, ports.metrics),
-    vertexAi: at(options.vertexAi, ports.vertexAi),
-    sagemaker: at(options.sagemaker, ports.sagemaker),
-  };
-}
-
-function at<Options extends object>(options: Options | undefined, port: number | undefined): Options | undefined {
-  return options && port !== undefined ? { ...options, port } : options;
+  const moved = FRONTENDS.map((name) => {
+    const { [name]: own } = options;
+    const port = ports[name];
+    return [name, own && port !== undefined ? { ...own, port } : own] as const;
+  });
+  return { ...options, ...Object.fromEntries(moved) };
 }
 
 export function serverOptions({ config, restrictions, vertexAi, sagemaker }: ReadTritonConfig): ServerOptions {

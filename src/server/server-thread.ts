@@ -3,7 +3,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
 import { assert, TritonError } from '../errors.js';
-import { PortInstance } from '../link/port-instance.js';
+import { PortChannel } from '../link/channel.js';
+import { ChannelInstance } from '../link/channel-instance.js';
 import { receiveFailure, sendFailure } from '../link/sent-error.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type {
@@ -71,7 +72,7 @@ function ask(action: HostRequest['action']): Promise<readonly InstancePort[]> {
 /** The instances of a model, which are at the other ends of ports. */
 function sourceOf(model: number, bound: CompleteModelConfig): InstanceSource {
   return {
-    open: async (config) => {
+    open: async (override) => {
       const opening = nextId++;
       const instanceAt = ({ port, thread }: InstancePort) => {
         const end = (reason: string) =>
@@ -81,9 +82,9 @@ function sourceOf(model: number, bound: CompleteModelConfig): InstanceSource {
             thread: thread!,
             reason,
           } satisfies EndInstanceNotice);
-        return new PortInstance(config, port, thread === undefined ? undefined : end);
+        return new ChannelInstance(override ?? bound, new PortChannel(port), thread === undefined ? undefined : end);
       };
-      const ports = await ask({ kind: 'open', model, opening, config: config === bound ? undefined : config });
+      const ports = await ask({ kind: 'open', model, opening, config: override });
       const opened: OpenedInstances = {
         instances: ports.map(instanceAt),
         onRestart: (instance) => instance.close?.(),
@@ -111,7 +112,7 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
     case 'start':
       return server.start();
     case 'started':
-      server.started();
+      await server.started();
       return undefined;
     case 'load':
       await server.load(call.config, sourceOf(call.model, call.config), call.again);

@@ -8,22 +8,22 @@ import { TritonError } from '../errors.js';
 import type { Frontend } from '../frontend/frontend.js';
 import { withOptions } from '../frontend/listen-failure.js';
 import { GrpcFrontend } from '../frontend/grpc/grpc-frontend.js';
-import { HttpFrontend } from '../frontend/http/http-frontend.js';
-import { MetricsFrontend } from '../frontend/metrics/metrics-frontend.js';
+import { HttpPort, type PortService } from '../frontend/http/http-port.js';
+import { HttpService } from '../frontend/http/http-service.js';
 import { MetricsReport } from '../frontend/metrics/metrics-report.js';
-import { SagemakerFrontend } from '../frontend/sagemaker/sagemaker-frontend.js';
-import { VertexAiFrontend } from '../frontend/vertex-ai/vertex-ai-frontend.js';
+import { MetricsService } from '../frontend/metrics/metrics-service.js';
+import { SagemakerService } from '../frontend/sagemaker/sagemaker-service.js';
+import { VertexAiService } from '../frontend/vertex-ai/vertex-ai-service.js';
+import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
 import { ServerLogger, type LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
 import { callModel } from '../core/call-model.js';
-import type { BoundModel } from '../core/model-control.js';
-import type { ModelCaller } from '../model/model-calls.js';
 import type { EndedTrace } from '../model/trace-record.js';
 import type { LoadedBefore } from './control-messages.js';
-import { ServedModel, type InstanceSource } from './served-model.js';
-import type { ServerOptions, ServerPorts } from './server-options.js';
+import { ServedModel, type InstanceSource, type ServedSurroundings } from './served-model.js';
+import { FRONTENDS, type FrontendName, type ServerOptions, type ServerPorts } from './server-options.js';
 import { VERSION } from './version.js';
 import { inflightLines, loggedWait, logEverySecond } from './waiting-log.js';
 
@@ -35,6 +35,8 @@ export interface ServerListeners {
   readonly onTraces?: (ended: readonly EndedTrace[]) => void;
 }
 
+type NamedFrontend = readonly [name: FrontendName, frontend: Frontend];
+
 const NOBODY = (): void => undefined;
 const TIMED_OUT = Symbol('timed out');
 
@@ -43,12 +45,12 @@ export class Server {
   readonly #sink: ClosableLogSink;
   readonly #logger: ServerLogger;
   readonly #engine: InferenceServer;
-  /** Those whose instances may live. */
-  readonly #served = new Set<ServedModel>();
-  readonly #caller: ModelCaller = (call, receiver) => callModel(this.#engine, call, receiver);
-  #frontends: Frontend[] = [];
-  #byProtocol: Readonly<Record<string, Frontend | undefined>> = {};
-  #vertexAi: VertexAiFrontend | undefined;
+  readonly #served: ServedSurroundings = {
+    caller: (call, receiver) => callModel(this.#engine, call, receiver),
+    living: new Set(),
+  };
+  #frontends: readonly NamedFrontend[] = [];
+  #vertexAi: VertexAiService | undefined;
 
   /** Throws INVALID_ARG when the log file cannot be opened. */
   constructor(options: ServerOptions, { onLogSettings = NOBODY, onTraces = NOBODY }: ServerListeners = {}) {
@@ -67,66 +69,78 @@ export class Server {
       logSettings: new LogSettingsStore(logger, options.logFile ?? '', onLogSettings),
       sharedMemory: new SharedMemoryRegistry({ allowed: allowClientShm }),
       tracing: options.tracing && { start: options.tracing, onEnded: onTraces },
+      // It needs protobuf's descriptors, which are loaded when they are first asked for.
+      readOverride: async (config) => (await import('../protocol/config-override.js')).readConfigOverride(config),
     });
   }
 
   /** Opens all ports. Rejects with UNAVAILABLE naming a port that is taken; then none is open. */
   async start(): Promise<ServerPorts> {
+    const server = this.#engine;
+    if (this.#options.allowClientShm) server.sharedMemory.mapWith(await loadMapRegion());
+    this.#frontends = this.#makeFrontends();
+    const started = await Promise.allSettled(this.#frontends.map(([, frontend]) => frontend.start()));
+    const failed = started.findIndex((result) => result.status === 'rejected');
+    if (failed >= 0) {
+      await this.#closeFrontends();
+      this.#sink.close();
+      throw withOptions(
+        TritonError.from((started[failed] as PromiseRejectedResult).reason),
+        this.#frontends[failed]![0],
+      );
+    }
+    const ports: Partial<Record<FrontendName, number>> = {};
+    for (const [index, [name]] of this.#frontends.entries()) {
+      ports[name] = (started[index] as PromiseFulfilledResult<number>).value;
+    }
+    // In the order in which Triton logs them.
+    const logged = [...this.#frontends].sort(([a], [b]) => Number(b === 'grpc') - Number(a === 'grpc'));
+    for (const [name, frontend] of logged) {
+      server.logger.info(`Started ${frontend.name} at ${this.#options[name]!.address}:${ports[name]}`);
+    }
+    return ports as ServerPorts;
+  }
+
+  /** Those that the options ask for. */
+  #makeFrontends(): NamedFrontend[] {
     const { http, grpc, metrics, vertexAi, sagemaker } = this.#options;
     const server = this.#engine;
     const { logger } = server;
-    if (this.#options.allowClientShm) server.sharedMemory.mapWith(await loadMapRegion());
-    const connections = () => connectionsOf(this.#byProtocol);
+    const connections = () => this.#frontends.map(([name, frontend]) => [name, frontend.connections] as const);
     const report = metrics && new MetricsReport({ server, logger, ...metrics, connections });
-    const frontends = {
-      http: http && new HttpFrontend({ server, logger, ...http }),
-      grpc: grpc && new GrpcFrontend({ server, logger, ...grpc, openPort: (port) => new Http2Server(port) }),
-      metrics:
-        metrics && report && new MetricsFrontend({ report, logger, address: metrics.address, port: metrics.port }),
-      vertexAi: vertexAi && new VertexAiFrontend({ server, logger, metrics: report, ...vertexAi }),
-      sagemaker: sagemaker && new SagemakerFrontend({ server, logger, ...sagemaker }),
+    this.#vertexAi = vertexAi && new VertexAiService({ server, metrics: report, ...vertexAi });
+    const services: Readonly<Record<Exclude<FrontendName, 'grpc'>, PortService | undefined>> = {
+      http: http && new HttpService({ server, ...http }),
+      metrics: report && new MetricsService(report),
+      vertexAi: this.#vertexAi,
+      sagemaker: sagemaker && new SagemakerService({ server, ...sagemaker }),
     };
-    this.#vertexAi = frontends.vertexAi;
-    this.#byProtocol = frontends;
-    this.#frontends = Object.values(frontends).filter((frontend) => frontend !== undefined);
-    const started = await Promise.allSettled(this.#frontends.map((frontend) => frontend.start()));
-    const failed = started.findIndex((result) => result.status === 'rejected');
-    if (failed >= 0) {
-      await Promise.all(this.#frontends.map((frontend) => frontend.close()));
-      this.#sink.close();
-      const [option = ''] =
-        Object.entries(frontends).find(([, frontend]) => frontend === this.#frontends[failed]) ?? [];
-      throw withOptions(TritonError.from((started[failed] as PromiseRejectedResult).reason), option);
-    }
-    const portOf = (frontend: Frontend | undefined): number | undefined => {
-      const result = started[this.#frontends.indexOf(frontend!)];
-      return result?.status === 'fulfilled' ? result.value : undefined;
-    };
-    const ports = {
-      http: portOf(frontends.http),
-      grpc: portOf(frontends.grpc),
-      metrics: portOf(frontends.metrics),
-      vertexAi: portOf(frontends.vertexAi),
-      sagemaker: portOf(frontends.sagemaker),
-    };
-    if (grpc) logger.info(`Started GRPCInferenceService at ${grpc.address}:${ports.grpc}`);
-    if (http) logger.info(`Started HTTPService at ${http.address}:${ports.http}`);
-    if (metrics) logger.info(`Started Metrics Service at ${metrics.address}:${ports.metrics}`);
-    if (vertexAi) logger.info(`Started Vertex AI HTTPService at ${vertexAi.address}:${ports.vertexAi}`);
-    if (sagemaker) logger.info(`Started Sagemaker HTTPService at ${sagemaker.address}:${ports.sagemaker}`);
-    return ports;
+    return FRONTENDS.flatMap((name): NamedFrontend[] => {
+      if (name === 'grpc') {
+        const openPort: OpenHttp2Port = (port) => new Http2Server(port);
+        return grpc === undefined ? [] : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort })]];
+      }
+      const service = services[name];
+      if (service === undefined) return [];
+      const { address, port } = this.#options[name]!;
+      return [[name, new HttpPort(service, { address, port, logger })]];
+    });
+  }
+
+  #closeFrontends(): Promise<unknown> {
+    return Promise.all(this.#frontends.map(([, frontend]) => frontend.close()));
   }
 
   /**
-   * Everything that was bound before serving is known: the server may be ready. Throws INTERNAL when `loadModel` names
+   * Everything that was bound before serving is known: the server may be ready. Rejects with INTERNAL when `loadModel` names
    * a model that is not bound, INVALID_ARG when Vertex AI has no model to predict with.
    */
-  started(): void {
+  async started(): Promise<void> {
     const missing = this.#options.loadModel.find((name) => name !== '*' && !this.#engine.models.has(name));
     if (missing !== undefined) {
       throw new TritonError('INTERNAL', `failed to load '${missing}', failed to poll from model repository`);
     }
-    this.#vertexAi?.started();
+    await this.#vertexAi?.started();
     this.#engine.started();
   }
 
@@ -137,13 +151,13 @@ export class Server {
    */
   async load(config: CompleteModelConfig, source: InstanceSource, again?: LoadedBefore): Promise<void> {
     const { models } = this.#engine;
-    const bound = this.#boundModel(config, source);
+    const model = new ServedModel(config, source, this.#served);
     if (models.has(config.name, config.version)) {
-      await models.replace(bound);
+      await models.replace(model);
       await this.#reapplyVersionPolicy(config);
       return;
     }
-    models.bind(bound);
+    models.bind(model);
     if (again !== undefined) {
       // Its instances live, and are warm.
       const loaded = { ...(again.override ?? config), modelWarmup: [] };
@@ -153,25 +167,6 @@ export class Server {
     const { modelControlMode, loadModel } = this.#options;
     if (modelControlMode === 'none' || loadModel.includes('*') || loadModel.includes(config.name))
       await models.applyVersionPolicy(config.name, config.version);
-  }
-
-  #boundModel(config: CompleteModelConfig, source: InstanceSource): BoundModel {
-    const { repository } = this.#engine;
-    const served = new ServedModel(config, source, { repository, caller: this.#caller });
-    return {
-      config,
-      open: () => {
-        this.#served.add(served);
-        return served.open();
-      },
-      serve: () => served.serve(),
-      servedBy: (model) => served.servedBy(model),
-      close: async () => {
-        await served.close();
-        this.#served.delete(served);
-      },
-      with: (other) => this.#boundModel(other, source),
-    };
   }
 
   /** The highest version's policy may be another one now. Where clients load models, it waits until they do. */
@@ -208,20 +203,13 @@ export class Server {
 
   /** Lets requests under way finish for so many seconds, then fails them with UNAVAILABLE; closes all ports. */
   async stop(timeoutSecs: number = this.#options.exitTimeoutSecs): Promise<void> {
-    for (const frontend of this.#frontends) frontend.drain();
+    for (const [, frontend] of this.#frontends) frontend.drain();
     await this.#drain(timeoutSecs);
     this.#engine.stop();
-    for (const served of this.#served) served.closeInstances();
-    const closed = Promise.all(this.#frontends.map((frontend) => frontend.close()));
-    await loggedWait(closed, this.#logger, 'connections to close');
+    for (const served of this.#served.living) served.closeInstances();
+    await loggedWait(this.#closeFrontends(), this.#logger, 'connections to close');
     this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');
     this.#sink.close();
   }
-}
-
-function connectionsOf(frontends: Readonly<Record<string, Frontend | undefined>>): (readonly [string, number])[] {
-  return Object.entries(frontends).flatMap(([protocol, frontend]) =>
-    frontend === undefined ? [] : [[protocol, frontend.connections] as const],
-  );
 }

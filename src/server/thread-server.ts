@@ -2,7 +2,7 @@
 // again on the same ports and with the models that it had, whose callables and threads outlive it.
 
 import { TritonError } from '../errors.js';
-import type { RequestTracing } from '../link/request-tracing.js';
+import type { RequestTracing } from '../host/request-tracing.js';
 import { RestartPauses } from '../link/restart-pauses.js';
 import { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';

@@ -8,7 +8,7 @@ import { encodeInputs, type InferKind } from '../client/encode-inputs.js';
 import type { ClientInputs, ClientOutputs, OutputName } from '../client/input-values.js';
 import type { ResponseSink } from '../core/response-sink.js';
 import { TritonError } from '../errors.js';
-import { ResponseQueue } from '../link/response-queue.js';
+import { ResponseQueue } from '../host/response-queue.js';
 import type { BoundModel } from '../model/bound-model.js';
 import { checkMembers } from '../model/check.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';

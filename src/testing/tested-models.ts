@@ -6,7 +6,7 @@ import type { Execution, ExecutionDone, ModelInstance } from '../core/instance/m
 import { Model } from '../core/model.js';
 import type { InflightRequest, ResponseSink } from '../core/response-sink.js';
 import { TritonError } from '../errors.js';
-import { hostedCallable } from '../link/callable-turns.js';
+import { hostedCallable } from '../host/callable-turns.js';
 import { InlineInstance } from '../link/inline-instance.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { Callable, ModelSpec } from '../model/callable.js';
@@ -63,7 +63,7 @@ export class TestedModels implements CalledEngine {
   /** A request is a batch of its own: it waits for no others. */
   #serve(config: CompleteModelConfig, callable: Callable, logger: Logger): Model {
     const model = new Model({ ...config, dynamicBatching: undefined, responseCache: false });
-    const instance = new InlineInstance(config, hostedCallable(callable, config.concurrency), logger);
+    const instance = new InlineInstance(config, hostedCallable(callable, config.concurrency), { logger });
     instance.caller = (call, receiver) => callModel(this, call, receiver);
     model.addInstance({ execute: (...execution) => this.#run(instance, ...execution) });
     return model;

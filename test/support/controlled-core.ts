@@ -1,10 +1,13 @@
 // The part of an engine without models that control methods read and change, for tests that are about other methods.
 import { InferenceServer } from '../../src/core/inference-server.js';
-import type { ControlledCore } from '../../src/frontend/grpc/served-core.js';
+import type { ServedCore } from '../../src/frontend/served-core.js';
 
 const ignore = () => undefined;
 
-export function controlledCore(): ControlledCore {
+export function controlledCore(): Pick<
+  ServedCore,
+  'models' | 'logSettings' | 'sharedMemory' | 'loadModel' | 'traceSettings' | 'updateTraceSettings'
+> {
   const logger = { error: ignore, warn: ignore, info: ignore, verbose: ignore };
   const server = new InferenceServer({ name: 'triton', version: '1', logger });
   return {

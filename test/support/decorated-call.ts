@@ -1,6 +1,6 @@
 // Calls decorated callables as the host does: with requests of a batch and its context.
-import { HostContext } from '../../src/link/host-context.js';
-import { MetricsRecorder } from '../../src/link/metrics-recorder.js';
+import { HostContext } from '../../src/host/host-context.js';
+import { MetricsRecorder } from '../../src/host/metrics-recorder.js';
 import type { InferenceContext, ModelSpec } from '../../src/model/callable.js';
 import type { CompleteModelConfig } from '../../src/model/complete-model-config.js';
 import { completeModelConfig } from '../../src/model/complete-model.js';

@@ -8,10 +8,11 @@ import type {
   ExecutionTimes,
   ModelInstance,
 } from '../../src/core/instance/model-instance.js';
-import { hostedCallable } from '../../src/link/callable-turns.js';
+import { hostedCallable } from '../../src/host/callable-turns.js';
 import { InlineInstance } from '../../src/link/inline-instance.js';
-import { PortHost } from '../../src/link/port-host.js';
-import { PortInstance } from '../../src/link/port-instance.js';
+import { PortChannel } from '../../src/link/channel.js';
+import { ChannelHost } from '../../src/link/channel-host.js';
+import { ChannelInstance } from '../../src/link/channel-instance.js';
 import type { TritonError } from '../../src/errors.js';
 import type { Callable, InferenceContext, InferenceRequest, ModelSpec } from '../../src/model/callable.js';
 import type { CompleteModelConfig } from '../../src/model/complete-model-config.js';
@@ -52,33 +53,26 @@ export function hostCallable(
     info: () => undefined,
     verbose: () => undefined,
   };
-  if (kind === 'inline') {
-    const instance = new InlineInstance(config, hostedCallable(callable, config.concurrency), logger);
-    const hosted: HostedInstance = {
-      instance,
-      config,
-      errors,
-      onUnrecoverable: undefined,
-      close: () => undefined,
-    };
-    instance.onUnrecoverable = (error) => hosted.onUnrecoverable?.(error);
-    return hosted;
-  }
-  const { port1, port2 } = new MessageChannel();
-  const instance = new PortInstance(config, port1);
-  const host = new PortHost(port2, config, hostedCallable(callable, config.concurrency), logger);
-  const hosted: HostedInstance = {
+  const services = { logger, onUnrecoverable: (error: TritonError) => hosted.onUnrecoverable?.(error) };
+  const owned = hostedCallable(callable, config.concurrency);
+  const withClose = (instance: ModelInstance, close: () => void): HostedInstance => ({
     instance,
     config,
     errors,
     onUnrecoverable: undefined,
-    close: () => {
-      instance.close();
-      host.close();
-    },
-  };
-  host.onUnrecoverable = (error) => hosted.onUnrecoverable?.(error);
-  return hosted;
+    close,
+  });
+  let hosted: HostedInstance;
+  if (kind === 'inline') {
+    return (hosted = withClose(new InlineInstance(config, owned, services), () => undefined));
+  }
+  const { port1, port2 } = new MessageChannel();
+  const instance = new ChannelInstance(config, new PortChannel(port1));
+  const host = new ChannelHost(new PortChannel(port2), config, owned, services);
+  return (hosted = withClose(instance, () => {
+    instance.close();
+    host.close();
+  }));
 }
 
 /** A request of a batch, its inputs in declaration order. */

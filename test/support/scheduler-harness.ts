@@ -1,10 +1,9 @@
 // Drives a BatchScheduler by hand: instances that end their batches when the test says so, and a log of answers.
 import { vi } from 'vitest';
 
-import type { EngineLogger } from '../../src/core/engine-logger.js';
+import { SILENT, type EngineLogger } from '../../src/core/engine-logger.js';
 import { PendingRequest } from '../../src/core/pending-request.js';
 import type {
-  BatchOffer,
   Execution,
   ExecutionDone,
   ExecutionRequest,
@@ -12,7 +11,11 @@ import type {
   ResponseStream,
 } from '../../src/core/instance/model-instance.js';
 import type { ResponseSink } from '../../src/core/response-sink.js';
+import { BatchRunner } from '../../src/core/scheduler/batch-runner.js';
 import { BatchScheduler } from '../../src/core/scheduler/batch-scheduler.js';
+import { RequestOutcomes } from '../../src/core/scheduler/request-outcomes.js';
+import type { Scheduler } from '../../src/core/scheduler/scheduler.js';
+import { SchedulerLog } from '../../src/core/scheduler/scheduler-log.js';
 import { InferenceStatistics } from '../../src/core/statistics.js';
 import { TritonError } from '../../src/errors.js';
 import { completeModelConfig } from '../../src/model/complete-model.js';
@@ -84,49 +87,6 @@ export class ManualInstance implements ModelInstance {
   }
 }
 
-/** A batch that was laid ready at an instance. */
-interface LaidBatch {
-  readonly batch: readonly ExecutionRequest[];
-  state: 'ready' | 'withdrawn' | 'begun';
-}
-
-/** As an instance in another thread: takes batches ahead, and begins the one that lies ready when the test says so. */
-export class OfferedInstance extends ManualInstance {
-  readonly laid: LaidBatch[] = [];
-
-  constructor() {
-    super(false, true);
-  }
-
-  /** `ab ready`, …: what was laid ready so far, and what became of it. */
-  get offers(): string[] {
-    return this.laid.map(({ batch, state }) => `${batch.map(({ id }) => id).join('')} ${state}`);
-  }
-
-  offer(batch: readonly ExecutionRequest[]): BatchOffer {
-    if (this.laid.some(({ state }) => state === 'ready')) throw new Error('two batches lie ready');
-    const one: LaidBatch = { batch, state: 'ready' };
-    this.laid.push(one);
-    return {
-      withdraw: () => {
-        if (one.state === 'ready') one.state = 'withdrawn';
-        return one.state === 'withdrawn';
-      },
-      accept: (done) => {
-        const execution = new ManualExecution(batch, done);
-        this.executions.push(execution);
-        return execution;
-      },
-    };
-  }
-
-  /** Begins the batch that lies ready, if there is one, as happens when the one before it has ended. */
-  begin(): void {
-    const last = this.laid.at(-1);
-    if (last?.state === 'ready') last.state = 'begun';
-  }
-}
-
 interface Sent {
   readonly rows?: number;
   readonly priority?: number;
@@ -138,7 +98,9 @@ interface Sent {
 /** A scheduler with instances and a log of what became of its requests. */
 export class SchedulerHarness {
   readonly statistics = new InferenceStatistics();
-  readonly scheduler: BatchScheduler;
+  /** Instances come, go and stop here. */
+  readonly scheduler: BatchRunner;
+  readonly #scheduler: Scheduler;
   readonly instances: ModelInstance[];
   /** `a ok`, `b CANCELLED`, …, in the order of the answers. */
   readonly answers: string[] = [];
@@ -148,10 +110,15 @@ export class SchedulerHarness {
     config: ModelConfig,
     instances: ModelInstance[] = [new ManualInstance()],
     inputs: TensorSpecs = {},
-    logger?: EngineLogger,
+    logger: EngineLogger = SILENT,
   ) {
     const spec = { modelName: 'm', inputs, outputs: {}, config: { maxBatchSize: 4, ...config } };
-    this.scheduler = new BatchScheduler(completeModelConfig(spec, instances.length), this.statistics, logger);
+    const complete = completeModelConfig(spec, instances.length);
+    const log = new SchedulerLog(complete, logger);
+    const outcomes = new RequestOutcomes(complete, this.statistics, log);
+    const parts = { config: complete, statistics: this.statistics, outcomes, log };
+    this.scheduler = new BatchRunner(parts);
+    this.#scheduler = new BatchScheduler(parts, this.scheduler);
     this.instances = instances;
     for (const instance of instances) this.scheduler.addInstance(instance);
   }
@@ -171,7 +138,7 @@ export class SchedulerHarness {
       { inputs, rows },
       {
         owner: {
-          cancelled: (gone) => this.scheduler.cancelled(gone),
+          cancelled: (gone) => this.#scheduler.cancelled(gone),
           ended: (over) => this.ended.push(over.id),
         },
         sink: sink ?? {
@@ -182,7 +149,7 @@ export class SchedulerHarness {
         now: performance.now(),
       },
     );
-    this.scheduler.enqueue(request);
+    this.#scheduler.enqueue(request);
     return request;
   }
 

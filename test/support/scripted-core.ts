@@ -2,10 +2,11 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 
-import type { InferenceServer } from '../../src/core/inference-server.js';
 import type { ResponseSink } from '../../src/core/response-sink.js';
 import { TritonError } from '../../src/errors.js';
-import { HttpFrontend, type HttpFrontendOptions } from '../../src/frontend/http/http-frontend.js';
+import { HttpPort } from '../../src/frontend/http/http-port.js';
+import { HttpService, type HttpServiceOptions } from '../../src/frontend/http/http-service.js';
+import type { ServedCore } from '../../src/frontend/served-core.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../src/model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest, ModelInferResponse } from '../../src/model/exchange.js';
 import type { Parameters } from '../../src/model/parameters.js';
@@ -54,9 +55,9 @@ export function responseTo(
 
 export class ScriptedServer {
   readonly port: number;
-  readonly #frontend: HttpFrontend;
+  readonly #frontend: HttpPort;
 
-  private constructor(frontend: HttpFrontend, port: number) {
+  private constructor(frontend: HttpPort, port: number) {
     this.#frontend = frontend;
     this.port = port;
   }
@@ -64,16 +65,17 @@ export class ScriptedServer {
   /** Serves one model, called `m`, that does what the script says. */
   static async start(
     script: Script,
-    options: Partial<HttpFrontendOptions> & { readonly model?: Partial<CompleteModelConfig> } = {},
+    options: Partial<HttpServiceOptions> & { readonly model?: Partial<CompleteModelConfig> } = {},
   ): Promise<ScriptedServer> {
     const { model, ...rest } = options;
     const config = { ...MODEL, ...model };
     const core = {
       exiting: false,
-      modelConfig: (name: string) => {
-        if (name === config.name) return config;
+      resolve: (name: string) => {
+        if (name === config.name) return { config, load: 1 };
         throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' is not found`);
       },
+      serves: () => true,
       infer: (request: ModelInferRequest, sink: ResponseSink) => {
         const controller = new AbortController();
         script({ request, sink, signal: controller.signal });
@@ -82,8 +84,8 @@ export class ScriptedServer {
     };
     const nothing = () => undefined;
     const logger = { error: nothing, warn: nothing, info: nothing, verbose: nothing };
-    const server = core as unknown as InferenceServer;
-    const frontend = new HttpFrontend({ server, address: '127.0.0.1', port: 0, logger, ...rest });
+    const service = new HttpService({ server: core as unknown as ServedCore, maxInputSize: 1 << 26, ...rest });
+    const frontend = new HttpPort(service, { address: '127.0.0.1', port: 0, logger });
     return new ScriptedServer(frontend, await frontend.start());
   }
 

@@ -1,6 +1,6 @@
 // Models as metrics see them, without an engine around them.
 import { InferenceStatistics } from '../../src/core/statistics.js';
-import type { ServedModel } from '../../src/frontend/metrics/served-metrics.js';
+import type { MeasuredModel } from '../../src/frontend/metrics/measured-metrics.js';
 
 interface Given {
   readonly version?: number;
@@ -9,7 +9,7 @@ interface Given {
   readonly statistics?: InferenceStatistics;
 }
 
-export function servedModel(name: string, given: Given = {}): ServedModel {
+export function servedModel(name: string, given: Given = {}): MeasuredModel {
   const { version = 1, decoupled = false, responseCache = false, statistics = new InferenceStatistics() } = given;
   return { config: { name, version, decoupled, responseCache }, statistics, inflight: 3, instances: 2 };
 }

@@ -8,14 +8,16 @@ import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { PacedWork } from '../../model/paced-work.js';
 import type { EngineLogger } from '../engine-logger.js';
 import type { Answer, OutcomeWatcher, PendingRequest } from '../pending-request.js';
-import type { BatchScheduler } from '../scheduler/batch-scheduler.js';
+import type { RequestOutcomes } from '../scheduler/request-outcomes.js';
+import type { Scheduler } from '../scheduler/scheduler.js';
 import type { InferenceStatistics } from '../statistics.js';
 import { CACHE_PARAMETER, requestKey } from './request-key.js';
 import type { ResponseCache } from './response-cache.js';
 
 export interface CachedSchedulerOptions {
   readonly config: CompleteModelConfig;
-  readonly scheduler: BatchScheduler;
+  readonly scheduler: Scheduler;
+  readonly outcomes: RequestOutcomes;
   readonly cache: ResponseCache;
   readonly statistics: InferenceStatistics;
   readonly logger: EngineLogger;
@@ -25,7 +27,8 @@ let loads = 0;
 
 export class CachedScheduler {
   readonly #config: CompleteModelConfig;
-  readonly #scheduler: BatchScheduler;
+  readonly #scheduler: Scheduler;
+  readonly #outcomes: RequestOutcomes;
   readonly #cache: ResponseCache;
   readonly #statistics: InferenceStatistics;
   readonly #logger: EngineLogger;
@@ -34,9 +37,10 @@ export class CachedScheduler {
   readonly #flights = new Map<string, Flight>();
   #warned = false;
 
-  constructor({ config, scheduler, cache, statistics, logger }: CachedSchedulerOptions) {
+  constructor({ config, scheduler, outcomes, cache, statistics, logger }: CachedSchedulerOptions) {
     this.#config = config;
     this.#scheduler = scheduler;
+    this.#outcomes = outcomes;
     this.#cache = cache;
     this.#statistics = statistics;
     this.#logger = logger;
@@ -50,18 +54,18 @@ export class CachedScheduler {
   }
 
   /** Takes ownership of a request that is accepted. */
-  admit(request: PendingRequest, key: string | undefined): void {
-    if (key === undefined) return this.#scheduler.admit(request);
+  enqueue(request: PendingRequest, key: string | undefined): void {
+    if (key === undefined) return this.#scheduler.enqueue(request);
     const kept = this.#cache.get(key);
     request.lookupMs = performance.now() - request.startedAt;
-    if (kept !== undefined) return this.#scheduler.outcomes.answer(request, kept);
+    if (kept !== undefined) return this.#outcomes.answer(request, kept);
     const flight = this.#flights.get(key);
     if (flight?.takes(request)) {
-      this.#scheduler.outcomes.takeTurn(request);
+      this.#outcomes.takeTurn(request);
       flight.followers.push(request);
     } else {
       this.#watch(key, request);
-      this.#scheduler.admit(request);
+      this.#scheduler.enqueue(request);
     }
   }
 
@@ -84,7 +88,7 @@ export class CachedScheduler {
     const startedAt = performance.now();
     this.#insert(key, answer);
     this.#statistics.recordCacheMiss(flight.leader.lookupMs + performance.now() - startedAt);
-    for (const follower of flight.followers) this.#scheduler.outcomes.answer(follower, answer);
+    for (const follower of flight.followers) this.#outcomes.answer(follower, answer);
   }
 
   #crash(key: string, flight: Flight, error: TritonError): void {
@@ -92,7 +96,7 @@ export class CachedScheduler {
     for (const follower of flight.followers) {
       if (follower.decided) continue;
       if (flight.leader.isDispatched) {
-        this.#scheduler.outcomes.fail(follower, error, 'BACKEND');
+        this.#outcomes.fail(follower, error, 'BACKEND');
         continue;
       }
       // The refusal was the leader's own: the first of the others takes its place.
@@ -101,7 +105,7 @@ export class CachedScheduler {
         next.followers.push(follower);
       } else {
         this.#watch(key, follower);
-        this.#scheduler.admit(follower);
+        this.#scheduler.enqueue(follower);
       }
     }
   }

@@ -69,14 +69,6 @@ export interface Execution {
   cancel(index: number): void;
 }
 
-/** A batch that lies ready for a busy instance, which may begin it by itself the moment that it is free. */
-export interface BatchOffer {
-  /** Takes the batch back. False: it has begun; {@link accept} tells whom its end is told. */
-  withdraw(): boolean;
-  /** For a batch that has begun, once: as `execute` from then on. */
-  accept(done: ExecutionDone): Execution;
-}
-
 /** Runs the batches of one instance of a model. */
 export interface ModelInstance {
   /** True: a batch takes nothing of this thread's time. */
@@ -89,10 +81,4 @@ export interface ModelInstance {
    * execution is over, and fails the requests that have not ended.
    */
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution;
-  /**
-   * Of instances in other threads that run one batch at a time: lays a batch ready behind the one that runs, so that
-   * no time is lost between the two. At most one lies ready. An offer must be withdrawn, or found to have begun, when
-   * the batch before it ends. Undefined when this batch cannot be taken back once it is sent.
-   */
-  offer?(batch: readonly ExecutionRequest[]): BatchOffer | undefined;
 }

@@ -107,10 +107,6 @@ describe('BatchQueue', () => {
         const delayed = new Set<Request>();
         let waiting: Request[] = [];
         let now = 0;
-        /** The batch that was said to come next for certain. */
-        let promised: readonly Request[] | undefined;
-        /** For which there was no room in it. */
-        let behind: Request | undefined;
         const levelOf = ({ priority }: Request) =>
           batcher.priorityLevels === 0 ? 0 : priority < 1 || priority > batcher.priorityLevels ? 2 : priority;
         const policyOf = (request: Request) =>
@@ -150,11 +146,6 @@ describe('BatchQueue', () => {
           } else {
             expire();
             const decision = queue.next(now);
-            const waits = (request: Request) => request.left === undefined && !delayed.has(request);
-            if (promised?.every(waits) === true && (behind === undefined || waits(behind))) {
-              expect(decision).toMatchObject({ kind: 'run', batch: promised });
-            }
-            promised = undefined;
             if (decision.kind === 'wait') {
               expect(decision.until).toBeGreaterThan(now);
               expect(batcher.maxQueueDelayMicroseconds).toBeGreaterThan(0);
@@ -187,12 +178,6 @@ describe('BatchQueue', () => {
           }
           waiting = waiting.filter((request) => request.left === undefined);
           expect(queue.size).toBe(waiting.length);
-          if (promised?.some((request) => request.left !== undefined) === true) promised = undefined;
-          if (behind !== undefined && (behind.left !== undefined || delayed.has(behind))) promised = undefined;
-          if (promised === undefined) {
-            promised = queue.nextForCertain()?.batch;
-            behind = waiting.filter((request) => !delayed.has(request))[promised?.length ?? 0];
-          }
         });
 
         for (const request of queue.drain()) request.leave('drained');

@@ -1,7 +1,7 @@
 // Decides which waiting requests form the next batch. Pure: no timers, no I/O; time is an argument, in
 // milliseconds of any monotonic clock. Follows Triton's GetDynamicBatch and PriorityQueue
 // (core/src/dynamic_batch_scheduler.cc, scheduler_utils.cc) with one difference: a batch is decided when an
-// instance is free, from the whole queue. Only one that nothing can change any more may be known before.
+// instance is free, from the whole queue.
 
 import { TritonError } from '../../errors.js';
 import {
@@ -41,25 +41,21 @@ export interface BatchQueueOptions<R> {
 const IDLE = { kind: 'idle' } as const;
 
 export class BatchQueue<R extends QueuedRequest> {
-  readonly #maxRows: number;
   readonly #delay: number;
   readonly #batcher: CompleteDynamicBatcher | undefined;
   /** Ascending priority: the most urgent level first. Created when first used. */
   readonly #levels: Level[] = [];
   readonly #deadlines = new DeadlineHeap<QueueEntry>();
   #size = 0;
-  /** Rows of all that wait. */
-  #rows = 0;
   #sequence = 0;
   /** The requests of the next batch, as far as they were looked at. */
   readonly #head: BatchScan<R>;
 
   constructor({ maxBatchSize, batcher, compatible }: BatchQueueOptions<R>) {
-    this.#maxRows = Math.max(1, maxBatchSize);
     this.#batcher = batcher;
     const preferred = new Set(batcher?.preferredBatchSize);
     this.#delay = (batcher?.maxQueueDelayMicroseconds ?? 0) / 1000;
-    this.#head = new BatchScan({ maxRows: this.#maxRows, preferred, waits: this.#delay !== 0, compatible });
+    this.#head = new BatchScan({ maxRows: Math.max(1, maxBatchSize), preferred, waits: this.#delay !== 0, compatible });
   }
 
   /** Requests waiting. */
@@ -91,7 +87,6 @@ export class BatchQueue<R extends QueuedRequest> {
     if (this.#head.end !== undefined && !isBehind(entry, this.#head.end)) this.#head.clear();
     level.size++;
     this.#size++;
-    this.#rows += request.rows;
     if (timeout !== 0) this.#deadlines.push(entry);
   }
 
@@ -143,24 +138,6 @@ export class BatchQueue<R extends QueuedRequest> {
     return all;
   }
 
-  /**
-   * The batch that `next` will give, when neither time nor later arrivals can change it: only the end of one of its
-   * requests, or of the one behind it for which there is no room. It stays in the queue; see {@link take}.
-   */
-  nextForCertain(): Release<R> | undefined {
-    if (this.#batcher === undefined) return this.#size === 0 ? undefined : this.#peek(1, 'single');
-    // A more urgent one may come.
-    if (this.#rows < this.#maxRows || this.#batcher.priorityLevels > 1) return undefined;
-    const { count, best, closed, delayed } = this.#scan();
-    if (closed !== 'full' || delayed || (best !== 0 && best !== count)) return undefined;
-    return this.#peek(count, closed);
-  }
-
-  /** Takes out a batch that {@link nextForCertain} gave, all of which still waits. */
-  take({ batch }: Release<R>): void {
-    for (let i = 0; i < batch.length; i++) this.#leave(batch[i]!.entry!);
-  }
-
   #takeBatch(now: number): Decision<R> {
     const { count, rows, best, closed, oldest } = this.#scan();
     // The same sum as `until` below, so that the answer at that very moment is not to wait again.
@@ -194,17 +171,15 @@ export class BatchQueue<R extends QueuedRequest> {
     return undefined;
   }
 
+  /** Takes out the first `count` requests in scanning order, as a batch. */
   #take(count: number, reason: ReleaseReason): Release<R> {
-    const release = this.#peek(count, reason);
-    this.take(release);
-    return release;
-  }
-
-  /** The first `count` requests in scanning order, as a batch. */
-  #peek(count: number, reason: ReleaseReason): Release<R> {
     const batch = this.#first(count);
     let rows = 0;
-    for (let i = 0; i < batch.length; i++) rows += batch[i]!.rows;
+    for (let i = 0; i < batch.length; i++) {
+      const request = batch[i]!;
+      rows += request.rows;
+      this.#leave(request.entry!);
+    }
     return { kind: 'run', batch, rows, reason };
   }
 
@@ -228,7 +203,6 @@ export class BatchQueue<R extends QueuedRequest> {
     entry.request.entry = undefined;
     entry.level.size--;
     this.#size--;
-    this.#rows -= entry.request.rows;
   }
 
   #levelOf(asked: number): Level {

@@ -1,7 +1,7 @@
 // The requests at the head of the queue that go together, added up one after the other: what they come to, whatever
 // the time. It is kept while they wait, so that a long queue is not looked at again with each arrival.
 
-import { isDelayed, type QueuedRequest, type QueueEntry } from './queue-entry.js';
+import type { QueuedRequest, QueueEntry } from './queue-entry.js';
 
 export interface BatchScanOptions<R> {
   /** Most rows of a batch. */
@@ -25,8 +25,6 @@ export class BatchScan<R extends QueuedRequest> {
   closed: 'full' | 'shape' | undefined;
   /** When the first of them came. */
   oldest = Infinity;
-  /** Whether one of them, or the one that ends them, has expired, so that later ones go before it. */
-  delayed = false;
   /** The last of them. */
   last: QueueEntry | undefined;
   /** The last that was looked at: what comes in front of it changes everything. */
@@ -52,7 +50,6 @@ export class BatchScan<R extends QueuedRequest> {
     this.best = 0;
     this.closed = undefined;
     this.oldest = Infinity;
-    this.delayed = false;
     this.last = undefined;
     this.end = undefined;
     this.#first = undefined;
@@ -64,7 +61,6 @@ export class BatchScan<R extends QueuedRequest> {
     const request = entry.request as R;
     const grown = this.rows + request.rows;
     this.end = entry;
-    if (isDelayed(entry)) this.delayed = true;
     if (this.#first === undefined) {
       this.#first = request;
     } else {

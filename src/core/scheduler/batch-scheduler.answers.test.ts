@@ -132,27 +132,6 @@ describe('BatchScheduler and its end', () => {
       expect(request.deref() === undefined).toBe(true);
     });
   });
-
-  it('finishes what it has accepted, and waits its delays out, when it accepts no more', () => {
-    const instance = new ManualInstance();
-    const harness = start({ batcher: { maxQueueDelayMicroseconds: 50_000 } }, [instance]);
-    harness.send('a');
-    pass(10);
-    harness.scheduler.stopAccepting();
-    harness.send('b');
-    harness.send('');
-    const text = 'Server is stopping, scheduler for model has stopped accepting new inference requests';
-    expect(harness.answers).toEqual([
-      `b UNAVAILABLE [request id: b] ${text}`,
-      ` UNAVAILABLE [request id: <id_unknown>] ${text}`,
-    ]);
-    pass(39);
-    expect(instance.batches).toEqual([]);
-    pass(1);
-    instance.last.finish();
-    expect(harness.answers[2]).toBe('a ok');
-    expect(harness.statistics.fail.count).toBe(0);
-  });
 });
 
 describe('BatchScheduler and instances that misbehave', () => {

@@ -6,7 +6,6 @@ import {
   fakeTime,
   type ManualExecution,
   ManualInstance,
-  OfferedInstance,
   pass,
   SchedulerHarness,
 } from '../../../test/support/scheduler-harness.js';
@@ -37,17 +36,15 @@ const step = fc.oneof(
       kind: fc.constant('finish' as const),
       which: fc.nat(),
       fails: fc.boolean(),
-      begins: fc.boolean(),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('begin' as const), which: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('twice' as const), which: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('cancel' as const), which: fc.nat() }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('pass' as const), milliseconds: fc.nat({ max: 30 }) }) },
 );
 
 const settings = fc.record({
-  instances: fc.array(fc.constantFrom('waiting', 'computing', 'offered'), { minLength: 1, maxLength: 3 }),
+  instances: fc.array(fc.constantFrom('waiting', 'computing', 'elsewhere'), { minLength: 1, maxLength: 3 }),
   concurrency: fc.integer({ min: 1, max: 2 }),
   delay: fc.constantFrom(0, 0, 10_000),
   order: fc.constantFrom('none', 'levels', 'preserved'),
@@ -79,9 +76,7 @@ describe('BatchScheduler in any life', () => {
                   },
                 },
           },
-          given.instances.map((kind) =>
-            kind === 'offered' ? new OfferedInstance() : new ManualInstance(kind === 'computing'),
-          ),
+          given.instances.map((kind) => new ManualInstance(kind === 'computing', kind === 'elsewhere')),
         );
         const instances = harness.instances as ManualInstance[];
         const finished = new Set<ManualExecution>();
@@ -92,9 +87,7 @@ describe('BatchScheduler in any life', () => {
           for (const instance of instances) {
             if (instance.synchronous) for (const execution of instance.executions) finished.add(execution);
             const busy = instance.executions.filter((execution) => !finished.has(execution));
-            // One more that has begun while the news of the end of the one before it is on its way.
-            const most = instance instanceof OfferedInstance && given.concurrency === 1 ? 2 : given.concurrency;
-            expect(busy.length).toBeLessThanOrEqual(most);
+            expect(busy.length).toBeLessThanOrEqual(given.concurrency);
           }
         };
         const sent: PendingRequest[] = [];
@@ -106,14 +99,7 @@ describe('BatchScheduler in any life', () => {
             const execution = running()[each.which % Math.max(1, running().length)];
             if (execution === undefined) continue;
             finished.add(execution);
-            // It may take the batch that lies ready before anybody knows that it has ended.
-            const instance = instances.find(({ executions }) => executions.includes(execution));
-            if (each.begins && instance instanceof OfferedInstance) instance.begin();
             execution.finish(each.fails ? '0123456789' : '');
-          } else if (each.kind === 'begin') {
-            // The news of its last batch's end comes later.
-            const busy = instances.filter((instance) => instance instanceof OfferedInstance);
-            busy[each.which % Math.max(1, busy.length)]?.begin();
           } else if (each.kind === 'twice') {
             const execution = [...finished][each.which % Math.max(1, finished.size)];
             execution?.finish();

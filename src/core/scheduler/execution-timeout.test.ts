@@ -1,12 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import {
-  fakeTime,
-  ManualInstance,
-  OfferedInstance,
-  pass,
-  SchedulerHarness,
-} from '../../../test/support/scheduler-harness.js';
+import { fakeTime, ManualInstance, pass, SchedulerHarness } from '../../../test/support/scheduler-harness.js';
 import { TritonError } from '../../errors.js';
 
 const CONFIG = { executionTimeoutMicroseconds: 50_000 } as const;
@@ -66,17 +60,6 @@ describe('BatchScheduler of a model with executionTimeoutMicroseconds', () => {
       [`a ${TOO_LATE}`, 'b ok'],
     ]);
     expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it('limits a batch that the instance began by itself like any other', () => {
-    const instance = new OfferedInstance();
-    const harness = new SchedulerHarness({ ...CONFIG, maxBatchSize: 1 }, [instance]);
-    harness.sendAll('ab');
-    pass();
-    instance.begin();
-    instance.executions[0]!.finish();
-    pass(50);
-    expect(harness.answers).toEqual(['a ok', `b ${TOO_LATE}`]);
   });
 
   it('fails the requests of a decoupled model that have not ended by then', () => {
@@ -179,17 +162,6 @@ describe('BatchScheduler of a model with executionTimeoutMicroseconds', () => {
     expect(stalled).toEqual([true]);
     harness.scheduler.addInstance(new ManualInstance());
     expect([stalled, harness.scheduler.instances]).toEqual([[true, false], 1]);
-  });
-
-  it('lays no batch ready at an instance that will not come to it', () => {
-    const [stuck, busy] = [new OfferedInstance(), new OfferedInstance()];
-    const harness = new SchedulerHarness({ ...CONFIG, maxBatchSize: 1 }, [stuck, busy]);
-    harness.sendAll('a');
-    pass();
-    pass(1050);
-    harness.sendAll('bc');
-    pass();
-    expect([stuck.offers, busy.offers, busy.batches]).toEqual([[], ['c ready'], ['b']]);
   });
 
   it.each([0, 100, 2000])('leaves no timer behind when it stops %i ms after a batch has begun', (milliseconds) => {

@@ -8,10 +8,6 @@ export interface Slot {
   running: number;
   /** Those of them that will hardly come to an end. */
   stuck: number;
-  /** When it was given the last of them. */
-  busySince: number;
-  /** Whether a batch was laid ready behind that one. Once is enough: each one that is taken back leaves a message. */
-  offered: boolean;
 }
 
 export class InstanceSlots {
@@ -35,7 +31,7 @@ export class InstanceSlots {
   }
 
   add(instance: ModelInstance): void {
-    this.#slots.push({ instance, running: 0, stuck: 0, busySince: 0, offered: false });
+    this.#slots.push({ instance, running: 0, stuck: 0 });
   }
 
   remove(instance: ModelInstance): void {
@@ -60,20 +56,8 @@ export class InstanceSlots {
   }
 
   /** The instance gets a batch: the turn is the next one's. */
-  begin(slot: Slot, now: number): void {
+  begin(slot: Slot): void {
     this.#turn = this.#slots.indexOf(slot) + 1;
     slot.running++;
-    slot.busySince = now;
-    slot.offered = false;
-  }
-
-  /** The one that has been busy longest, which is likely to be free first. */
-  longestBusy(): Slot | undefined {
-    let longest: Slot | undefined;
-    for (const slot of this.#slots) {
-      if (slot.stuck > 0) continue;
-      if (longest === undefined || slot.busySince < longest.busySince) longest = slot;
-    }
-    return longest;
   }
 }

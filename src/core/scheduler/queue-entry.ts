@@ -40,7 +40,7 @@ export interface Level {
 }
 
 /** Whether it is behind all unexpired requests of its level, because it has expired. */
-export function isDelayed({ list, level }: QueueEntry): boolean {
+function isDelayed({ list, level }: QueueEntry): boolean {
   return list === level.lists[1];
 }
 

@@ -112,6 +112,12 @@ export class RequestOutcomes {
     this.#deliverFailure(request, error);
   }
 
+  /** The client of an accepted request is gone. */
+  cancel(request: PendingRequest): void {
+    if (this.#log.level >= 1) this.#log.cancelled(request);
+    this.fail(request, new TritonError('CANCELLED', ''), 'CANCELED');
+  }
+
   /** Turns away a request that never was accepted: it appears in no statistic of the protocol's. */
   refuse(request: PendingRequest, error: TritonError): void {
     if (!request.decide()) return;

@@ -9,6 +9,7 @@ import { SharedMemoryRegistry } from '../../core/shared-memory/shared-memory-reg
 import type { TritonError } from '../../errors.js';
 import { ServerLogger } from '../../logger.js';
 import { completeModelConfig } from '../../model/complete-model.js';
+import { readConfigOverride } from '../../protocol/config-override.js';
 import { GRPCInferenceService } from '../../protocol/grpc/generated/grpc_service_pb.js';
 import { MESSAGE_PREFIX_BYTES } from '../../protocol/grpc/message-frame.js';
 import { controlMethods } from './control-methods.js';
@@ -27,6 +28,7 @@ async function start(options: Partial<InferenceServerOptions> = {}) {
     version: '1',
     logger: LOGGER,
     modelControlMode: 'explicit',
+    readOverride: async (config) => readConfigOverride(config),
     ...options,
   });
   for (const modelName of ['m', 'n']) {

@@ -7,16 +7,16 @@ import { file_reflection_v1 } from '../../protocol/grpc/generated/reflection_v1_
 import { file_reflection_v1alpha } from '../../protocol/grpc/generated/reflection_v1alpha_pb.js';
 import { Reflection } from '../../protocol/grpc/reflection.js';
 import { controlMethods } from './control-methods.js';
-import { managementMethods } from './management-methods.js';
+import { metadataMethods } from './metadata-methods.js';
 import { reflectionMethod } from './reflection-method.js';
-import type { ControlledCore, ServedCore } from './served-core.js';
+import type { ServedCore } from '../served-core.js';
 
 const FILES = [file_grpc_service, file_health, file_reflection_v1, file_reflection_v1alpha];
 
 /** The methods by name. */
-export function describedMethods(server: ServedCore & ControlledCore) {
+export function describedMethods(server: ServedCore) {
   return {
-    ...managementMethods(server),
+    ...metadataMethods(server),
     ...controlMethods(server),
     ServerReflectionInfo: reflectionMethod(new Reflection(FILES)),
   };

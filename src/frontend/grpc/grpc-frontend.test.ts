@@ -25,7 +25,7 @@ import { Http2Server } from '../../http2/http2-server.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { DEFAULT_KEEPALIVE } from './connection-keepalive.js';
 import { GrpcFrontend, type GrpcFrontendOptions } from './grpc-frontend.js';
-import type { ControlledCore, ServedCore } from './served-core.js';
+import type { ServedCore } from '../served-core.js';
 
 const PROTO_FOLDER = fileURLToPath(new URL('../../../proto', import.meta.url));
 const definition = loadSync(['grpc_service.proto', 'health.proto'], {
@@ -54,7 +54,7 @@ const config: CompleteModelConfig = {
 const ignore = () => undefined;
 const logger = { error: ignore, warn: ignore, info: ignore, verbose: ignore };
 /** A core with one model `m` that gives its inputs back. */
-function fakeCore(changes: Partial<ServedCore> = {}): ServedCore & ControlledCore {
+function fakeCore(changes: Partial<ServedCore> = {}): ServedCore {
   const find = (name: string): CompleteModelConfig => {
     if (name === 'm') return config;
     if (name === 'decoupled') return { ...config, decoupled: true };
@@ -67,7 +67,9 @@ function fakeCore(changes: Partial<ServedCore> = {}): ServedCore & ControlledCor
     exiting: false,
     isReady: () => true,
     isModelReady: (name) => name === 'm',
-    modelConfig: find,
+    live: true,
+    resolve: (name) => ({ config: find(name), load: 1 }),
+    serves: () => true,
     modelMetadata: (name) => ({ config: find(name), versions: ['1', '3'] }),
     statistics: () => [],
     ...controlledCore(),
@@ -91,7 +93,7 @@ afterEach(async () => {
 });
 
 async function start(
-  core: ServedCore & ControlledCore,
+  core: ServedCore,
   maxMessageSize = 2 ** 31 - 1,
   channelOptions: object = {},
   more: Partial<GrpcFrontendOptions> = {},

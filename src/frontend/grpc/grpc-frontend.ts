@@ -7,19 +7,19 @@ import { ACCEPTED_ENCODINGS, isKnownEncoding, type CompressionLevel } from '../.
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { Frontend } from '../frontend.js';
 import { RestrictedFeatures, type Category, type Restriction } from '../restricted-features.js';
+import type { ServedCore } from '../served-core.js';
 import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './connection-keepalive.js';
 import type { CallListener, GrpcCall } from './grpc-call.js';
 import { GrpcPort } from './grpc-port.js';
 import { readGrpcTls, type GrpcTlsFiles } from './grpc-tls.js';
 import { categoryOfMethod, RESTRICTION_PREFIX } from './method-categories.js';
-import type { ControlledCore, ServedCore } from './served-core.js';
 import { RefusedCall } from './refused-call.js';
 import { isStreaming, servedMethods, type ServedMethod } from './service.js';
 import { StreamCall } from './stream-call.js';
 import { UnaryCall } from './unary-call.js';
 
 export interface GrpcFrontendOptions {
-  readonly server: ServedCore & ControlledCore;
+  readonly server: ServedCore;
   readonly address: string;
   readonly port: number;
   /** Largest inference request in bytes, also once it is inflated. */
@@ -48,6 +48,7 @@ interface Route {
 }
 
 export class GrpcFrontend implements Frontend {
+  readonly name = 'GRPCInferenceService';
   readonly #options: GrpcFrontendOptions;
   /** By path. */
   readonly #routes: ReadonlyMap<string, Route>;

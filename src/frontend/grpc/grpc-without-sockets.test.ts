@@ -7,10 +7,10 @@ import { fakePorts, type FakePort, type FakeStream, type Fields } from '../../..
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
-import { decodeModelInferResponse } from '../../protocol/grpc/decode-model-infer-response.js';
-import { encodeModelInferRequest } from '../../protocol/grpc/encode-model-infer-request.js';
+import { decodeInferResponse } from '../../protocol/grpc/decode-infer-response.js';
+import { encodeInferRequest } from '../../protocol/grpc/encode-infer-request.js';
 import { GrpcFrontend, type GrpcFrontendOptions } from './grpc-frontend.js';
-import type { ControlledCore, ServedCore } from './served-core.js';
+import type { ServedCore } from '../served-core.js';
 
 const config: CompleteModelConfig = {
   name: 'm',
@@ -29,7 +29,7 @@ const config: CompleteModelConfig = {
 const ignore = () => undefined;
 
 /** A core whose one model gives its inputs back, or keeps its requests waiting. */
-function fakeCore(waits: boolean, seen: ModelInferRequest[], cancelled: string[]): ServedCore & ControlledCore {
+function fakeCore(waits: boolean, seen: ModelInferRequest[], cancelled: string[]): ServedCore {
   return {
     name: 'triton',
     version: '1.2.3',
@@ -38,8 +38,10 @@ function fakeCore(waits: boolean, seen: ModelInferRequest[], cancelled: string[]
     isReady: () => true,
     isModelReady: () => true,
     modelMetadata: () => ({ config, versions: ['1'] }),
-    modelConfig: (name) => {
-      if (name === 'm') return config;
+    live: true,
+    serves: () => true,
+    resolve: (name) => {
+      if (name === 'm') return { config, load: 1 };
       throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' is not found`);
     },
     statistics: () => [],
@@ -98,7 +100,7 @@ const STREAM: Fields = { ':path': '/inference.GRPCInferenceService/ModelStreamIn
 const ANSWER_HEAD = { ':status': '200', 'content-type': 'application/grpc' };
 
 function requestOf(bytes: Uint8Array, id = 'r', modelName = 'm'): Buffer {
-  const chunks = encodeModelInferRequest({
+  const chunks = encodeInferRequest({
     modelName,
     modelVersion: '',
     id,
@@ -113,7 +115,7 @@ function requestOf(bytes: Uint8Array, id = 'r', modelName = 'm'): Buffer {
 }
 
 function answeredBytes(stream: FakeStream): Uint8Array {
-  return decodeModelInferResponse(Buffer.concat(stream.data).subarray(5)).outputs[0]!.bytes;
+  return decodeInferResponse(Buffer.concat(stream.data).subarray(5)).outputs[0]!.bytes;
 }
 
 function pattern(length: number): Buffer {

@@ -4,7 +4,7 @@
 import { TritonError } from '../../errors.js';
 import { decodeModelReference, type ModelReference } from '../../protocol/grpc/decode-model-reference.js';
 import { encodeState, SERVING_STATUS } from '../../protocol/grpc/encode-state.js';
-import type { ServedCore } from './served-core.js';
+import type { ServedCore } from '../served-core.js';
 import type { UnaryMethod } from './unary-call.js';
 
 type HealthCore = Pick<ServedCore, 'exiting' | 'isReady' | 'isModelReady'>;

@@ -5,7 +5,7 @@ import { TritonError } from '../../errors.js';
 import { decodeModelReference } from '../../protocol/grpc/decode-model-reference.js';
 import { encodeState } from '../../protocol/grpc/encode-state.js';
 import { servingStatus } from './health-methods.js';
-import type { ServedCore } from './served-core.js';
+import type { ServedCore } from '../served-core.js';
 import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js';
 
 type WatchedCore = Pick<ServedCore, 'isReady' | 'onStateChange'>;

@@ -14,7 +14,7 @@ import {
   ModelInferRequestSchema,
   ModelStreamInferResponseSchema,
 } from '../../protocol/grpc/generated/grpc_service_pb.js';
-import type { InferMethodOptions } from './infer-requests.js';
+import type { InferOptions } from '../complete-request.js';
 import { modelStreamInferMethod } from './model-stream-infer-method.js';
 
 /** A request in the core, as a test sees it. */
@@ -27,11 +27,13 @@ interface Taken {
 /** A core with an ordinary model `m` and a decoupled one, `d`. */
 function startStream(options: StreamClientOptions = {}, infer?: (taken: Taken) => void) {
   const taken: Taken[] = [];
-  const server: InferMethodOptions['server'] = {
-    modelConfig(name) {
-      if (name === 'm' || name === 'd') return { name, decoupled: name === 'd' } as CompleteModelConfig;
+  const server: InferOptions['server'] = {
+    resolve(name) {
+      if (name === 'm' || name === 'd')
+        return { config: { name, decoupled: name === 'd' } as CompleteModelConfig, load: 1 };
       throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' is not found`);
     },
+    serves: () => true,
     infer(request, sink) {
       const one: Taken = { request, sink, cancelled: false };
       taken.push(one);

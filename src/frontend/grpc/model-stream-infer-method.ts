@@ -2,26 +2,39 @@
 // decoupled ones as their answers come. What is wrong with one request is a message on the stream, which stays open.
 
 import { TritonError } from '../../errors.js';
-import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import { startPaced, type PacedRun } from '../../model/paced-work.js';
-import { encodeStreamError } from '../../protocol/grpc/encode-model-infer-response.js';
+import { startPaced, type PacedRun, type PacedWork } from '../../model/paced-work.js';
+import { applicationMetadata } from '../../protocol/grpc/application-metadata.js';
+import {
+  decodeInferRequest,
+  type CompleteInferRequest,
+  type RequestReference,
+} from '../../protocol/grpc/decode-infer-request.js';
+import { encodeStreamError } from '../../protocol/grpc/encode-infer-response.js';
 import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
-import { readInferRequest, type IncomingRequest, type InferMethodOptions } from './infer-requests.js';
+import { completeRequest, type IncomingRequest, type InferOptions } from '../complete-request.js';
 import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js';
-import { StreamedRequest, type RequestReference } from './streamed-request.js';
+import { StreamedRequest } from './streamed-request.js';
 
 /** More requests of one stream than this are not taken at a time: as many as a connection may have calls. */
 const MAX_REQUESTS_UNDER_WAY = 4096;
 
 const STOPPED = 'GRPC server is shutting down and has stopped accepting new requests.';
 
-export function modelStreamInferMethod(options: InferMethodOptions, compression: CompressionLevel): StreamMethod {
+export function modelStreamInferMethod(options: InferOptions, compression: CompressionLevel): StreamMethod {
   return { compression, open: (stream) => new InferStream(stream, options) };
+}
+
+/** How far a request has been read. */
+interface ReadRequest {
+  /** Undefined for what is no request. */
+  reference: RequestReference | undefined;
+  /** False also for a model that is not there. */
+  decoupled: boolean;
 }
 
 export class InferStream implements StreamHandler {
   readonly #stream: AnswerStream;
-  readonly #options: InferMethodOptions;
+  readonly #options: InferOptions;
   /** Whether the first error of a model ends the stream with its status. */
   readonly #errorsEndStream: boolean;
   readonly #open = new Set<StreamedRequest>();
@@ -36,7 +49,7 @@ export class InferStream implements StreamHandler {
   #draining = false;
   #ended = false;
 
-  constructor(stream: AnswerStream, options: InferMethodOptions) {
+  constructor(stream: AnswerStream, options: InferOptions) {
     this.#stream = stream;
     this.#options = options;
     this.#errorsEndStream = stream.header('triton_grpc_error') === 'true';
@@ -52,23 +65,16 @@ export class InferStream implements StreamHandler {
   }
 
   #read(bytes: Buffer): void {
-    const { server } = this.#options;
-    let reference: RequestReference | undefined;
-    let config: CompleteModelConfig | undefined;
-    const find = (modelName: string, modelVersion: string, id: string): CompleteModelConfig => {
-      reference = { modelName, modelVersion, id };
-      return (config = server.modelConfig(modelName, modelVersion));
-    };
+    const read: ReadRequest = { reference: undefined, decoupled: false };
     let isLate = false;
-    const reading = readInferRequest(bytes, this.#stream, { ...this.#options, find });
-    this.#reading = startPaced(reading, {
+    this.#reading = startPaced(this.#complete(bytes, read), {
       done: (incoming) => {
-        this.#run(reference!, incoming);
+        this.#run(read.reference!, incoming);
         if (isLate) this.#hasRead();
       },
       failed: (thrown) => {
         const error = TritonError.from(thrown);
-        if (reference !== undefined) this.#refuse(reference, config, error);
+        if (read.reference !== undefined) this.#refuse(read.reference, read.decoupled, error);
         // No request at all: what follows on the stream cannot be trusted.
         else this.#fail(error);
         if (isLate) this.#hasRead();
@@ -77,16 +83,27 @@ export class InferStream implements StreamHandler {
     isLate = true;
   }
 
+  #complete(bytes: Buffer, read: ReadRequest): PacedWork<IncomingRequest<CompleteInferRequest>> {
+    const resolve = ({ modelName, modelVersion, id }: RequestReference) => {
+      read.reference = { modelName, modelVersion, id };
+      const model = this.#options.server.resolve(modelName, modelVersion);
+      read.decoupled = model.config.decoupled;
+      return model;
+    };
+    const rules = { ...this.#options, texts: applicationMetadata, resolve };
+    return completeRequest(decodeInferRequest(bytes), this.#stream, rules);
+  }
+
   #hasRead(): void {
     this.#reading = undefined;
     this.#resume();
     this.#endWhenIdle();
   }
 
-  #run(reference: RequestReference, incoming: IncomingRequest): void {
+  #run(reference: RequestReference, incoming: IncomingRequest<CompleteInferRequest>): void {
     const request = new StreamedRequest(this, reference, incoming);
     this.#begin(request);
-    request.started(this.#options.server.infer(incoming.request, request));
+    request.started(this.#options.server.infer(incoming.request, request, incoming.load));
   }
 
   #fail(error: TritonError): void {
@@ -152,8 +169,8 @@ export class InferStream implements StreamHandler {
   }
 
   /** Answers for a request that never came to the core. */
-  #refuse(reference: RequestReference, config: CompleteModelConfig | undefined, error: TritonError): void {
-    if (config?.decoupled === true || this.#first === undefined) {
+  #refuse(reference: RequestReference, decoupled: boolean, error: TritonError): void {
+    if (decoupled || this.#first === undefined) {
       void this.send(encodeStreamError(error.message, { id: reference.id, model: undefined }));
       return;
     }

@@ -7,10 +7,10 @@ import { ServerReflection } from '../../protocol/grpc/generated/reflection_v1_pb
 import { ServerReflection as ServerReflectionAlpha } from '../../protocol/grpc/generated/reflection_v1alpha_pb.js';
 import { controlledCore } from '../../../test/support/controlled-core.js';
 import { describedMethods } from './described-methods.js';
-import type { ControlledCore, ServedCore } from './served-core.js';
+import type { ServedCore } from '../served-core.js';
 import { isStreaming, servedMethods } from './service.js';
 
-const server = { ...controlledCore(), isReady: () => true } as unknown as ServedCore & ControlledCore;
+const server = { ...controlledCore(), isReady: () => true } as unknown as ServedCore;
 const served = servedMethods({ server, forwarding: undefined, compression: 'none' });
 const described = [GRPCInferenceService, Health, ServerReflection, ServerReflectionAlpha].flatMap((service) =>
   service.methods.map((method) => ({ ...method, path: `/${service.typeName}/${method.name}` })),

@@ -5,16 +5,16 @@ import type { CompressionLevel } from '../../protocol/grpc/message-compression.j
 import type { DescribedMethods } from './described-methods.js';
 import { healthMethods } from './health-methods.js';
 import { healthWatchMethod } from './health-watch-method.js';
-import type { InferMethodOptions } from './infer-requests.js';
+import type { InferOptions } from '../complete-request.js';
 import { LateMethods } from './late-methods.js';
 import { modelInferMethod } from './model-infer-method.js';
 import { modelStreamInferMethod } from './model-stream-infer-method.js';
-import type { ControlledCore, ServedCore } from './served-core.js';
+import type { ServedCore } from '../served-core.js';
 import type { StreamMethod } from './stream-call.js';
 import type { UnaryMethod } from './unary-call.js';
 
-export interface ServiceOptions extends InferMethodOptions {
-  readonly server: ServedCore & ControlledCore;
+export interface ServiceOptions extends InferOptions {
+  readonly server: ServedCore;
   /** How answers of inference are compressed. */
   readonly compression: CompressionLevel;
 }

@@ -4,20 +4,13 @@
 import type { InflightRequest, ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
-import { encodeStreamError, encodeStreamResponse } from '../../protocol/grpc/encode-model-infer-response.js';
+import type { CompleteInferRequest, RequestReference } from '../../protocol/grpc/decode-infer-request.js';
+import { encodeStreamError, encodeStreamResponse } from '../../protocol/grpc/encode-infer-response.js';
 import type { PacedWork } from '../../model/paced-work.js';
+import type { IncomingRequest } from '../complete-request.js';
 import { PacedAnswers } from '../paced-answers.js';
-import type { IncomingRequest } from './infer-requests.js';
 
 type Frame = readonly Uint8Array[];
-
-/** What an answer says of the request that it belongs to. */
-export interface RequestReference {
-  readonly modelName: string;
-  /** As it was asked for; '' for the latest. */
-  readonly modelVersion: string;
-  readonly id: string;
-}
 
 /** How a request ended, and the last message that is to tell so. */
 export type StreamOutcome =
@@ -39,14 +32,18 @@ export class StreamedRequest implements ResponseSink {
   outcome: StreamOutcome | undefined;
   readonly #stream: RequestStream;
   readonly #reference: RequestReference;
-  readonly #incoming: IncomingRequest | undefined;
+  readonly #incoming: IncomingRequest<CompleteInferRequest> | undefined;
   readonly #answers = new PacedAnswers();
   #inflight: InflightRequest | undefined;
   /** The core has taken it: what fails now is the model. */
   #accepted = false;
 
   /** `incoming` is undefined for one that was refused before it came to the core. */
-  constructor(stream: RequestStream, reference: RequestReference, incoming: IncomingRequest | undefined) {
+  constructor(
+    stream: RequestStream,
+    reference: RequestReference,
+    incoming: IncomingRequest<CompleteInferRequest> | undefined,
+  ) {
     this.#stream = stream;
     this.#reference = reference;
     this.#incoming = incoming;
@@ -103,7 +100,8 @@ export class StreamedRequest implements ResponseSink {
     }
     this.#incoming?.release();
     const nothing = { ...this.#reference, parameters: undefined, outputs: [] };
-    const frame = this.#incoming?.emptyFinalResponse === true ? encodeStreamResponse(nothing, true) : undefined;
+    const frame =
+      this.#incoming?.complete.emptyFinalResponse === true ? encodeStreamResponse(nothing, true) : undefined;
     this.#settle({ kind: 'answered', frame });
   }
 

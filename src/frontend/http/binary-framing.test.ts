@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
+import { FakeRequest } from '../../../test/support/fake-exchange.js';
 import { contentTypeFraming, HEADER_FRAMING } from './binary-framing.js';
+
+const withHeaders = (headers: Readonly<Record<string, string>>) => new FakeRequest('POST', '/', { headers });
 
 describe('the length of the JSON of a binary message', () => {
   it('is in a header of its own', () => {
-    expect(HEADER_FRAMING.headerLength({ 'inference-header-content-length': '12' })).toBe('12');
-    expect(HEADER_FRAMING.headerLength({})).toBeUndefined();
+    expect(HEADER_FRAMING.headerLength(withHeaders({ 'inference-header-content-length': '12' }))).toBe('12');
+    expect(HEADER_FRAMING.headerLength(withHeaders({}))).toBeUndefined();
     expect(HEADER_FRAMING.answerHeaders(12)).toEqual([
       'Content-Type',
       'application/octet-stream',
@@ -16,11 +19,11 @@ describe('the length of the JSON of a binary message', () => {
 
   it('or in the content type', () => {
     const framing = contentTypeFraming('application/x;size=');
-    expect(framing.headerLength({ 'content-type': 'application/x;size=12' })).toBe('12');
-    expect(framing.headerLength({ 'content-type': 'application/json' })).toBeUndefined();
-    expect(framing.headerLength({})).toBeUndefined();
+    expect(framing.headerLength(withHeaders({ 'content-type': 'application/x;size=12' }))).toBe('12');
+    expect(framing.headerLength(withHeaders({ 'content-type': 'application/json' }))).toBeUndefined();
+    expect(framing.headerLength(withHeaders({}))).toBeUndefined();
     expect(framing.answerHeaders(12)).toEqual(['Content-Type', 'application/x;size=12']);
-    expect(() => framing.headerLength({ 'content-type': 'a, application/x;size=12' })).toThrow(
+    expect(() => framing.headerLength(withHeaders({ 'content-type': 'a, application/x;size=12' }))).toThrow(
       "expect MIME type for binary data starts with 'application/x;size=', got: a, application/x;size=12",
     );
   });

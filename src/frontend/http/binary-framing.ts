@@ -1,19 +1,18 @@
 // How a message of JSON and binary tensors says where its JSON ends: in a header of its own, or, where a platform
 // passes no such header on, within the content type.
 
-import type { IncomingHttpHeaders } from 'node:http';
-
 import { TritonError } from '../../errors.js';
+import type { HttpRequest } from '../../http1/http-exchange.js';
 
 export interface BinaryFraming {
   /** The length as the request has it; undefined for a request that is JSON only. Throws INVALID_ARG. */
-  headerLength(headers: IncomingHttpHeaders): string | undefined;
+  headerLength(request: Pick<HttpRequest, 'header'>): string | undefined;
   /** The headers of an answer whose JSON is so long, a flat list of names and values. */
   answerHeaders(length: number): readonly string[];
 }
 
 export const HEADER_FRAMING: BinaryFraming = {
-  headerLength: (headers) => headers['inference-header-content-length'] as string | undefined,
+  headerLength: (request) => request.header('inference-header-content-length'),
   answerHeaders: (length) => [
     'Content-Type',
     'application/octet-stream',
@@ -25,7 +24,8 @@ export const HEADER_FRAMING: BinaryFraming = {
 /** `prefix` is the content type up to the length. */
 export function contentTypeFraming(prefix: string): BinaryFraming {
   return {
-    headerLength({ 'content-type': contentType = '' }) {
+    headerLength(request) {
+      const contentType = request.header('content-type') ?? '';
       const position = contentType.indexOf(prefix);
       if (position < 0) return undefined;
       if (position === 0) return contentType.slice(prefix.length);

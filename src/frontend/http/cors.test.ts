@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { FakeRequest } from '../../../test/support/fake-exchange.js';
 import { CorsPolicy, isPreflight } from './cors.js';
 
 const EXPOSE = ['Access-Control-Expose-Headers', 'Inference-Header-Content-Length, Content-Encoding'];
@@ -37,9 +38,11 @@ describe('the cross-origin policy', () => {
 
   it('knows a preflight from another OPTIONS', () => {
     const headers = { origin: 'https://a.example', 'access-control-request-method': 'POST' };
-    expect(isPreflight('OPTIONS', headers)).toBe(true);
-    expect(isPreflight('POST', headers)).toBe(false);
-    expect(isPreflight('OPTIONS', { origin: 'https://a.example' })).toBe(false);
-    expect(isPreflight('OPTIONS', { 'access-control-request-method': 'POST' })).toBe(false);
+    expect(isPreflight(new FakeRequest('OPTIONS', '/', { headers }))).toBe(true);
+    expect(isPreflight(new FakeRequest('POST', '/', { headers }))).toBe(false);
+    expect(isPreflight(new FakeRequest('OPTIONS', '/', { headers: { origin: 'https://a.example' } }))).toBe(false);
+    expect(isPreflight(new FakeRequest('OPTIONS', '/', { headers: { 'access-control-request-method': 'POST' } }))).toBe(
+      false,
+    );
   });
 });

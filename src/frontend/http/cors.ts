@@ -1,6 +1,8 @@
 // Cross-origin requests (the Fetch standard's CORS protocol): which pages of other origins a browser lets read our
 // answers. Off unless the operator names origins; then every answer says so, and preflights are answered here.
 
+import type { HttpRequest } from '../../http1/http-exchange.js';
+
 /** What scripts may read of an answer beside what they always may. */
 const EXPOSED = 'Inference-Header-Content-Length, Content-Encoding';
 /** How long a browser may go by a preflight's answer, in seconds; the most that any of them honours is a day. */
@@ -41,8 +43,10 @@ export class CorsPolicy {
 }
 
 /** A preflight, and no other OPTIONS. */
-export function isPreflight(method: string | undefined, headers: Readonly<Record<string, unknown>>): boolean {
+export function isPreflight(request: Pick<HttpRequest, 'method' | 'header'>): boolean {
   return (
-    method === 'OPTIONS' && headers['origin'] !== undefined && headers['access-control-request-method'] !== undefined
+    request.method === 'OPTIONS' &&
+    request.header('origin') !== undefined &&
+    request.header('access-control-request-method') !== undefined
   );
 }

@@ -1,7 +1,6 @@
 // POST …/generate and …/generate_stream: JSON in, and flat JSON out, as one answer or as server-sent events. The status
 // is that of the first thing the model says.
 
-import type { InferenceServer } from '../../core/inference-server.js';
 import type { ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
@@ -15,53 +14,48 @@ import {
   encodeGenerateResponse,
 } from '../../protocol/http/encode-generate-response.js';
 import { HTTP_STATUS } from '../../protocol/http/http-status.js';
+import { completeRequest } from '../complete-request.js';
 import { PacedAnswers } from '../paced-answers.js';
 import { Stages } from '../stages.js';
-import { traceContextOf } from './header-texts.js';
+import { headerTexts } from './header-texts.js';
 import type { HttpExchange } from './http-exchange.js';
-import { declaredLength, receiveBody } from './receive-body.js';
+import type { InferHandlerOptions } from './infer-handler.js';
+import { receiveBody } from './receive-body.js';
 import type { Route } from './routes.js';
 
-export interface GenerateHandlerOptions {
-  readonly server: InferenceServer;
-  /** Largest body in bytes, and largest size of its tensors. */
-  readonly maxInputSize: number;
-}
+/** `maxInputSize` is for the body, and for its tensors together. */
+type GenerateOptions = Pick<InferHandlerOptions, 'server' | 'maxInputSize'>;
 
 /** Throws what is wrong before the body is read; everything later is answered. */
-export function handleGenerate(exchange: HttpExchange, route: Route, options: GenerateHandlerOptions): void {
+export function handleGenerate(exchange: HttpExchange, route: Route, options: GenerateOptions): void {
   const { server, maxInputSize } = options;
-  const config = server.modelConfig(route.model, route.version);
-  const coding = exchange.request.headers['content-encoding'];
+  const { request } = exchange;
+  const resolve = () => server.resolve(route.model, route.version);
+  // Asked for its refusals: the model may be another one when the body is here.
+  resolve();
+  const coding = request.header('content-encoding');
   if (coding !== undefined && coding !== 'identity') {
     throw new TritonError('INVALID_ARG', "Unsupported content-encoding, only 'identity' is supported.");
   }
-  const length = declaredLength(exchange);
+  const length = request.bodyLength;
   if (length !== undefined) checkJsonSize(length, maxInputSize);
-  receiveBody(exchange, maxInputSize, {
-    received: (body) => {
-      const sink = route.endpoint === 'generate' ? new GenerateSink(exchange) : new GenerateStreamSink(exchange);
-      const decoding = decodeGenerateRequest({ config, modelVersion: route.version, body, maxInputSize });
-      const { stages } = sink;
-      stages.begin(() =>
-        startPaced(decoding, {
-          done(decoded) {
-            const { headers } = exchange.request;
-            const request = server.traces ? { ...decoded, traceContext: traceContextOf(headers) } : decoded;
-            stages.begin(() => {
-              const inflight = server.infer(request, sink);
-              sink.admitted = true;
-              return inflight;
-            });
-          },
-          failed: (error) => sink.fail(TritonError.from(error)),
-        }),
-      );
-    },
-    refused: (error) => {
-      exchange.connection.closeWhenAnswered();
-      exchange.answerError(error);
-    },
+  const rules = { server, forwarding: undefined, texts: headerTexts, resolve };
+  receiveBody(exchange, maxInputSize, (body) => {
+    const sink = route.endpoint === 'generate' ? new GenerateSink(exchange) : new GenerateStreamSink(exchange);
+    const { stages } = sink;
+    const decoding = decodeGenerateRequest({ modelVersion: route.version, body, maxInputSize });
+    stages.begin(() =>
+      startPaced(completeRequest(decoding, request, rules), {
+        done(incoming) {
+          stages.begin(() => {
+            const inflight = server.infer(incoming.request, sink, incoming.load);
+            sink.admitted = true;
+            return inflight;
+          });
+        },
+        failed: (error) => sink.fail(TritonError.from(error)),
+      }),
+    );
   });
 }
 
@@ -76,7 +70,7 @@ abstract class Generation implements ResponseSink {
 
   constructor(exchange: HttpExchange) {
     this.exchange = exchange;
-    exchange.connection.started(this);
+    exchange.answer.onAbort(() => this.cancel());
   }
 
   /** The client hung up. */
@@ -108,7 +102,6 @@ abstract class Generation implements ResponseSink {
   /** `cancel`: nobody wants the rest. */
   protected ended({ cancel }: { readonly cancel: boolean }): void {
     this.#ended = true;
-    this.exchange.connection.done(this);
     if (cancel) this.stages.cancel();
     else this.stages.end();
   }
@@ -152,9 +145,8 @@ class GenerateSink extends Generation {
     this.answers.encode(encodeGenerateResponse(response), {
       done: (parts) => {
         this.ended({ cancel: false });
-        const contentLength = byteLengthOf(parts);
-        const headers = ['Content-Type', 'application/json', 'Content-Length', String(contentLength)];
-        this.exchange.answerParts(headers, parts, contentLength);
+        const headers = ['Content-Type', 'application/json', 'Content-Length', String(byteLengthOf(parts))];
+        this.exchange.answer.respond(200, headers, parts);
       },
       failed: (error) => this.failed(TritonError.from(error)),
     });
@@ -180,17 +172,18 @@ class GenerateStreamSink extends Generation {
 
   #send(parts: readonly Buffer[], final: boolean): void | Promise<void> {
     this.#begin(200);
-    for (const part of parts.slice(0, -1)) void this.exchange.send(part);
+    const { answer } = this.exchange;
+    for (const part of parts.slice(0, -1)) void answer.send(part);
     const last = parts.at(-1)!;
-    if (!final) return this.exchange.send(last);
+    if (!final) return answer.send(last);
     this.ended({ cancel: false });
-    this.exchange.end(last);
+    answer.end(last);
   }
 
   protected completed(): void {
     this.#begin(200);
     this.ended({ cancel: false });
-    this.exchange.end();
+    this.exchange.answer.end();
   }
 
   protected failed(error: TritonError): void {
@@ -205,12 +198,12 @@ class GenerateStreamSink extends Generation {
   #endWith(error: TritonError): void {
     this.#begin(HTTP_STATUS[error.code]);
     this.ended({ cancel: true });
-    this.exchange.end(encodeErrorEvent(error));
+    this.exchange.answer.end(encodeErrorEvent(error));
   }
 
   #begin(status: number): void {
     if (this.#begun) return;
     this.#begun = true;
-    this.exchange.begin(status, EVENT_STREAM);
+    this.exchange.answer.begin(status, ['Content-Type', EVENT_STREAM]);
   }
 }

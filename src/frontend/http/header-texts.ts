@@ -1,9 +1,6 @@
-// Headers as text: node:http reads their bytes as Latin-1, and what people send beyond ASCII is UTF-8.
+// Headers as text: their bytes are read as Latin-1, and what people send beyond ASCII is UTF-8.
 
 import { isUtf8 } from 'node:buffer';
-import type { IncomingHttpHeaders } from 'node:http';
-
-import { readTraceContext, type TraceContext } from '../../model/trace-context.js';
 
 /** A flat list of names and values, each read as UTF-8 where it is that. */
 export function headerTexts(rawHeaders: readonly string[]): readonly string[] {
@@ -16,9 +13,4 @@ function headerText(text: string): string {
   if (!BEYOND_ASCII.test(text)) return text;
   const bytes = Buffer.from(text, 'latin1');
   return isUtf8(bytes) ? bytes.toString() : text;
-}
-
-/** The trace that a request is in by its headers. */
-export function traceContextOf(headers: IncomingHttpHeaders): TraceContext | undefined {
-  return readTraceContext((name) => headers[name]?.toString());
 }

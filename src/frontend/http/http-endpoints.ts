@@ -1,27 +1,25 @@
 // The endpoints of the HTTP/REST protocol, answered from the core. What path led to them is the business of the caller.
 
-import type { InferenceServer } from '../../core/inference-server.js';
 import { TritonError } from '../../errors.js';
 import type { HeaderForwarding } from '../../protocol/header-forwarding.js';
-import { modelConfigJson } from '../../protocol/model-config-json.js';
-import { modelMetadata } from '../../protocol/model-metadata.js';
+import { DESCRIPTIONS } from '../descriptions.js';
 import { RestrictedFeatures, type Restriction } from '../restricted-features.js';
+import type { ServedCore } from '../served-core.js';
 import { HEADER_FRAMING, type BinaryFraming } from './binary-framing.js';
 import { CATEGORY_OF } from './endpoint-categories.js';
 import { handleGenerate } from './generate-handler.js';
 import type { HttpExchange } from './http-exchange.js';
-import { handleInfer } from './infer-handler.js';
-import { handleManagement } from './management-handler.js';
+import { handleInfer, type InferHandlerOptions } from './infer-handler.js';
+import { handleControl } from './control-handler.js';
 import { PendingWork } from './pending-work.js';
 import type { Route } from './routes.js';
-import { statisticsJson } from './statistics-json.js';
 
 export interface HttpEndpointsOptions {
-  readonly server: InferenceServer;
+  readonly server: ServedCore;
   /** Largest JSON of an inference request in bytes, and largest tensor given in JSON. */
   readonly maxInputSize: number;
-  /** The endpoints that want a header. */
-  readonly restrictions: readonly Restriction[];
+  /** The endpoints that want a header. Default: none. */
+  readonly restrictions?: readonly Restriction[];
   /** Which headers become parameters of inference requests. Default: none. */
   readonly forwarding?: HeaderForwarding | undefined;
   /** Default: Triton's own header. */
@@ -29,26 +27,24 @@ export interface HttpEndpointsOptions {
 }
 
 export class HttpEndpoints {
-  readonly #options: HttpEndpointsOptions;
+  readonly #options: InferHandlerOptions & HttpEndpointsOptions;
   readonly #restricted: RestrictedFeatures;
-  readonly #framing: BinaryFraming;
-  readonly #pending = new PendingWork();
 
   constructor(options: HttpEndpointsOptions) {
-    this.#options = options;
-    this.#restricted = new RestrictedFeatures(options.restrictions);
-    this.#framing = options.framing ?? HEADER_FRAMING;
+    this.#restricted = new RestrictedFeatures(options.restrictions ?? []);
+    const { forwarding, framing = HEADER_FRAMING } = options;
+    this.#options = { ...options, forwarding, framing, pending: new PendingWork() };
   }
 
   /** Resolves when no answer is being made any more that the core has given out of its hands. */
   done(): Promise<void> {
-    return this.#pending.done();
+    return this.#options.pending.done();
   }
 
   /** Refuses the request when the endpoint wants a header that it does not have. True when it did. */
   refuseRestricted(exchange: HttpExchange, { endpoint }: Route): boolean {
-    const { headers } = exchange.request;
-    const missing = this.#restricted.missing(CATEGORY_OF[endpoint], (name) => headers[name]?.toString());
+    const { request } = exchange;
+    const missing = this.#restricted.missing(CATEGORY_OF[endpoint], (name) => request.header(name));
     if (missing === undefined) return false;
     exchange.answerJson(403, { error: `This API is restricted, expecting header '${missing}'` });
     return true;
@@ -56,21 +52,15 @@ export class HttpEndpoints {
 
   /** Answers a request whose method is one of the route's, or stands for it. Throws what is wrong with it at first sight. */
   answer(exchange: HttpExchange, route: Route): void {
-    const { server, maxInputSize, forwarding } = this.#options;
+    const { server } = this.#options;
     const { model, version } = route;
     switch (route.endpoint) {
       case 'infer':
-        handleInfer(exchange, route, {
-          server,
-          maxInputSize,
-          forwarding,
-          pending: this.#pending,
-          framing: this.#framing,
-        });
+        handleInfer(exchange, route, this.#options);
         return;
       case 'generate':
       case 'generate stream':
-        handleGenerate(exchange, route, { server, maxInputSize });
+        handleGenerate(exchange, route, this.#options);
         return;
       case 'live':
         this.#answerHealth(exchange, server.live);
@@ -83,21 +73,13 @@ export class HttpEndpoints {
         else exchange.answerJson(400, { error: 'Model version not ready' });
         return;
       case 'server metadata':
-        exchange.answerJson(200, { name: server.name, version: server.version, extensions: server.extensions });
-        return;
-      case 'model metadata': {
-        const { config, versions } = server.modelMetadata(model, version);
-        exchange.answerJson(200, modelMetadata(config, versions));
-        return;
-      }
+      case 'model metadata':
       case 'model config':
-        exchange.answerJson(200, modelConfigJson(server.modelConfig(model, version)));
-        return;
       case 'statistics':
-        exchange.answerJson(200, statisticsJson(server.statistics(model, version)));
+        exchange.answerLater(DESCRIPTIONS[route.endpoint](server, model, version));
         return;
       default:
-        handleManagement(exchange, route, { server, maxInputSize });
+        handleControl(exchange, route, this.#options);
     }
   }
 

@@ -1,4 +1,6 @@
-// Work between the core's answer and the socket, which a server that stops has to wait for: the core knows of it no more.
+// Work between the core and the socket. The core does not know of it, so that a server that stops has to wait for it here.
+
+import type { PacedWork } from '../../model/paced-work.js';
 
 export class PendingWork {
   #count = 0;
@@ -15,8 +17,19 @@ export class PendingWork {
     };
   }
 
+  /** The same work, which is pending until it has ended or is cancelled. */
+  *during<T>(work: PacedWork<T>): PacedWork<T> {
+    const done = this.begin();
+    try {
+      return yield* work;
+    } finally {
+      done();
+    }
+  }
+
   /** Resolves when there is none. */
-  done(): Promise<void> {
-    return this.#count === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
+  async done(): Promise<void> {
+    // What ends may have begun something else.
+    while (this.#count > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 }

@@ -3,7 +3,7 @@
 
 import { TritonError } from '../../errors.js';
 import { assemble } from '../../model/assemble.js';
-import { startPaced, type PacedRun } from '../../model/paced-work.js';
+import { startPaced } from '../../model/paced-work.js';
 import type { HttpExchange } from './http-exchange.js';
 
 /** Larger bodies are refused whatever they are. */
@@ -16,42 +16,36 @@ export const MAX_BODY_BYTES = 2 ** 31;
 const MAX_PIECES = 65_536;
 const TINY = 1024;
 
-/** The length that the request declares; undefined for a chunked body. */
-export function declaredLength({ request }: HttpExchange): number | undefined {
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  if (length !== undefined) return Number(length);
-  return encoding === undefined ? 0 : undefined;
-}
-
-export interface BodyReceiver {
-  received(body: Buffer): void;
-  /** The body is larger than `limit` or there is no memory for it. What comes of it is not kept. */
-  refused(error: TritonError): void;
-}
-
-/** Calls the receiver once, or never when the client hangs up before the end. */
-export function receiveBody(exchange: HttpExchange, limit: number, receiver: BodyReceiver): void {
-  const { request } = exchange;
-  const length = declaredLength(exchange);
+/**
+ * Calls back once, or never when the client hangs up before the end. A body that is larger than `limit`, or for which there is
+ * no memory, is refused; what comes of it is not kept.
+ */
+export function receiveBody(exchange: HttpExchange, limit: number, received: (body: Buffer) => void): void {
+  const { request, answer } = exchange;
+  const length = request.bodyLength;
+  const refuse = (error: TritonError) => {
+    // Reading the rest only to drop it could take forever.
+    answer.closeConnection();
+    exchange.answerError(error);
+  };
   if (length !== undefined && length > limit) {
-    receiver.refused(tooLarge(String(length), limit));
+    refuse(tooLarge(String(length), limit));
     return;
   }
-  exchange.continue();
   let whole: Buffer | undefined;
   const pieces: Buffer[] = [];
   let size = 0;
-  const refuse = (error: TritonError) => {
-    request.off('data', onData).off('end', onEnd).resume();
+  const drop = (error: TritonError) => {
+    request.dropBody();
     pieces.length = 0;
-    receiver.refused(error);
+    refuse(error);
   };
-  const onData = (piece: Buffer) => {
+  const data = (piece: Buffer) => {
     const offset = size;
     size += piece.length;
     if (length === undefined) {
-      if (size > limit) refuse(tooLarge(`more than ${limit}`, limit));
-      else if (pieces.length >= MAX_PIECES && size < pieces.length * TINY) refuse(tooManyChunks());
+      if (size > limit) drop(tooLarge(`more than ${limit}`, limit));
+      else if (pieces.length >= MAX_PIECES && size < pieces.length * TINY) drop(tooManyChunks());
       else pieces.push(piece);
     } else if (piece.length === length) {
       whole = piece;
@@ -59,35 +53,24 @@ export function receiveBody(exchange: HttpExchange, limit: number, receiver: Bod
       try {
         whole ??= Buffer.allocUnsafeSlow(length);
       } catch (error) {
-        refuse(noMemory(length, error));
+        drop(noMemory(length, error));
         return;
       }
       piece.copy(whole, offset);
     }
   };
-  const onEnd = () => {
-    // What came after the body may have spoilt the connection before this event.
-    if (exchange.answered) return;
+  const end = () => {
     if (whole !== undefined) {
-      receiver.received(whole);
+      received(whole);
       return;
     }
-    const { connection } = exchange;
-    let run: PacedRun | undefined = undefined;
-    const over = () => run && connection.done(run);
-    run = startPaced(assemble(pieces, size), {
-      done(body) {
-        over();
-        receiver.received(body);
-      },
-      failed(cause) {
-        over();
-        receiver.refused(noMemory(size, cause));
-      },
+    const run = startPaced(assemble(pieces, size), {
+      done: received,
+      failed: (cause) => refuse(noMemory(size, cause)),
     });
-    if (run !== undefined) connection.started(run);
+    if (run !== undefined) answer.onAbort(() => run.cancel());
   };
-  request.on('data', onData).on('end', onEnd);
+  request.readBody({ data, end });
 }
 
 function noMemory(size: number, cause: unknown): TritonError {

@@ -5,11 +5,11 @@ import { counter, gauge, histogram, type Metric } from '../../model/metrics.js';
 import type { SeriesUpdate } from '../../model/metrics-update.js';
 import { customFamilies } from './custom-families.js';
 import { prometheusText } from './prometheus-text.js';
-import type { ServedModel } from './served-metrics.js';
+import type { MeasuredModel } from './measured-metrics.js';
 
 const tokens = counter({ name: 'chat_tokens_total', help: 'Tokens.', labels: ['zone', 'kind'] });
 
-function model(name: string, ...updates: readonly (readonly [Metric, ...SeriesUpdate[]])[]): ServedModel {
+function model(name: string, ...updates: readonly (readonly [Metric, ...SeriesUpdate[]])[]): MeasuredModel {
   const served = servedModel(name);
   for (const [metric, ...series] of updates) served.statistics.custom.apply([{ metric, series }]);
   return served;

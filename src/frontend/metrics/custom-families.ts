@@ -3,7 +3,7 @@
 import { sameMetric } from '../../core/metrics/custom-metrics.js';
 import type { Metric } from '../../model/metrics.js';
 import type { HistogramSeries, Labels, MetricFamily, ValueSeries } from './metric-family.js';
-import { modelLabels, type ServedModel } from './served-metrics.js';
+import { modelLabels, type MeasuredModel } from './measured-metrics.js';
 
 interface Gathered {
   readonly metric: Metric;
@@ -18,7 +18,7 @@ export interface CustomFamilies {
   readonly problems: readonly string[];
 }
 
-export function customFamilies(models: readonly ServedModel[]): CustomFamilies {
+export function customFamilies(models: readonly MeasuredModel[]): CustomFamilies {
   const byName = new Map<string, Gathered>();
   const problems: string[] = [];
   for (const model of models) {
@@ -50,7 +50,7 @@ export function customFamilies(models: readonly ServedModel[]): CustomFamilies {
   return { families, problems };
 }
 
-function labelsOf(model: ServedModel, metric: Metric, own: readonly string[]): Labels {
+function labelsOf(model: MeasuredModel, metric: Metric, own: readonly string[]): Labels {
   const labels = metric.labels.map((name, index) => [name, own[index] ?? ''] as const);
   return [...labels, ...modelLabels(model)].sort(([a], [b]) => (a < b ? -1 : 1));
 }

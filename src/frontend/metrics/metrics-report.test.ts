@@ -33,12 +33,11 @@ describe('the report of all metrics', () => {
     const shown = () => report.text().includes('nv_inference_count{model="m",version="1"}');
     expect(shown()).toBe(false);
     entry.model.statistics.recordLoad(5);
-    entry.state = 'READY';
+    entry.loaded();
     expect(shown()).toBe(true);
-    entry.state = 'UNAVAILABLE';
-    entry.reason = 'all instances have ended';
+    entry.interrupted('ended');
     expect(shown()).toBe(true);
-    entry.reason = 'unloaded';
+    entry.unloaded();
     expect(shown()).toBe(false);
     const text = report.text();
     expect(text).toContain('nv_cache_util 0\n');
@@ -53,7 +52,7 @@ describe('the report of all metrics', () => {
 
   it('tells the log once what it cannot show', () => {
     const { report, entry, warnings } = start();
-    entry.state = 'READY';
+    entry.loaded();
     const { custom } = entry.model.statistics;
     custom.apply([{ metric: gauge({ name: 'level', help: 'One.' }), series: [{ labels: [], added: 1 }] }]);
     custom.apply([{ metric: gauge({ name: 'level', help: 'Two.' }), series: [{ labels: [], added: 1 }] }]);

@@ -3,18 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { familyLines, servedModel, statisticsAfterWork } from '../../../test/support/served-models.js';
 import { InferenceStatistics } from '../../core/statistics.js';
 import { prometheusText } from './prometheus-text.js';
-import type { ServedMetrics } from './served-metrics.js';
+import type { MeasuredMetrics } from './measured-metrics.js';
 import { tritonFamilies, type TritonMetricsOptions } from './triton-metrics.js';
 
 const DEFAULTS: TritonMetricsOptions = { counterLatencies: true, histogramLatencies: false };
-const CACHE: ServedMetrics['cache'] = {
+const CACHE: MeasuredMetrics['cache'] = {
   byteSize: 250,
   capacity: 1000,
   size: 2,
   usage: { lookups: 10, hits: 7, evictions: 1, lookupMs: 0.0129, insertionMs: 0.5 },
 };
 
-function text(served: Partial<ServedMetrics>, options: Partial<TritonMetricsOptions> = {}): string {
+function text(served: Partial<MeasuredMetrics>, options: Partial<TritonMetricsOptions> = {}): string {
   return prometheusText(
     tritonFamilies({ models: [], cache: undefined, ...served }, undefined, { ...DEFAULTS, ...options }),
   );

@@ -1,13 +1,12 @@
 // The metrics of Triton, under its names, with its help texts and in its order: counters, gauges, histograms, summaries.
 // Absent, as in a Triton without a GPU: GPU, energy and pinned memory.
 
-import type { Duration } from '../../core/duration.js';
 import type { LatencySummaries } from '../../core/metrics/latency-summaries.js';
 import type { Summary } from '../../core/metrics/summary.js';
-import { FAILURE_REASONS, type InferenceStatistics } from '../../core/statistics.js';
+import { FAILURE_REASONS, type Duration, type InferenceStatistics } from '../../core/statistics.js';
 import type { CpuUsage } from './cpu-meter.js';
 import type { HistogramSeries, MetricFamily, ValueSeries } from './metric-family.js';
-import { modelLabels, type ServedMetrics, type ServedModel } from './served-metrics.js';
+import { modelLabels, type MeasuredMetrics, type MeasuredModel } from './measured-metrics.js';
 
 export interface TritonMetricsOptions {
   /** Counters of durations. */
@@ -18,7 +17,7 @@ export interface TritonMetricsOptions {
 
 /** `cpu`: undefined where it cannot be told or is not to be. */
 export function tritonFamilies(
-  { models, cache }: ServedMetrics,
+  { models, cache }: MeasuredMetrics,
   cpu: CpuUsage | undefined,
   { counterLatencies, histogramLatencies }: TritonMetricsOptions,
 ): MetricFamily[] {
@@ -111,12 +110,12 @@ function microseconds({ ns }: Duration): number {
   return Math.floor(ns / 1000);
 }
 
-function counter([name, help, value]: CounterRow, models: readonly ServedModel[]): MetricFamily {
+function counter([name, help, value]: CounterRow, models: readonly MeasuredModel[]): MetricFamily {
   const series = models.map((model) => ({ labels: modelLabels(model), value: value(model.statistics) }));
   return { name, help, type: 'counter', series };
 }
 
-function failures(models: readonly ServedModel[]): MetricFamily {
+function failures(models: readonly MeasuredModel[]): MetricFamily {
   const series = models.flatMap(({ config, statistics }) =>
     FAILURE_REASONS.map((reason): ValueSeries => {
       const labels = [
@@ -131,7 +130,7 @@ function failures(models: readonly ServedModel[]): MetricFamily {
   return { name: 'nv_inference_request_failure', help, type: 'counter', series };
 }
 
-function modelGauges(models: readonly ServedModel[]): MetricFamily[] {
+function modelGauges(models: readonly MeasuredModel[]): MetricFamily[] {
   return [
     {
       name: 'nv_inference_pending_request_count',
@@ -155,7 +154,7 @@ function gauge(name: string, help: string, value: number | undefined): MetricFam
   return { name, help, type: 'gauge', series: value === undefined ? [] : [{ labels: [], value }] };
 }
 
-function cacheGauges(cache: ServedMetrics['cache']): MetricFamily[] {
+function cacheGauges(cache: MeasuredMetrics['cache']): MetricFamily[] {
   if (cache === undefined) return [];
   const { lookups, hits, evictions, lookupMs, insertionMs } = cache.usage;
   const micros = (milliseconds: number) => Math.floor(milliseconds * 1000);
@@ -175,7 +174,7 @@ function cacheGauges(cache: ServedMetrics['cache']): MetricFamily[] {
 const FIRST_RESPONSE_BOUNDS = [100, 500, 2000, 5000];
 
 /** Of decoupled models only, as Triton has it. */
-function firstResponses(models: readonly ServedModel[]): MetricFamily {
+function firstResponses(models: readonly MeasuredModel[]): MetricFamily {
   return {
     name: 'nv_inference_first_response_histogram_ms',
     help: 'Duration from request to first response in milliseconds',
@@ -237,7 +236,7 @@ const CACHE_SUMMARIES: readonly SummaryRow[] = [
   ],
 ];
 
-function summary([name, help, of]: SummaryRow, models: readonly ServedModel[]): MetricFamily {
+function summary([name, help, of]: SummaryRow, models: readonly MeasuredModel[]): MetricFamily {
   const now = performance.now();
   const series = models.flatMap((model) => {
     if (model.statistics.summaries === undefined) return [];

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { familyLines, servedModel, statisticsAfterWork } from '../../../test/support/served-models.js';
 import { Histogram } from '../../core/metrics/histogram.js';
 import { prometheusText } from './prometheus-text.js';
-import type { ServedModel } from './served-metrics.js';
+import type { MeasuredModel } from './measured-metrics.js';
 import { tstritonFamilies } from './tstriton-metrics.js';
 
-function text(models: readonly ServedModel[]): string {
+function text(models: readonly MeasuredModel[]): string {
   const eventLoopLag = new Histogram([0.01]);
   eventLoopLag.observe(0.5);
   return prometheusText(tstritonFamilies(models, { eventLoopLag, connections: [['http', 2], ['grpc', 0]] })); // prettier-ignore

@@ -2,7 +2,7 @@
 
 import { SAMPLING_MS } from './event-loop-lag.js';
 import type { HistogramSeries, MetricFamily, ValueSeries } from './metric-family.js';
-import { modelLabels, type ServedModel } from './served-metrics.js';
+import { modelLabels, type MeasuredModel } from './measured-metrics.js';
 
 export interface ServerWide {
   /** How late the event loop of the server's thread was, in seconds. */
@@ -11,7 +11,7 @@ export interface ServerWide {
   readonly connections: readonly (readonly [protocol: string, count: number])[];
 }
 
-export function tstritonFamilies(models: readonly ServedModel[], server: ServerWide): MetricFamily[] {
+export function tstritonFamilies(models: readonly MeasuredModel[], server: ServerWide): MetricFamily[] {
   return [
     {
       name: 'tstriton_refused_requests_total',
@@ -95,15 +95,15 @@ export function tstritonFamilies(models: readonly ServedModel[], server: ServerW
   ];
 }
 
-function values(models: readonly ServedModel[], value: (model: ServedModel) => number): ValueSeries[] {
+function values(models: readonly MeasuredModel[], value: (model: MeasuredModel) => number): ValueSeries[] {
   return models.map((model) => ({ labels: modelLabels(model), value: value(model) }));
 }
 
 function histogram(
   name: string,
   help: string,
-  models: readonly ServedModel[],
-  of: (model: ServedModel) => HistogramSeries['histogram'],
+  models: readonly MeasuredModel[],
+  of: (model: MeasuredModel) => HistogramSeries['histogram'],
 ): MetricFamily {
   const series = models.map((model) => ({ labels: modelLabels(model), histogram: of(model) }));
   return { name, help, type: 'histogram', series };

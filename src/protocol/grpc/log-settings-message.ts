@@ -4,7 +4,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 
 import { TritonError } from '../../errors.js';
 import { LOG_FORMATS, type LogSettings } from '../../logger.js';
-import { checkVerboseLevel, logFileIsFixed } from '../log-level.js';
+import { checkVerboseLevel, logFileIsFixed, logSettingsJson } from '../log-settings.js';
 import {
   LogSettingsResponse_SettingValueSchema,
   type LogSettingsRequest,
@@ -49,20 +49,18 @@ function format(choice: Choice | undefined): Partial<LogSettings> {
   return { format: found };
 }
 
+/** The same settings as HTTP answers. */
 export function logSettingsMessage(
   file: string,
-  { info, warning, error, verboseLevel: level, format: logFormat }: LogSettings,
+  settings: LogSettings,
 ): MessageInitShape<typeof LogSettingsResponseSchema> {
-  const values = {
-    log_file: { case: 'stringParam', value: file },
-    log_info: { case: 'boolParam', value: info },
-    log_warning: { case: 'boolParam', value: warning },
-    log_error: { case: 'boolParam', value: error },
-    log_verbose_level: { case: 'uint32Param', value: level },
-    log_format: { case: 'stringParam', value: logFormat },
-  } as const;
-  const settings = Object.entries(values).map(
-    ([name, parameterChoice]) => [name, create(LogSettingsResponse_SettingValueSchema, { parameterChoice })] as const,
+  const choice = (value: string | boolean | number): Choice => {
+    if (typeof value === 'string') return { case: 'stringParam', value };
+    return typeof value === 'boolean' ? { case: 'boolParam', value } : { case: 'uint32Param', value };
+  };
+  const entries = Object.entries(logSettingsJson(file, settings)).map(
+    ([name, value]) =>
+      [name, create(LogSettingsResponse_SettingValueSchema, { parameterChoice: choice(value) })] as const,
   );
-  return { settings: Object.fromEntries(settings) };
+  return { settings: Object.fromEntries(entries) };
 }

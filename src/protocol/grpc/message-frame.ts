@@ -11,7 +11,7 @@ export const MESSAGE_PREFIX_BYTES = 5;
  * is copied when there is more, so that after so many bytes the length is believed: memory takes room when it is written.
  */
 const FIRST_ALLOCATION_BYTES = 1 << 20;
-const GROWTH = 8;
+const GROWTH = 32;
 const BELIEVED_FROM = 8 << 20;
 /** For less, a place of its own costs more than copying. */
 const SMALLEST_TARGET_BYTES = 16_384;

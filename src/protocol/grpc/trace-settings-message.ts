@@ -5,7 +5,7 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 
 import { TritonError } from '../../errors.js';
 import type { TraceSettings, TraceUpdate } from '../../model/trace-settings.js';
-import { parseTraceLevels, traceFileIsFixed } from '../trace-levels.js';
+import { parseTraceLevels, traceFileIsFixed, traceSettingsJson } from '../trace-settings.js';
 import { parseTraceCount, parseTraceUnsigned } from '../trace-numbers.js';
 import {
   TraceSettingResponse_SettingValueSchema,
@@ -39,23 +39,10 @@ function number(
   return { [member]: values[0] === undefined ? null : read(values[0]) };
 }
 
-export function traceSettingsMessage({
-  mode,
-  level,
-  rate,
-  count,
-  logFrequency,
-}: TraceSettings): MessageInitShape<typeof TraceSettingResponseSchema> {
-  const values = {
-    trace_level: [...level],
-    trace_rate: [String(rate)],
-    trace_count: [String(count)],
-    // There are no files in the other mode.
-    ...(mode === 'triton' ? { log_frequency: [String(logFrequency)], trace_file: [''] } : {}),
-    trace_mode: [mode],
-  };
-  const settings = Object.entries(values).map(
-    ([name, value]) => [name, create(TraceSettingResponse_SettingValueSchema, { value })] as const,
+/** The same settings as HTTP answers, each a list. */
+export function traceSettingsMessage(settings: TraceSettings): MessageInitShape<typeof TraceSettingResponseSchema> {
+  const entries = Object.entries(traceSettingsJson(settings)).map(
+    ([name, value]) => [name, create(TraceSettingResponse_SettingValueSchema, { value: [value].flat() })] as const,
   );
-  return { settings: Object.fromEntries(settings) };
+  return { settings: Object.fromEntries(entries) };
 }

@@ -5,6 +5,7 @@ import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
 import { DTYPES, type Dtype } from '../../tensor/dtype.js';
 import { decodeRaw } from '../../tensor/raw.js';
+import { NO_SHARED_MEMORY } from '../../../test/support/no-shared-memory.js';
 import { decodeGenerateRequest } from './decode-generate-request.js';
 
 function modelOf(
@@ -37,7 +38,8 @@ const TEXT = modelOf({ text_input: ['string', [1]] });
 const NUMBERS = modelOf({ x: ['float32', [-1]], n: ['int64', [-1]], b: ['bool', [-1]] });
 
 function decode(config: CompleteModelConfig, json: string, maxInputSize = 1_000_000) {
-  return finishPaced(decodeGenerateRequest({ config, modelVersion: '', body: Buffer.from(json), maxInputSize }));
+  const form = finishPaced(decodeGenerateRequest({ modelVersion: '', body: Buffer.from(json), maxInputSize }));
+  return finishPaced(form.complete(config, NO_SHARED_MEMORY)).request;
 }
 
 function inputOf(config: CompleteModelConfig, json: string) {

@@ -6,7 +6,7 @@
 import { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
-import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
+import type { InferTensor } from '../../model/exchange.js';
 import { Pace, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { DATATYPE_BYTE_SIZE } from '../../tensor/dtype.js';
@@ -14,19 +14,11 @@ import { elementCount } from '../../tensor/shape.js';
 import { JsonParser } from '../json/json-parser.js';
 import { membersOf } from '../json/json-shape.js';
 import { JsonArray, JsonDouble, JsonObject, JsonText, type JsonValue } from '../json/json-value.js';
+import type { CompleteRequest, RequestForm } from '../request-form.js';
 import { checkJsonSize } from './decode-infer-request.js';
+import type { RequestBody } from './decode-raw-request.js';
 import { expectString, member, parameterNumber, ParameterTexts } from './json-members.js';
 import { tensorDataReader, type DataText } from './read-tensor-data.js';
-
-export interface GenerateBody {
-  /** Of the model that the request is for. */
-  readonly config: CompleteModelConfig;
-  /** As in the path; '' asks for the latest. */
-  readonly modelVersion: string;
-  readonly body: Buffer;
-  /** Largest body, and largest size of all tensors together, in bytes. */
-  readonly maxInputSize: number;
-}
 
 /** The member whose own members are mapped by the same rule. */
 const NESTED = 'parameters';
@@ -34,34 +26,39 @@ const MEMBERS = { limit: REQUEST_LIMITS.parameters, what: 'members', repeated: '
 const GENERATE_REQUEST = membersOf(MEMBERS, { [NESTED]: membersOf(MEMBERS) });
 
 /** Throws INVALID_ARG. */
-export function* decodeGenerateRequest({
-  config,
-  modelVersion,
-  body,
-  maxInputSize,
-}: GenerateBody): PacedWork<ModelInferRequest> {
+export function* decodeGenerateRequest({ modelVersion, body, maxInputSize }: RequestBody): PacedWork<RequestForm> {
   checkJsonSize(body.length, maxInputSize);
   const parser = new JsonParser(body, {}, GENERATE_REQUEST);
   while (!parser.advance(PAUSE_BYTES)) yield;
   const json = parser.value;
   if (!(json instanceof JsonObject)) throw new TritonError('INVALID_ARG', 'attempt to get members for non-object');
   const id = member(json, 'id');
-  const mapping = new GenerateMapping(config, id === undefined ? '' : expectString(id, 'id'), maxInputSize);
-  for (const given of membersIn(body, json)) {
-    if (given.name === NESTED) yield* mapping.addNested(given);
-    else yield* mapping.add(given);
+  return new GenerateForm(json, { modelVersion, body, maxInputSize }, id === undefined ? '' : expectString(id, 'id'));
+}
+
+class GenerateForm implements RequestForm {
+  readonly #json: JsonObject;
+  readonly #given: RequestBody;
+  readonly #id: string;
+
+  constructor(json: JsonObject, given: RequestBody, id: string) {
+    this.#json = json;
+    this.#given = given;
+    this.#id = id;
   }
-  return {
-    modelName: config.name,
-    modelVersion,
-    id: mapping.id,
-    parameters: mapping.parameters,
-    inputs: mapping.inputs,
-    outputs: [],
-    priority: 0,
-    timeoutMicroseconds: 0,
-    memory: mapping.memory,
-  };
+
+  *complete(config: CompleteModelConfig): PacedWork<CompleteRequest> {
+    const { modelVersion, body, maxInputSize } = this.#given;
+    const mapping = new GenerateMapping(config, this.#id, maxInputSize);
+    for (const given of membersIn(body, this.#json)) {
+      if (given.name === NESTED) yield* mapping.addNested(given);
+      else yield* mapping.add(given);
+    }
+    const { id, parameters, inputs, memory } = mapping;
+    const { name: modelName } = config;
+    const none = { outputs: [], priority: 0, timeoutMicroseconds: 0 };
+    return { request: { modelName, modelVersion, id, parameters, inputs, ...none, memory } };
+  }
 }
 
 /** A member of the request, with its text. */

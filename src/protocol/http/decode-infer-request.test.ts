@@ -6,7 +6,7 @@ import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
 import type { SharedInput, SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
 import { isBinaryOutput } from './binary-outputs.js';
-import { decodeInferRequest, type DecodedInferRequest } from './decode-infer-request.js';
+import { decodeInferRequest, type CompleteInferRequest, type InferBody } from './decode-infer-request.js';
 
 const spec = (
   name: string,
@@ -66,17 +66,25 @@ interface Given {
   readonly sharedMemory?: SharedMemoryAccess;
 }
 
+interface Whole extends InferBody {
+  readonly config: CompleteModelConfig;
+  readonly sharedMemory: SharedMemoryAccess;
+}
+
+function* decodeWhole({ config, sharedMemory, ...body }: Whole): PacedWork<CompleteInferRequest> {
+  const form = yield* decodeInferRequest(body);
+  return yield* form.complete(config, sharedMemory);
+}
+
 /** Decodes a request of this JSON, followed by binary data if there is any. */
 function decode(
   json: string,
   { binary, headerLength, config = MODEL, maxInputSize = 1000, sharedMemory = new Regions() }: Given = {},
-): DecodedInferRequest {
+): CompleteInferRequest {
   const text = Buffer.from(json);
   const length = headerLength ?? (binary === undefined ? undefined : String(text.length));
   const body = Buffer.concat([text, binary ?? Buffer.of()]);
-  return finishPaced(
-    decodeInferRequest({ config, modelVersion: '', body, headerLength: length, maxInputSize, sharedMemory }),
-  );
+  return finishPaced(decodeWhole({ config, modelVersion: '', body, headerLength: length, maxInputSize, sharedMemory }));
 }
 
 const refusal = (message: string, code = 'INVALID_ARG') => expect.objectContaining({ code, message });
@@ -569,7 +577,7 @@ describe('a large request', () => {
   const pausesOf = (text: string, binary = Buffer.of()) => {
     const body = Buffer.concat([Buffer.from(text), binary]);
     const headerLength = binary.length === 0 ? undefined : String(text.length);
-    const work = decodeInferRequest({
+    const work = decodeWhole({
       config: MODEL,
       modelVersion: '',
       body,

@@ -1,25 +1,25 @@
 // From the bytes of POST …/infer to a ModelInferRequest: JSON, or JSON followed by binary tensors (the binary tensor
-// data extension). Follows Triton's order of steps, so that of several mistakes the same one is reported
+// data extension). Decoding follows Triton's order of steps, so that of several mistakes the same one is reported
 // (server/src/http_server.cc, ParseJsonTritonIO). What Triton calls INTERNAL here is the client's INVALID_ARG.
-// What can only be judged with the model's configuration is left to the core. Takes time in proportion to the bytes,
-// and pauses meanwhile.
+// The core judges what only the model's configuration can tell. Decoding takes time in proportion to the bytes, and
+// pauses meanwhile.
 
 import { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
-import type { RequestSequence } from '../../model/request-sequence.js';
 import type { SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
-import { DATATYPE_BYTE_SIZE, type Datatype } from '../../tensor/dtype.js';
+import { DATATYPE_BYTE_SIZE, isDatatype, type Datatype } from '../../tensor/dtype.js';
 import { ownMemory } from '../../model/own-memory.js';
 import { Pace, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { jsonElements, JsonParser } from '../json/json-parser.js';
 import { listOf, membersOf, objectOf, VALUE } from '../json/json-shape.js';
 import { JsonDouble, JsonObject, type JsonArray, type JsonInteger, type JsonValue } from '../json/json-value.js';
+import { checkTensorSize, inputDatatype, type CompleteRequest, type RequestForm } from '../request-form.js';
 import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START, SequenceFields } from '../sequence-parameters.js';
 import type { BinaryOutputs } from './binary-outputs.js';
-import { decodeRawRequest } from './decode-raw-request.js';
+import { decodeRawRequest, type RequestBody } from './decode-raw-request.js';
 import { parseHeaderLength } from './header-length.js';
 import {
   arrayMember,
@@ -34,25 +34,13 @@ import {
 } from './json-members.js';
 import { tensorDataReader, type TensorDataReader } from './read-tensor-data.js';
 
-export interface InferBody {
-  /** Of the model that the request is for. */
-  readonly config: CompleteModelConfig;
-  /** As in the path; '' asks for the latest. */
-  readonly modelVersion: string;
-  readonly body: Buffer;
+export interface InferBody extends RequestBody {
   /** The header Inference-Header-Content-Length as it came; undefined without it. */
   readonly headerLength: string | undefined;
-  /** Largest JSON part, and largest tensor that JSON may expand to, in bytes. */
-  readonly maxInputSize: number;
-  /** Where tensors in shared memory are found. */
-  readonly sharedMemory: SharedMemoryAccess;
 }
 
-export interface DecodedInferRequest {
-  readonly request: ModelInferRequest;
+export interface CompleteInferRequest extends CompleteRequest {
   readonly binaryOutputs: BinaryOutputs;
-  /** How many classes are wanted of an output; undefined when none is to be classified. */
-  readonly classes: ReadonlyMap<string, JsonInteger> | undefined;
 }
 
 const SHARED_MEMORY = { shared_memory_region: VALUE, shared_memory_offset: VALUE, shared_memory_byte_size: VALUE };
@@ -75,51 +63,74 @@ const INFER_REQUEST = objectOf({
   outputs: listOf(OUTPUT, REQUEST_LIMITS.outputs, 'requested outputs'),
 });
 
-/** Throws INVALID_ARG for what is malformed, and what `sharedMemory` throws. Inputs may be views of the body or of shared memory. */
-export function* decodeInferRequest({
-  config,
-  modelVersion,
-  body,
-  headerLength,
-  maxInputSize,
-  sharedMemory,
-}: InferBody): PacedWork<DecodedInferRequest> {
-  const jsonLength = parseHeaderLength(headerLength, body.length);
-  if (jsonLength === 0) {
-    return {
-      request: decodeRawRequest({ config, modelVersion, body, maxInputSize }),
-      binaryOutputs: { byDefault: true, listed: undefined },
-      classes: undefined,
-    };
-  }
+/** Throws INVALID_ARG for what is malformed. */
+export function* decodeInferRequest(given: InferBody): PacedWork<RequestForm<CompleteInferRequest>> {
+  const { body, maxInputSize } = given;
+  const jsonLength = parseHeaderLength(given.headerLength, body.length);
+  if (jsonLength === 0) return new RawForm(given);
   checkJsonSize(jsonLength, maxInputSize);
   const parser = new JsonParser(body, { end: jsonLength }, INFER_REQUEST);
   while (!parser.advance(PAUSE_BYTES)) yield;
-  const json = parser.value;
-  const id = member(json, 'id');
-  const idText = id === undefined ? '' : expectString(id, 'id');
-  const { parameters, priority, timeoutMicroseconds, sequence, binaryByDefault } = readParameters(
-    member(json, 'parameters'),
-  );
-  const reader = new InputReader(config.name, { body, jsonLength, maxInputSize, sharedMemory });
-  const inputs = yield* reader.readAll(arrayMember(json, 'inputs'));
-  const { outputs, listed, classes, elsewhere } = readOutputs(json, sharedMemory);
-  return {
-    request: {
-      modelName: config.name,
-      modelVersion,
-      id: idText,
-      parameters,
-      inputs,
-      outputs,
-      priority,
-      timeoutMicroseconds,
-      sequence,
-      memory: reader.memory,
-    },
-    binaryOutputs: { byDefault: binaryByDefault, listed, elsewhere },
-    classes,
-  };
+  return new JsonForm(parser.value, given, jsonLength);
+}
+
+// Forms are classes, because a generator function that is made anew for each request costs as much as reading it.
+class RawForm implements RequestForm<CompleteInferRequest> {
+  readonly #given: InferBody;
+
+  constructor(given: InferBody) {
+    this.#given = given;
+  }
+
+  // eslint-disable-next-line require-yield
+  *complete(config: CompleteModelConfig): PacedWork<CompleteInferRequest> {
+    const request = decodeRawRequest(config, this.#given);
+    return { request, binaryOutputs: { byDefault: true, listed: undefined }, classes: undefined };
+  }
+}
+
+class JsonForm implements RequestForm<CompleteInferRequest> {
+  readonly #json: JsonValue;
+  readonly #given: InferBody;
+  readonly #jsonLength: number;
+  readonly #id: string;
+  readonly #parameters: RequestParameters;
+
+  constructor(json: JsonValue, given: InferBody, jsonLength: number) {
+    this.#json = json;
+    this.#given = given;
+    this.#jsonLength = jsonLength;
+    const id = member(json, 'id');
+    this.#id = id === undefined ? '' : expectString(id, 'id');
+    this.#parameters = readParameters(member(json, 'parameters'));
+  }
+
+  *complete(
+    { name: modelName }: CompleteModelConfig,
+    sharedMemory: SharedMemoryAccess,
+  ): PacedWork<CompleteInferRequest> {
+    const { modelVersion, body, maxInputSize } = this.#given;
+    const { parameters, priority, timeoutMicroseconds, sequence, binaryByDefault } = this.#parameters;
+    const reader = new InputReader(modelName, { body, jsonLength: this.#jsonLength, maxInputSize, sharedMemory });
+    const inputs = yield* reader.readAll(arrayMember(this.#json, 'inputs'));
+    const { outputs, listed, classes, elsewhere } = readOutputs(this.#json, sharedMemory);
+    return {
+      request: {
+        modelName,
+        modelVersion,
+        id: this.#id,
+        parameters,
+        inputs,
+        outputs,
+        priority,
+        timeoutMicroseconds,
+        sequence,
+        memory: reader.memory,
+      },
+      binaryOutputs: { byDefault: binaryByDefault, listed, elsewhere },
+      classes,
+    };
+  }
 }
 
 /** Throws INVALID_ARG when the JSON part is larger than allowed. */
@@ -132,11 +143,10 @@ export function checkJsonSize(jsonLength: number, maxInputSize: number): void {
   );
 }
 
-interface RequestParameters {
-  readonly parameters: Parameters | undefined;
-  readonly priority: number;
-  readonly timeoutMicroseconds: number;
-  readonly sequence: RequestSequence | undefined;
+interface RequestParameters extends Pick<
+  ModelInferRequest,
+  'parameters' | 'priority' | 'timeoutMicroseconds' | 'sequence'
+> {
   readonly binaryByDefault: boolean;
 }
 
@@ -226,7 +236,10 @@ class InputReader {
 
   constructor(
     modelName: string,
-    given: Pick<InferBody, 'body' | 'maxInputSize' | 'sharedMemory'> & { readonly jsonLength: number },
+    given: Pick<InferBody, 'body' | 'maxInputSize'> & {
+      readonly jsonLength: number;
+      readonly sharedMemory: SharedMemoryAccess;
+    },
   ) {
     this.#modelName = modelName;
     this.#body = given.body;
@@ -265,11 +278,11 @@ class InputReader {
     if (region !== undefined) {
       const { bytes, memory } = yield* this.#sharedMemory.input(readReference(region, parameters), datatype);
       this.#own(memory);
-      return { name, datatype: knownDatatype(datatype), shape, bytes };
+      return { name, datatype: inputDatatype(datatype), shape, bytes };
     }
     if (binarySize !== undefined) {
       const bytes = this.#takeBinary(name, expectUnsigned(binarySize, 'binary_data_size'));
-      return { name, datatype: knownDatatype(datatype), shape, bytes };
+      return { name, datatype: inputDatatype(datatype), shape, bytes };
     }
     const reader = this.#dataReader(input, name, datatype, count);
     if (reader === undefined) return { name, datatype: datatype as Datatype, shape, bytes: new Uint8Array(0) };
@@ -322,22 +335,11 @@ function checkContentSource(data: boolean, binary: boolean, region: boolean): vo
   throw new TritonError('INVALID_ARG', `${CONTENT_SOURCES} But set${set.join('')}`);
 }
 
-function isDatatype(name: string): name is Datatype {
-  return Object.hasOwn(DATATYPE_BYTE_SIZE, name);
-}
-
-// An unknown datatype is reported by the core, as a mismatch, once the input is known to exist.
-function knownDatatype(name: string): Datatype {
-  return isDatatype(name) ? name : ('<invalid>' as Datatype);
-}
-
 function readDims(shape: JsonArray): readonly JsonInteger[] {
   const dims = jsonElements(shape);
   for (let i = 0; i < dims.length; i++) expectUnsigned(dims[i]!, 'shape');
   return dims as readonly JsonInteger[];
 }
-
-const MAX_INT64 = 9223372036854775807n;
 
 /** The number of elements of a shape. Throws INVALID_ARG when it or the tensor's size does not fit int64. */
 function elementCount(name: string, dims: readonly JsonInteger[], datatype: string): number {
@@ -347,21 +349,7 @@ function elementCount(name: string, dims: readonly JsonInteger[], datatype: stri
     small &&= typeof dims[i] === 'number';
     count *= Number(dims[i]);
   }
-  if (small && count * 8 <= Number.MAX_SAFE_INTEGER) return count;
-  const shape = `invalid shape for input '${name}': shape [${dims.join(',')}]`;
-  if (dims.some((dim) => dim > MAX_INT64))
-    throw new TritonError('INVALID_ARG', `${shape} contains one or more invalid dimensions`);
-  const exact = dims.reduce<bigint>((product, dim) => product * BigInt(dim), 1n);
-  if (exact > MAX_INT64) {
-    throw new TritonError('INVALID_ARG', `${shape} causes total element count to exceed maximum size of ${MAX_INT64}`);
-  }
-  const size = isDatatype(datatype) ? DATATYPE_BYTE_SIZE[datatype] : 0;
-  if (exact * BigInt(size) > MAX_INT64) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `byte size overflow for input '${name}': element count (${exact}) * data type size (${size}) exceeds maximum allowed size (${MAX_INT64})`,
-    );
-  }
+  if (!small || count * 8 > Number.MAX_SAFE_INTEGER) checkTensorSize(name, dims, datatype);
   return count;
 }
 

@@ -4,18 +4,23 @@
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
+import { ownMemory } from '../../model/own-memory.js';
 import { DATATYPE_BYTE_SIZE } from '../../tensor/dtype.js';
 import { elementCount } from '../../tensor/shape.js';
 
-export interface RawBody {
-  readonly config: CompleteModelConfig;
+export interface RequestBody {
+  /** As in the path; '' asks for the latest. */
   readonly modelVersion: string;
   readonly body: Buffer;
+  /** Largest JSON part, and largest tensor that JSON may expand to, in bytes. */
   readonly maxInputSize: number;
 }
 
 /** Throws INVALID_ARG when the model's configuration does not tell what the bytes are. */
-export function decodeRawRequest({ config, modelVersion, body, maxInputSize }: RawBody): ModelInferRequest {
+export function decodeRawRequest(
+  config: CompleteModelConfig,
+  { modelVersion, body, maxInputSize }: RequestBody,
+): ModelInferRequest {
   if (body.length > maxInputSize) {
     throw new TritonError(
       'INVALID_ARG',
@@ -41,6 +46,8 @@ export function decodeRawRequest({ config, modelVersion, body, maxInputSize }: R
   const fixed = elementCount(input.shape.filter((dim) => dim !== -1)) * DATATYPE_BYTE_SIZE[input.datatype];
   const open = fixed === 0 ? 0 : Math.floor(body.length / fixed);
   const shape = input.shape.map((dim) => (dim === -1 ? open : dim));
+  const bytes = isBytes ? asElement(body) : body;
+  const memory = ownMemory(bytes);
   return {
     modelName: config.name,
     modelVersion,
@@ -51,12 +58,13 @@ export function decodeRawRequest({ config, modelVersion, body, maxInputSize }: R
         name: input.name,
         datatype: input.datatype,
         shape: config.maxBatchSize > 0 ? [1, ...shape] : shape,
-        bytes: isBytes ? asElement(body) : body,
+        bytes,
       },
     ],
     outputs: [],
     priority: 0,
     timeoutMicroseconds: 0,
+    memory: memory && [memory],
   };
 }
 

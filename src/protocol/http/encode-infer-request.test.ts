@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { finishPaced } from '../../model/paced-work.js';
-import { NO_SHARED_MEMORY } from '../../model/shared-memory.js';
+import { NO_SHARED_MEMORY } from '../../../test/support/no-shared-memory.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
 import { completeModelConfig } from '../../model/complete-model.js';
 import { decodeInferRequest } from './decode-infer-request.js';
@@ -66,15 +66,9 @@ describe('encodeInferRequest', () => {
     const { chunks, contentLength, headerLength } = encodeInferRequest(request);
     const body = Buffer.concat(chunks);
     expect(body).toHaveLength(contentLength);
-    const decoding = decodeInferRequest({
-      config: completeModelConfig({ modelName: 'M', inputs: {}, outputs: {} }, 1),
-      modelVersion: '',
-      body,
-      headerLength: String(headerLength),
-      maxInputSize: 1000,
-      sharedMemory: NO_SHARED_MEMORY,
-    });
-    const decoded = finishPaced(decoding);
+    const given = { modelVersion: '', body, headerLength: String(headerLength), maxInputSize: 1000 };
+    const config = completeModelConfig({ modelName: 'M', inputs: {}, outputs: {} }, 1);
+    const decoded = finishPaced(finishPaced(decodeInferRequest(given)).complete(config, NO_SHARED_MEMORY));
     expect(decoded.request).toMatchObject({
       id: 'r',
       parameters: { temperature: 0.5 },

@@ -3,7 +3,7 @@
 import { TritonError } from '../../errors.js';
 import { LOG_FORMATS, type LogSettings } from '../../logger.js';
 import type { JsonValue } from '../json/json-value.js';
-import { checkVerboseLevel, logFileIsFixed } from '../log-level.js';
+import { checkVerboseLevel, logFileIsFixed } from '../log-settings.js';
 import { asBoolean, asString, asUnsigned } from './json-access.js';
 import { member } from './json-members.js';
 
@@ -32,16 +32,4 @@ function readFormat(text: string): LogSettings['format'] {
   const format = LOG_FORMATS.find((known) => known === text);
   if (format !== undefined) return format;
   throw new TritonError('UNAVAILABLE', `invalid argument for --log_format, got: ${text}`);
-}
-
-/** What JSON.stringify takes. */
-export function logSettingsJson(file: string, settings: LogSettings): Readonly<Record<string, unknown>> {
-  return {
-    log_file: file,
-    log_info: settings.info,
-    log_warning: settings.warning,
-    log_error: settings.error,
-    log_verbose_level: settings.verboseLevel,
-    log_format: settings.format,
-  };
 }

@@ -1,7 +1,7 @@
 // The JSON of the model repository extension: the index, and the parameters of a load.
 
-import { TritonError } from '../../errors.js';
 import type { RepositoryModel } from '../../model/repository-model.js';
+import { checkLoadParameter } from '../control-refusals.js';
 import type { JsonValue } from '../json/json-value.js';
 import { asBoolean, asString, membersOf, parseBody } from './json-access.js';
 import { member } from './json-members.js';
@@ -26,8 +26,7 @@ export function decodeLoadParameters(body: Buffer): LoadParametersJson {
   const parameters: JsonValue | undefined = member(parseBody(body), 'parameters');
   const members = parameters === undefined ? [] : membersOf(parameters);
   const texts = members.map(([name, value]) => [name, asString(value)] as const);
-  const unknown = texts.find(([name]) => name !== 'config' && !name.startsWith('file:'));
-  if (unknown !== undefined) throw new TritonError('INVALID_ARG', `unrecognized load parameter '${unknown[0]}'.`);
+  for (const [name] of texts) checkLoadParameter(name);
   return {
     config: texts.find(([name]) => name === 'config')?.[1],
     files: texts.flatMap(([name]) => (name === 'config' ? [] : [name])),

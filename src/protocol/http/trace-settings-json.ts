@@ -2,7 +2,7 @@
 
 import type { TraceSettings, TraceUpdate } from '../../model/trace-settings.js';
 import type { JsonValue } from '../json/json-value.js';
-import { parseTraceLevels, traceFileIsFixed } from '../trace-levels.js';
+import { parseTraceLevels, traceFileIsFixed } from '../trace-settings.js';
 import { parseTraceCount, parseTraceUnsigned } from '../trace-numbers.js';
 import { asString, asStrings } from './json-access.js';
 import { member } from './json-members.js';
@@ -26,22 +26,4 @@ function setting<Name extends keyof TraceUpdate>(
   read: (value: JsonValue) => TraceSettings[Name],
 ): TraceUpdate {
   return value === undefined ? {} : { [name]: value === null ? null : read(value) };
-}
-
-/** What JSON.stringify takes. */
-export function traceSettingsJson({
-  mode,
-  level,
-  rate,
-  count,
-  logFrequency,
-}: TraceSettings): Readonly<Record<string, unknown>> {
-  return {
-    trace_level: level,
-    trace_rate: String(rate),
-    trace_count: String(count),
-    // There are no files in the other mode.
-    ...(mode === 'triton' ? { log_frequency: String(logFrequency), trace_file: '' } : {}),
-    trace_mode: mode,
-  };
 }

@@ -1,0 +1,140 @@
+// The HTTP frontend on requests that come over no socket: all that it needs of HTTP is the contract.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { describe, expect, it } from 'vitest';
+
+import { FakeAnswer, FakeRequest } from '../../../test/support/fake-exchange.js';
+import { MODEL } from '../../../test/support/scripted-core.js';
+import type { ResponseSink } from '../../core/response-sink.js';
+import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import type { ModelInferRequest, ModelInferResponse } from '../../model/exchange.js';
+import type { ServedCore } from '../served-core.js';
+import { HttpExchange } from './http-exchange.js';
+import { HttpPort } from './http-port.js';
+import { HttpService } from './http-service.js';
+
+const nothing = () => undefined;
+const logger = { error: nothing, warn: nothing, info: nothing, verbose: nothing };
+
+interface Taken {
+  readonly request: ModelInferRequest;
+  readonly sink: ResponseSink;
+  readonly load: number | undefined;
+  cancelled: boolean;
+}
+
+/** A frontend over a model whose configuration and load tests change. */
+class FakeFrontend {
+  model: { readonly config: CompleteModelConfig; readonly load: number };
+  /** Told each time that a request has been decoded for a model. */
+  onDecoded = (): void => undefined;
+  readonly taken: Taken[] = [];
+  readonly #port: HttpPort;
+
+  constructor(config: Partial<CompleteModelConfig> = {}, maxInputSize = 1_000_000) {
+    this.model = { config: { ...MODEL, ...config }, load: 1 };
+    const core = {
+      resolve: () => this.model,
+      serves: (load: number) => {
+        this.onDecoded();
+        return load === this.model.load;
+      },
+      infer: (request: ModelInferRequest, sink: ResponseSink, load?: number) => {
+        const taken: Taken = { request, sink, load, cancelled: false };
+        this.taken.push(taken);
+        return { cancel: () => (taken.cancelled = true) };
+      },
+    };
+    const service = new HttpService({ server: core as unknown as ServedCore, maxInputSize });
+    this.#port = new HttpPort(service, { address: '', port: 0, logger });
+  }
+
+  /** Asks for something; the pieces of the body are all there. */
+  ask(
+    target: string,
+    pieces: readonly string[],
+    { chunked = false } = {},
+  ): { request: FakeRequest; answer: FakeAnswer } {
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    const request = new FakeRequest('POST', target, chunked ? {} : { bodyLength: length });
+    const answer = new FakeAnswer();
+    this.#port.serve(new HttpExchange(request, answer));
+    for (const piece of pieces) request.reader?.data(Buffer.from(piece));
+    request.reader?.end();
+    return { request, answer };
+  }
+}
+
+const BODY = '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,2],"data":[1,2]}]}';
+
+function responseTo({ request }: Taken): ModelInferResponse {
+  const outputs = request.inputs.map((input) => ({ ...input, name: 'y' }));
+  return { modelName: request.modelName, modelVersion: '1', id: request.id, parameters: undefined, outputs };
+}
+
+describe('a request without a socket', () => {
+  it.each([false, true])('is read in pieces and answered: chunked %s', (chunked) => {
+    const frontend = new FakeFrontend();
+    const { answer } = frontend.ask('/v2/models/m/infer', [BODY.slice(0, 10), BODY.slice(10)], { chunked });
+    expect(answer.begun).toBe(false);
+    const [taken] = frontend.taken;
+    void taken!.sink.respond(responseTo(taken!), true);
+    expect([answer.status, answer.headers.slice(0, 2), answer.ended]).toEqual([
+      200,
+      ['Content-Type', 'application/json'],
+      true,
+    ]);
+    expect(JSON.parse(answer.body)).toMatchObject({ outputs: [{ name: 'y', data: [1, 2] }] });
+  });
+
+  it('is cancelled when its client hangs up', () => {
+    const frontend = new FakeFrontend();
+    const { answer } = frontend.ask('/v2/models/m/infer', [BODY]);
+    answer.abort();
+    expect(frontend.taken.map(({ cancelled }) => cancelled)).toEqual([true]);
+  });
+
+  it('that is too large is refused, and is the last of its connection', () => {
+    const { request, answer } = new FakeFrontend({}, 20).ask('/v2/models/m/infer', [BODY], { chunked: true });
+    expect([answer.status, answer.isLast, request.isDropped]).toEqual([400, true, true]);
+    expect(answer.body).toContain('exceeds the maximum allowed input size of 20 bytes');
+  });
+
+  it('streams its answers no faster than the reader takes them', async () => {
+    const frontend = new FakeFrontend({ decoupled: true });
+    const { answer } = frontend.ask('/v2/models/m/generate_stream', ['{"x":1}']);
+    const [taken] = frontend.taken;
+    let read!: () => void;
+    answer.room = new Promise<void>((resolve) => (read = resolve));
+    let told = false;
+    const room = Promise.resolve(taken!.sink.respond(responseTo(taken!), false)).then(() => (told = true));
+    await nextTurn();
+    expect([answer.status, answer.parts.length, told]).toEqual([200, 1, false]);
+    read();
+    await room;
+    taken!.sink.complete();
+    expect([answer.ended, told]).toEqual([true, true]);
+  });
+});
+
+describe('a model that is replaced while a request for it is decoded', () => {
+  it('gives its request to its successor, for which it is decoded anew', () => {
+    const frontend = new FakeFrontend();
+    const [input] = MODEL.inputs;
+    frontend.onDecoded = () => {
+      frontend.model = { config: { ...MODEL, inputs: [{ ...input!, dtype: 'float64', datatype: 'FP64' }] }, load: 2 };
+    };
+    frontend.ask('/v2/models/m/generate', ['{"x":1}']);
+    expect(frontend.taken.map(({ load, request }) => [load, request.inputs[0]?.datatype])).toEqual([[2, 'FP64']]);
+  });
+
+  it('gives it up where its successor refuses the request', () => {
+    const frontend = new FakeFrontend();
+    frontend.onDecoded = () => {
+      frontend.model = { config: { ...MODEL, decoupled: true }, load: 2 };
+    };
+    const { answer } = frontend.ask('/v2/models/m/infer', [BODY]);
+    expect([answer.status, frontend.taken]).toEqual([501, []]);
+    expect(answer.body).toContain("doesn't support models with decoupled transaction policy");
+  });
+});

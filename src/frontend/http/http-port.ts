@@ -1,0 +1,79 @@
+// A port that serves HTTP, whatever its service makes of the requests.
+
+import { TritonError } from '../../errors.js';
+import { HttpServer } from '../../http1/http-server.js';
+import type { Logger } from '../../model/logger.js';
+import type { Frontend } from '../frontend.js';
+import { listenFailure } from '../listen-failure.js';
+import { HttpExchange } from './http-exchange.js';
+
+export interface PortService {
+  /** As the log names it. */
+  readonly name: string;
+  /** Answers the request, at once or later; what this throws becomes the answer. */
+  answer(exchange: HttpExchange): void;
+  /** The port is about to open. */
+  open?(): void;
+  /** The port is about to close, as soon as this is done. */
+  close?(): void | Promise<void>;
+}
+
+export interface HttpPortOptions {
+  readonly address: string;
+  readonly port: number;
+  readonly logger: Logger;
+}
+
+export class HttpPort implements Frontend {
+  readonly name: string;
+  readonly #service: PortService;
+  readonly #options: HttpPortOptions;
+  readonly #server: HttpServer;
+
+  constructor(service: PortService, options: HttpPortOptions) {
+    this.name = service.name;
+    this.#service = service;
+    this.#options = options;
+    this.#server = new HttpServer({
+      serve: (request, answer) => this.serve(new HttpExchange(request, answer)),
+      onError: (error) => options.logger.error(`${service.name}: ${error.message}`),
+    });
+  }
+
+  async start(): Promise<number> {
+    const { address, port } = this.#options;
+    this.#service.open?.();
+    try {
+      return await this.#server.listen(address, port);
+    } catch (error) {
+      throw listenFailure(error as NodeJS.ErrnoException, address, port);
+    }
+  }
+
+  drain(): void {
+    this.#server.drain();
+  }
+
+  get connections(): number {
+    return this.#server.connections;
+  }
+
+  async close(): Promise<void> {
+    await this.#service.close?.();
+    await this.#server.close();
+  }
+
+  /** Answers a request, whatever becomes of it. */
+  serve(exchange: HttpExchange): void {
+    try {
+      this.#service.answer(exchange);
+    } catch (thrown) {
+      const error = TritonError.from(thrown);
+      if (!TritonError.is(thrown)) {
+        const what = thrown instanceof Error ? (thrown.stack ?? thrown.message) : error.message;
+        this.#options.logger.error(`${this.#service.name}: ${what}`);
+      }
+      if (!exchange.answer.begun) exchange.answerError(error);
+    }
+  }
+}

@@ -1,0 +1,112 @@
+// Makes the spans of traced requests, with OpenTelemetry as it is set up in the thread of the callable: `InferRequest`
+// from arrival to answer, with its children `queue` and `compute`. The server's thread only says which requests are
+// traced, and when they came.
+
+import type { HostedRequest } from '../model/inference-request.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { Logger } from '../model/logger.js';
+import type { Span, SpanAttributes } from '../model/span.js';
+import { parseTraceparent, traceparentText, type TraceContext } from '../model/trace-context.js';
+import type { BatchTraces, EndedTrace, StartedTrace } from '../model/trace-record.js';
+import { BatchSpans } from './batch-spans.js';
+import { makeSpans, setFailed } from './make-spans.js';
+import { SERVER_SPAN, type ActiveContext, type OpenTelemetry, type Tracer } from './opentelemetry.js';
+
+/** A batch of which at least one request is traced. */
+export interface TracedBatch {
+  readonly config: CompleteModelConfig;
+  readonly requests: readonly HostedRequest[];
+  readonly traces: BatchTraces;
+  /** Told of what goes wrong with spans. */
+  readonly logger: Logger;
+}
+
+/** What a request's span says of it. */
+interface TracedModel {
+  readonly name: string;
+  readonly version: number;
+}
+
+export class RequestTracing {
+  readonly #api: OpenTelemetry;
+
+  constructor(api: OpenTelemetry) {
+    this.#api = api;
+  }
+
+  /** Opens the spans of a batch whose callable is to run now. Undefined when that failed. */
+  begin(batch: TracedBatch): BatchSpans | undefined {
+    return makeSpans(batch.logger, () => this.#begin(batch));
+  }
+
+  #begin({ config, requests, traces, logger }: TracedBatch): BatchSpans {
+    const tracer = this.#tracer;
+    const spans = requests.map((request, index) => {
+      const trace = traces.requests[index];
+      if (trace === undefined) return undefined;
+      const span = this.#startRequest(tracer, trace, config, request.id);
+      this.#waited(tracer, span, trace.startedAt, traces.dispatchedAt);
+      request.span = span;
+      return span;
+    });
+    const rows = requests.reduce((sum, request) => sum + request.rows, 0);
+    return new BatchSpans(this.#api, tracer, { config, spans, rows, logger });
+  }
+
+  /** Makes the spans of requests that ended without a callable. */
+  recordEnded(ended: readonly EndedTrace[], logger: Logger): void {
+    makeSpans(logger, () => this.#recordEnded(ended));
+  }
+
+  #recordEnded(ended: readonly EndedTrace[]): void {
+    const tracer = this.#tracer;
+    for (const trace of ended) {
+      const { outcome, endedAt } = trace;
+      const model = { name: trace.modelName, version: trace.modelVersion };
+      const span = this.#startRequest(tracer, trace, model, trace.requestId);
+      if (outcome.kind === 'cached') {
+        span.setAttribute('tstriton.cache_hit', true);
+      } else {
+        if (outcome.queued) this.#waited(tracer, span, trace.startedAt, endedAt);
+        setFailed(span, outcome);
+      }
+      span.end(endedAt);
+    }
+  }
+
+  /** The trace that code is in which runs now: its active span, or `span` when there is none. */
+  carried(span: Span | undefined): TraceContext | undefined {
+    const { context, trace } = this.#api;
+    const active = trace.getSpanContext(context.active()) ?? span?.spanContext();
+    if (active === undefined) return undefined;
+    const { traceId, spanId, traceFlags: flags, traceState } = active;
+    return { traceparent: traceparentText({ traceId, spanId, flags }), tracestate: traceState?.serialize() };
+  }
+
+  /** Of the provider that is registered by now. */
+  get #tracer(): Tracer {
+    return this.#api.trace.getTracer('tstriton');
+  }
+
+  #startRequest(tracer: Tracer, { context, startedAt }: StartedTrace, model: TracedModel, id: string): Span {
+    const attributes: SpanAttributes = { 'triton.model_name': model.name, 'triton.model_version': model.version };
+    if (id !== '') attributes['triton.request_id'] = id;
+    const start = { kind: SERVER_SPAN, startTime: startedAt, attributes };
+    return tracer.startSpan('InferRequest', start, this.#parentOf(context));
+  }
+
+  #waited(tracer: Tracer, span: Span, from: number, until: number): void {
+    const { ROOT_CONTEXT, trace } = this.#api;
+    tracer.startSpan('queue', { startTime: from }, trace.setSpan(ROOT_CONTEXT, span)).end(Math.max(from, until));
+  }
+
+  /** The caller's span in another process, or nothing: never what happens to be active here. */
+  #parentOf(context: TraceContext | undefined): ActiveContext {
+    const { ROOT_CONTEXT, trace, createTraceState } = this.#api;
+    const parent = context && parseTraceparent(context.traceparent);
+    if (parent === undefined) return ROOT_CONTEXT;
+    const { traceId, spanId, flags: traceFlags } = parent;
+    const traceState = context?.tracestate === undefined ? {} : { traceState: createTraceState(context.tracestate) };
+    return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true, ...traceState });
+  }
+}

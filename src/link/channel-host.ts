@@ -1,0 +1,160 @@
+// The callable's end of a channel: takes batches from the server and posts their results back.
+// Every batch is answered, whatever goes wrong with it.
+
+import { TritonError } from '../errors.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { HostedRequest } from '../model/inference-request.js';
+import { decodeBatch } from './batch-frame.js';
+import { CallableHost, type HostExecution, type HostServices } from '../host/callable-host.js';
+import type { CallableTurns, HostedCallable } from '../host/callable-turns.js';
+import type { HostResult } from '../host/host-results.js';
+import {
+  ACKNOWLEDGE,
+  CALL_RESPONSE,
+  CALLED,
+  CANCEL,
+  EXECUTE,
+  RESULTS,
+  type CancelMessage,
+  type ExecuteMessage,
+  type HostChannel,
+  type RequestExtras,
+  type ResultsMessage,
+} from './messages.js';
+import { ChannelCaller } from './channel-calls.js';
+import { ChannelResponseStream } from './channel-response-stream.js';
+import { encodeResults } from './result-codec.js';
+import { sendError } from './sent-error.js';
+
+export class ChannelHost {
+  readonly #channel: HostChannel;
+  readonly #config: CompleteModelConfig;
+  readonly #host: CallableHost;
+  readonly #turns: CallableTurns;
+  readonly #services: HostServices;
+  readonly #executions = new Map<number, Running>();
+  readonly #calls: ChannelCaller;
+  /** Whether nobody is there any more to answer to. */
+  #closed = false;
+
+  /** Takes ownership of the channel. Others may ask the callable too, in turn. */
+  constructor(
+    channel: HostChannel,
+    config: CompleteModelConfig,
+    { callable, turns }: HostedCallable,
+    services: HostServices,
+  ) {
+    this.#channel = channel;
+    this.#config = config;
+    this.#calls = new ChannelCaller(channel);
+    this.#services = services;
+    this.#host = new CallableHost(config, callable, services);
+    this.#host.caller = this.#calls.call;
+    this.#turns = turns;
+    channel.onMessage((message) => {
+      switch (message[0]) {
+        case EXECUTE:
+          return this.#execute(message);
+        case CANCEL:
+          return this.#cancel(message);
+        case ACKNOWLEDGE:
+          return this.#executions.get(message[1])?.stream?.acknowledge(message[2], message[3], message[4]);
+        case CALL_RESPONSE:
+          return this.#calls.responded(message);
+        case CALLED:
+          return this.#calls.answered(message);
+      }
+    });
+    channel.onClose(() => this.#cancelAll());
+  }
+
+  /** Its executions are cancelled, and what becomes of them is told nobody. */
+  close(): void {
+    this.#channel.close();
+  }
+
+  #execute([, id, buffers, extras]: ExecuteMessage): void {
+    const startedAt = this.#channel.now();
+    let requests: HostedRequest[];
+    try {
+      requests = decodeBatch(buffers, extras, this.#config);
+    } catch (error) {
+      return this.#postFailure(id, error, startedAt);
+    }
+    const inferringAt = this.#channel.now();
+    let done = false;
+    const requestedOutputs = extras?.requestedOutputs;
+    const stream = this.#config.decoupled
+      ? new ChannelResponseStream({
+          channel: this.#channel,
+          id,
+          count: requests.length,
+          config: this.#config,
+          requestedOutputs,
+          metrics: this.#host.metrics,
+        })
+      : undefined;
+    const execution = this.#turns.begin((ended) =>
+      this.#host.execute(
+        requests,
+        (results, inferMs, parameters) => {
+          done = true;
+          ended();
+          if (this.#closed) return;
+          this.#executions.delete(id);
+          stream?.flush();
+          this.#postResults(id, { results, requestedOutputs, startedAt: inferringAt, inferMs, parameters });
+        },
+        { stream, callers: extras?.callers, traces: extras?.traces },
+      ),
+    );
+    if (!done) this.#executions.set(id, { execution, stream });
+  }
+
+  #cancel([, id, index]: CancelMessage): void {
+    const running = this.#executions.get(id);
+    running?.execution.cancel(index);
+    running?.stream?.cancel(index);
+  }
+
+  #postResults(id: number, { results, requestedOutputs, startedAt, inferMs, parameters }: Outcome): void {
+    try {
+      const { frame, errors } = encodeResults(results, requestedOutputs, this.#config);
+      const message = [RESULTS, id, frame, errors, startedAt, inferMs, parameters] as const;
+      const metrics = this.#host.metrics.take();
+      this.#channel.post(metrics === undefined ? message : [...message, metrics], [frame]);
+    } catch (error) {
+      this.#postFailure(id, error, startedAt);
+    }
+  }
+
+  #postFailure(id: number, thrown: unknown, startedAt: number): void {
+    const error = TritonError.from(thrown);
+    this.#services.logger.error(error.message);
+    this.#channel.post([RESULTS, id, undefined, [sendError(error)], startedAt, 0]);
+  }
+
+  /** Nobody is there any more to answer to. */
+  #cancelAll(): void {
+    this.#closed = true;
+    for (const { execution, stream } of this.#executions.values()) {
+      execution.cancelAll();
+      stream?.cancelAll();
+    }
+    this.#executions.clear();
+    this.#calls.failAll(new TritonError('UNAVAILABLE', 'the server has ended'));
+  }
+}
+
+interface Running {
+  readonly execution: HostExecution;
+  readonly stream: ChannelResponseStream | undefined;
+}
+
+interface Outcome {
+  readonly results: readonly HostResult[];
+  readonly requestedOutputs: RequestExtras['requestedOutputs'];
+  readonly startedAt: number;
+  readonly inferMs: number;
+  readonly parameters: ResultsMessage[6];
+}

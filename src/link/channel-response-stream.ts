@@ -1,0 +1,142 @@
+// The callable's side of a decoupled execution across a channel: copies answers into a buffer as they come, posts
+// them many at a time, and makes the callable wait when a reader does not keep up.
+
+import { TritonError } from '../errors.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { Parameters } from '../model/parameters.js';
+import type { ResolvedOutputs } from '../model/resolve-outputs.js';
+import type { HostStream } from '../host/host-results.js';
+import { RESPONSES, RESPONSES_ENDED, RESPONSES_FAILED, type HostChannel, type RequestExtras } from './messages.js';
+import { encodeOutputs } from './result-codec.js';
+import type { MetricsRecorder } from '../host/metrics-recorder.js';
+import { ResultFrame } from './result-frame.js';
+import { sendError, type SentError } from './sent-error.js';
+
+/** Answers that may be on their way to one reader: beyond either limit the callable waits. */
+const WINDOW_ANSWERS = 256;
+const WINDOW_BYTES = 4 * 1024 * 1024;
+/** Answers of one event-loop turn that go into one message at the most. */
+const MESSAGE_ANSWERS = 64;
+const CHUNK_BYTES = 16 * 1024;
+
+/** What one reader has not acknowledged yet. */
+interface Window {
+  answers: number;
+  bytes: number;
+  wake: (() => void) | undefined;
+}
+
+export interface ChannelStreamOptions {
+  readonly channel: HostChannel;
+  /** Of the execution. */
+  readonly id: number;
+  readonly count: number;
+  readonly config: CompleteModelConfig;
+  readonly requestedOutputs: RequestExtras['requestedOutputs'];
+  /** What the callable records of its own. */
+  readonly metrics: MetricsRecorder;
+}
+
+export class ChannelResponseStream implements HostStream {
+  readonly #options: ChannelStreamOptions;
+  readonly #windows: Window[];
+  #buffer = Buffer.alloc(0);
+  #used = 0;
+  #layout: number[] = [];
+  #answers = 0;
+  #errors: SentError[] | undefined;
+  #parameters: (Parameters | undefined)[] | undefined;
+  #immediate: NodeJS.Immediate | undefined;
+
+  constructor(options: ChannelStreamOptions) {
+    this.#options = options;
+    this.#windows = Array.from({ length: options.count }, () => ({ answers: 0, bytes: 0, wake: undefined }));
+  }
+
+  respond(index: number, outputs: ResolvedOutputs, parameters: Parameters | undefined): void | Promise<void> {
+    const { config, requestedOutputs } = this.#options;
+    const frame = new ResultFrame(config);
+    const places = frame.add(outputs, requestedOutputs?.[index]);
+    // Thrown like an error of the callable's own: the data is not what it was made with.
+    if (TritonError.is(places)) throw places;
+    const start = this.#room(frame.byteLength);
+    frame.writeTo(this.#buffer, start);
+    this.#layout.push(index);
+    encodeOutputs(places, start, this.#layout);
+    if (parameters !== undefined) this.#parameters ??= new Array<Parameters | undefined>(this.#answers).fill(undefined);
+    this.#parameters?.push(parameters);
+    this.#answers++;
+    if (this.#answers >= MESSAGE_ANSWERS) this.flush();
+    else this.#flushSoon();
+    return this.#count(index, frame.byteLength);
+  }
+
+  end(index: number, error?: TritonError): void {
+    this.#layout.push(index, error === undefined ? RESPONSES_ENDED : RESPONSES_FAILED);
+    if (error !== undefined) (this.#errors ??= []).push(sendError(error));
+    this.#flushSoon();
+  }
+
+  /** The reader of request `index` has taken so much, or is gone. */
+  acknowledge(index: number, answers: number, bytes: number): void {
+    const window = this.#windows[index];
+    if (window === undefined) return;
+    window.answers -= answers;
+    window.bytes -= bytes;
+    if (window.answers < WINDOW_ANSWERS && window.bytes < WINDOW_BYTES) {
+      window.wake?.();
+      window.wake = undefined;
+    }
+  }
+
+  /** Nobody reads request `index` any more: its callable must not wait. */
+  cancel(index: number): void {
+    this.acknowledge(index, Infinity, Infinity);
+  }
+
+  cancelAll(): void {
+    for (const index of this.#windows.keys()) this.cancel(index);
+  }
+
+  /** Posts what has come so far. */
+  flush(): void {
+    clearImmediate(this.#immediate);
+    this.#immediate = undefined;
+    if (this.#layout.length === 0) return;
+    const buffer = this.#buffer.buffer as ArrayBuffer;
+    const { channel, id, metrics } = this.#options;
+    channel.post([RESPONSES, id, buffer, this.#layout, this.#errors, this.#parameters, metrics.take()], [buffer]);
+    this.#buffer = Buffer.alloc(0);
+    this.#used = 0;
+    this.#layout = [];
+    this.#answers = 0;
+    this.#errors = undefined;
+    this.#parameters = undefined;
+  }
+
+  /** Where `bytes` more fit in the buffer. */
+  #room(bytes: number): number {
+    if (this.#used + bytes > this.#buffer.byteLength) {
+      if (this.#used > 0) this.flush();
+      // An empty flush keeps ends that came before; their message needs no data.
+      this.#buffer = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, bytes));
+      this.#used = 0;
+    }
+    const start = this.#used;
+    this.#used += bytes;
+    return start;
+  }
+
+  #flushSoon(): void {
+    this.#immediate ??= setImmediate(() => this.flush());
+  }
+
+  #count(index: number, bytes: number): void | Promise<void> {
+    const window = this.#windows[index]!;
+    window.answers++;
+    window.bytes += bytes;
+    if (window.answers < WINDOW_ANSWERS && window.bytes < WINDOW_BYTES) return;
+    this.flush();
+    return new Promise((resolve) => (window.wake = resolve));
+  }
+}

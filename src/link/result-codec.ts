@@ -1,0 +1,122 @@
+// A batch's results, and the responses of a stream, as messages carry them: the tensors in one buffer, and numbers that
+// say where each lies. Of each request or response there is the number of its outputs, and of each output:
+//
+//   index of the declared output, rank, dimensions…, offset into the tensors, length in bytes
+
+import type { ExecutionResult } from '../core/instance/model-instance.js';
+import { TritonError } from '../errors.js';
+import type { HostResult } from '../host/host-results.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { InferTensor } from '../model/exchange.js';
+import type { Parameters } from '../model/parameters.js';
+import type { RequestExtras } from './messages.js';
+import { ResultFrame, type FramedTensor } from './result-frame.js';
+import { receiveError, sendError, type SentError } from './sent-error.js';
+
+/** In the place of a number of outputs: the request failed. */
+const FAILED = -1;
+
+export interface EncodedResults {
+  /** Its header first: the header's length in numbers, and then the numbers of each request. To be handed over. */
+  readonly frame: ArrayBuffer;
+  /** Of the requests that failed, in order. */
+  readonly errors: readonly SentError[] | undefined;
+}
+
+export function encodeResults(
+  results: readonly HostResult[],
+  requestedOutputs: RequestExtras['requestedOutputs'],
+  config: CompleteModelConfig,
+): EncodedResults {
+  const frame = new ResultFrame(config);
+  const header: number[] = [0];
+  let errors: SentError[] | undefined;
+  for (let index = 0; index < results.length; index++) {
+    const places = frame.add(results[index]!, requestedOutputs?.[index]);
+    if (TritonError.is(places)) {
+      (errors ??= []).push(sendError(places));
+      header.push(FAILED);
+    } else {
+      encodeOutputs(places, 0, header);
+    }
+  }
+  header[0] = header.length;
+  return { frame: frame.write(header).buffer as ArrayBuffer, errors };
+}
+
+/** The numbers of one request's outputs, whose tensors begin at `start`. */
+export function encodeOutputs(places: readonly FramedTensor[], start: number, numbers: number[]): void {
+  numbers.push(places.length);
+  for (let i = 0; i < places.length; i++) {
+    const { output, shape, offset, byteLength } = places[i]!;
+    numbers.push(output, shape.length);
+    for (let axis = 0; axis < shape.length; axis++) numbers.push(shape[axis]!);
+    numbers.push(start + offset, byteLength);
+  }
+}
+
+/** What came of a message without a frame: the whole batch failed, for the only reason. */
+export function sameError(count: number, error: TritonError): ExecutionResult[] {
+  return Array.from({ length: count }, () => ({ kind: 'error', error }) as const);
+}
+
+export function decodeResults(
+  { frame, errors = [] }: EncodedResults,
+  parameters: readonly (Parameters | undefined)[] | undefined,
+  count: number,
+  config: CompleteModelConfig,
+): ExecutionResult[] {
+  const headerLength = new Float64Array(frame, 0, 1)[0]!;
+  const numbers = new Float64Array(frame, 0, headerLength);
+  const reader = new OutputsReader(numbers, { buffer: frame, start: headerLength * 8, config });
+  reader.at = 1;
+  const results: ExecutionResult[] = [];
+  let failures = 0;
+  for (let index = 0; index < count; index++) {
+    const outputCount = reader.next();
+    if (outputCount === FAILED) results.push({ kind: 'error', error: receiveError(errors[failures++]!) });
+    else results.push({ kind: 'outputs', outputs: reader.outputs(outputCount), parameters: parameters?.[index] });
+  }
+  return results;
+}
+
+/** Reads what {@link encodeOutputs} has written; the tensors are views of the buffer. */
+export class OutputsReader {
+  /** Where the next number is. */
+  at = 0;
+  readonly #numbers: ArrayLike<number>;
+  readonly #buffer: ArrayBuffer;
+  readonly #start: number;
+  readonly #outputs: CompleteModelConfig['outputs'];
+
+  /** The tensors begin at `start` of the buffer. */
+  constructor(
+    numbers: ArrayLike<number>,
+    { buffer, start, config }: { buffer: ArrayBuffer; start: number; config: CompleteModelConfig },
+  ) {
+    this.#numbers = numbers;
+    this.#buffer = buffer;
+    this.#start = start;
+    this.#outputs = config.outputs;
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.#numbers.length;
+  }
+
+  next(): number {
+    return this.#numbers[this.at++]!;
+  }
+
+  outputs(count: number): InferTensor[] {
+    const outputs: InferTensor[] = [];
+    for (let i = 0; i < count; i++) {
+      const { name, datatype } = this.#outputs[this.next()]!;
+      const shape: number[] = [];
+      for (let rank = this.next(); rank > 0; rank--) shape.push(this.next());
+      const offset = this.#start + this.next();
+      outputs.push({ name, datatype, shape, bytes: new Uint8Array(this.#buffer, offset, this.next()) });
+    }
+    return outputs;
+  }
+}
