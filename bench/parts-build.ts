@@ -58,6 +58,10 @@ interface Form<T> {
   complete(config: object, sharedMemory: object): Paced<T>;
 }
 
+interface Services {
+  readonly logger: object;
+}
+
 interface Modules {
   'model/complete-model.js': { readonly completeModelConfig: (spec: object, instances: number) => object };
   'model/paced-work.js': { readonly finishPaced: <T>(work: Paced<T>) => T };
@@ -82,13 +86,14 @@ interface Modules {
     readonly InferenceServer: new (options: object) => Engine;
   };
   'core/engine-logger.js': { readonly SILENT: object };
-  'link/callable-turns.js': { readonly hostedCallable: (callable: unknown, concurrency: number) => object };
+  'host/callable-turns.js': { readonly hostedCallable: (callable: unknown, concurrency: number) => object };
   'link/inline-instance.js': {
-    readonly InlineInstance: new (config: object, hosted: object, logger: object) => Instance;
+    readonly InlineInstance: new (config: object, hosted: object, services: Services) => Instance;
   };
-  'link/port-instance.js': { readonly PortInstance: new (config: object, port: unknown) => Instance };
-  'link/port-host.js': {
-    readonly PortHost: new (port: unknown, config: object, hosted: object, logger: object) => object;
+  'link/channel.js': { readonly PortChannel: new (port: unknown) => object };
+  'link/channel-instance.js': { readonly ChannelInstance: new (config: object, channel: object) => Instance };
+  'link/channel-host.js': {
+    readonly ChannelHost: new (channel: object, config: object, hosted: object, services: Services) => object;
   };
 }
 

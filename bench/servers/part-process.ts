@@ -120,17 +120,21 @@ function executing(instance: Instance, isOneBatch: boolean): Part {
 }
 
 async function callable(isOneBatch: boolean): Promise<Part> {
-  const { hostedCallable } = await load('link/callable-turns.js');
+  const { hostedCallable } = await load('host/callable-turns.js');
   const { InlineInstance } = await load('link/inline-instance.js');
-  return executing(new InlineInstance(config, hostedCallable(workload.SPEC.inferFunc, 1), console), isOneBatch);
+  return executing(
+    new InlineInstance(config, hostedCallable(workload.SPEC.inferFunc, 1), { logger: console }),
+    isOneBatch,
+  );
 }
 
 async function hop(isOneBatch: boolean): Promise<Part> {
-  const { PortInstance } = await load('link/port-instance.js');
+  const { PortChannel } = await load('link/channel.js');
+  const { ChannelInstance } = await load('link/channel-instance.js');
   worker = new Worker(new URL('./hop-thread.js', import.meta.url));
   const { port1, port2 } = new MessageChannel();
   worker.postMessage(port2, [port2]);
-  return executing(new PortInstance(config, port1), isOneBatch);
+  return executing(new ChannelInstance(config, new PortChannel(port1)), isOneBatch);
 }
 
 const PARTS: Readonly<Record<string, () => Promise<Part>>> = {
