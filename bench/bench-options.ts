@@ -76,7 +76,7 @@ export function readOptions(args: readonly string[]): BenchRequest | undefined {
       timing: {
         rounds: positive(values.rounds ?? (isQuick ? '2' : '5'), '--rounds', true),
         seconds,
-        warmUpSeconds: isQuick ? Math.min(seconds, 0.3) : 1,
+        warmUpSeconds: Math.min(seconds, isQuick ? 0.3 : 1),
       },
       connections: listOf(values.connections)!.map((text) => positive(text, '--connections', true)),
       only: listOf(values.only),

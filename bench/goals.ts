@@ -30,7 +30,7 @@ export function formatGoals(goals: readonly Goal[]): string {
   if (goals.length === 0) return 'Goals: none of them was measured in this run';
   const lines = goals.map((goal) => {
     const { id, what, got } = goal;
-    return `  ${verdictOf(goal).padEnd(6)}  ${id.padEnd(3)}  ${what}, ${wantedOf(goal)}: ${formatFigure(got)}`;
+    return `  ${verdictOf(goal).padEnd(6)}  ${id.padEnd(4)}  ${what}, ${wantedOf(goal)}: ${formatFigure(got)}`;
   });
   return ['Goals', ...lines].join('\n');
 }

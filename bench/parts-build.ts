@@ -45,47 +45,55 @@ export interface Sink {
 
 interface Engine {
   readonly repository: {
-    add(config: object): { state: string; readonly model: { addInstance(instance: Instance): void } };
+    add(config: object): { loaded(): void; readonly model: { addInstance(instance: Instance): void } };
   };
   infer(request: InferRequest, sink: Sink): unknown;
   started(): void;
 }
 
+type Paced<T> = Generator<undefined, T, undefined>;
+
+/** A well-formed request, before its model is known. */
+interface Form<T> {
+  complete(config: object, sharedMemory: object): Paced<T>;
+}
+
+interface Services {
+  readonly logger: object;
+}
+
 interface Modules {
   'model/complete-model.js': { readonly completeModelConfig: (spec: object, instances: number) => object };
-  'model/paced-work.js': { readonly finishPaced: <T>(work: Generator<undefined, T, undefined>) => T };
-  'model/shared-memory.js': { readonly NO_SHARED_MEMORY: object };
-  'protocol/grpc/decode-model-infer-request.js': {
-    readonly decodeModelInferRequest: (
-      message: Buffer,
-      options: object,
-    ) => Generator<undefined, { readonly request: InferRequest }, undefined>;
+  'model/paced-work.js': { readonly finishPaced: <T>(work: Paced<T>) => T };
+  'protocol/grpc/decode-infer-request.js': {
+    readonly decodeInferRequest: (message: Buffer) => Paced<Form<{ readonly request: InferRequest }>>;
   };
-  'protocol/grpc/encode-model-infer-response.js': {
-    readonly encodeModelInferResponse: (response: InferResponse) => readonly Uint8Array[];
+  'protocol/grpc/encode-infer-response.js': {
+    readonly encodeInferResponse: (response: InferResponse) => readonly Uint8Array[];
   };
   'protocol/http/decode-infer-request.js': {
     readonly decodeInferRequest: (
       body: object,
-    ) => Generator<undefined, { readonly request: InferRequest; readonly binaryOutputs: object }, undefined>;
+    ) => Paced<Form<{ readonly request: InferRequest; readonly binaryOutputs: object }>>;
   };
   'protocol/http/encode-infer-response.js': {
     readonly encodeInferResponse: (
       response: InferResponse,
       binaryOutputs: object,
-    ) => Generator<undefined, { readonly parts: readonly Uint8Array[]; readonly contentLength: number }, undefined>;
+    ) => Paced<{ readonly parts: readonly Uint8Array[]; readonly contentLength: number }>;
   };
   'core/inference-server.js': {
     readonly InferenceServer: new (options: object) => Engine;
   };
   'core/engine-logger.js': { readonly SILENT: object };
-  'link/callable-turns.js': { readonly hostedCallable: (callable: unknown, concurrency: number) => object };
+  'host/callable-turns.js': { readonly hostedCallable: (callable: unknown, concurrency: number) => object };
   'link/inline-instance.js': {
-    readonly InlineInstance: new (config: object, hosted: object, logger: object) => Instance;
+    readonly InlineInstance: new (config: object, hosted: object, services: Services) => Instance;
   };
-  'link/port-instance.js': { readonly PortInstance: new (config: object, port: unknown) => Instance };
-  'link/port-host.js': {
-    readonly PortHost: new (port: unknown, config: object, hosted: object, logger: object) => object;
+  'link/channel.js': { readonly PortChannel: new (port: unknown) => object };
+  'link/channel-instance.js': { readonly ChannelInstance: new (config: object, channel: object) => Instance };
+  'link/channel-host.js': {
+    readonly ChannelHost: new (channel: object, config: object, hosted: object, services: Services) => object;
   };
 }
 

@@ -4,11 +4,11 @@
 import { verdictOf, wantedOf, type Goal } from '../goals.js';
 import { formatFigure } from '../table.js';
 
-const WIDTH = 1100;
+const WIDTH = 1140;
 const ROW = 22;
 const HEAD = 64;
 const FOOT = 14;
-const LABELS = 560;
+const LABELS = 580;
 const FIGURES = 960;
 /** Bars end at eight times the goal, either way. */
 const MOST = 8;
@@ -20,11 +20,14 @@ const LEGEND = [
   ['met', 'goal met'],
   ['MISSED', 'missed'],
 ] as const;
-const LONGEST_LABEL = 92;
+const LONGEST_LABEL = 84;
 
 /** How much better than its goal a figure is: 2 is twice as good, 0.5 half as good. */
 export function scoreOf({ got, bound, target }: Goal): number {
-  return bound === 'at least' ? got / target : target / got;
+  if (bound === 'at least') return got / target;
+  // A difference may be less than nothing, and so may what is to be small.
+  if (got <= 0) return target === got ? 1 : Infinity;
+  return target / got;
 }
 
 export function goalsChart(goals: readonly Goal[]): string {
@@ -44,7 +47,7 @@ export function goalsChart(goals: readonly Goal[]): string {
   });
   const bars = goals.map((goal, i) => {
     const score = scoreOf(goal);
-    const [from, to] = [x(1), x(Number.isFinite(score) ? score : 1)].sort((a, b) => a - b) as [number, number];
+    const [from, to] = [x(1), x(Number.isNaN(score) ? 1 : score)].sort((a, b) => a - b) as [number, number];
     const middle = HEAD + i * ROW + ROW / 2;
     const text = (at: number, anchor: string, words: string): string =>
       `<text x="${at}" y="${middle + 4}" text-anchor="${anchor}">${escape(words)}</text>`;

@@ -29,7 +29,7 @@ async function wait(milliseconds: number): Promise<void> {
 }
 
 const isThread = flag === 'true';
-const triton = new Triton({ httpPort: 0, grpcPort: 0, metricsPort: 0, serverThread: isThread });
+const triton = new Triton({ httpPort: 0, grpcPort: 0, metricsPort: 0, serverThread: isThread, logInfo: false });
 const spec = {
   modelName: MODEL,
   inputs: { x: { dtype: 'float32', shape: [-1] } },

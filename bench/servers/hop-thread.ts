@@ -6,10 +6,11 @@ import { load } from '../parts-build.js';
 import { SPEC } from '../parts-workload.js';
 
 const { completeModelConfig } = await load('model/complete-model.js');
-const { hostedCallable } = await load('link/callable-turns.js');
-const { PortHost } = await load('link/port-host.js');
+const { hostedCallable } = await load('host/callable-turns.js');
+const { PortChannel } = await load('link/channel.js');
+const { ChannelHost } = await load('link/channel-host.js');
 
 parentPort!.once('message', (port: unknown) => {
   const config = completeModelConfig(SPEC, 1);
-  new PortHost(port, config, hostedCallable(SPEC.inferFunc, 1), console);
+  new ChannelHost(new PortChannel(port), config, hostedCallable(SPEC.inferFunc, 1), { logger: console });
 });

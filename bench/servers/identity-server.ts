@@ -9,7 +9,7 @@ import { MODEL } from '../identity-wire.js';
 const flag = process.argv[2];
 if (flag !== 'true' && flag !== 'false') throw new Error(`expected 'true' or 'false' for serverThread, got '${flag}'`);
 
-const triton = new Triton({ httpPort: 0, grpcPort: 0, metricsPort: 0, serverThread: flag === 'true' });
+const triton = new Triton({ httpPort: 0, grpcPort: 0, metricsPort: 0, serverThread: flag === 'true', logInfo: false });
 triton.bind({
   modelName: MODEL,
   // A request that is returned stands for its inputs.

@@ -20,16 +20,18 @@ const { completeModelConfig } = await load('model/complete-model.js');
 const config = completeModelConfig(workload.SPEC, 1);
 let worker: Worker | undefined;
 
+/** No tensor of the workload is in any. */
+const NO_SHARED_MEMORY = {};
+
 async function codecOfGrpc(): Promise<Part> {
   const { finishPaced } = await load('model/paced-work.js');
-  const { decodeModelInferRequest } = await load('protocol/grpc/decode-model-infer-request.js');
-  const { encodeModelInferResponse } = await load('protocol/grpc/encode-model-infer-response.js');
+  const { decodeInferRequest } = await load('protocol/grpc/decode-infer-request.js');
+  const { encodeInferResponse } = await load('protocol/grpc/encode-infer-response.js');
   return (ended) => {
     for (let i = 0; i < atOnce; i++) {
-      const { request } = finishPaced(decodeModelInferRequest(grpcRequest, {}));
-      const answer = encodeModelInferResponse(workload.RESPONSE);
-      if (request.inputs.length !== 2 || answer.length === 0)
-        throw new Error('wrong answer: not decoded, or not encoded');
+      const { request } = finishPaced(finishPaced(decodeInferRequest(grpcRequest)).complete(config, NO_SHARED_MEMORY));
+      const answer = encodeInferResponse(workload.RESPONSE);
+      if (request.inputs.length !== 2 || answer.length === 0) throw new Error('wrong answer of the codec');
     }
     ended();
   };
@@ -37,24 +39,16 @@ async function codecOfGrpc(): Promise<Part> {
 
 async function codecOfHttp(): Promise<Part> {
   const { finishPaced } = await load('model/paced-work.js');
-  const { NO_SHARED_MEMORY: sharedMemory } = await load('model/shared-memory.js');
   const { decodeInferRequest } = await load('protocol/http/decode-infer-request.js');
   const { encodeInferResponse } = await load('protocol/http/encode-infer-response.js');
   const { body } = binaryRequest;
-  const received = {
-    config,
-    modelVersion: '',
-    body,
-    headerLength: workload.HEADER_LENGTH,
-    maxInputSize: 1 << 26,
-    sharedMemory,
-  };
+  const given = { config, modelVersion: '', body, headerLength: workload.HEADER_LENGTH, maxInputSize: 1 << 26 };
   return (ended) => {
     for (let i = 0; i < atOnce; i++) {
-      const { request, binaryOutputs } = finishPaced(decodeInferRequest(received));
+      const form = finishPaced(decodeInferRequest(given));
+      const { request, binaryOutputs } = finishPaced(form.complete(config, NO_SHARED_MEMORY));
       const { contentLength } = finishPaced(encodeInferResponse(workload.RESPONSE, binaryOutputs));
-      if (request.inputs.length !== 2 || contentLength < 128)
-        throw new Error('wrong answer: not decoded, or not encoded');
+      if (request.inputs.length !== 2 || contentLength < 128) throw new Error('wrong answer of the codec');
     }
     ended();
   };
@@ -80,7 +74,7 @@ async function engine(): Promise<Part> {
       return { cancel: () => undefined };
     },
   });
-  entry.state = 'READY';
+  entry.loaded();
   server.started();
   const request = {
     modelName: MODEL,
@@ -126,17 +120,21 @@ function executing(instance: Instance, isOneBatch: boolean): Part {
 }
 
 async function callable(isOneBatch: boolean): Promise<Part> {
-  const { hostedCallable } = await load('link/callable-turns.js');
+  const { hostedCallable } = await load('host/callable-turns.js');
   const { InlineInstance } = await load('link/inline-instance.js');
-  return executing(new InlineInstance(config, hostedCallable(workload.SPEC.inferFunc, 1), console), isOneBatch);
+  return executing(
+    new InlineInstance(config, hostedCallable(workload.SPEC.inferFunc, 1), { logger: console }),
+    isOneBatch,
+  );
 }
 
 async function hop(isOneBatch: boolean): Promise<Part> {
-  const { PortInstance } = await load('link/port-instance.js');
+  const { PortChannel } = await load('link/channel.js');
+  const { ChannelInstance } = await load('link/channel-instance.js');
   worker = new Worker(new URL('./hop-thread.js', import.meta.url));
   const { port1, port2 } = new MessageChannel();
   worker.postMessage(port2, [port2]);
-  return executing(new PortInstance(config, port1), isOneBatch);
+  return executing(new ChannelInstance(config, new PortChannel(port1)), isOneBatch);
 }
 
 const PARTS: Readonly<Record<string, () => Promise<Part>>> = {

@@ -17,7 +17,13 @@ export interface StartReport {
 async function start(): Promise<StartReport> {
   const cpuBefore = process.cpuUsage();
   const begin = performance.now();
-  const triton = new Triton({ httpPort: 0, grpcPort: 0, metricsPort: 0, serverThread: flag === 'true' });
+  const triton = new Triton({
+    httpPort: 0,
+    grpcPort: 0,
+    metricsPort: 0,
+    serverThread: flag === 'true',
+    logInfo: false,
+  });
   triton.bind({
     modelName: 'Identity',
     inferFunc: (requests) => requests,

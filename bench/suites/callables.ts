@@ -232,7 +232,7 @@ async function measureTensor(run: Run): Promise<Part> {
   );
   const copied = posted[0]! + posted[2]!;
   const goals: Goal[] = [
-    { id: '-', what: 'bytes copied to an instance thread and back', got: copied, bound: 'at most', target: 0 },
+    { id: 'copy', what: 'bytes copied to an instance thread and back', got: copied, bound: 'at most', target: 0 },
   ];
   // Only where the callable runs in the server's own thread does nothing cross to another.
   const [direct, ...crossing] = run.names.includes('inline') ? measured : [];

@@ -207,8 +207,8 @@ export function growthGoals(rows: readonly GrowthRow[]): readonly Goal[] {
   }
   return [...groups.values()].map((group): Goal => {
     const { series, server } = group[0]!;
-    const cost = series === 'rows' ? 'a batch costs' : 'CPU a request';
-    const what = `${SERIES[series].title} (${group[0]!.size} to ${group.at(-1)!.size}), ${TITLES[server]}: ${cost} as their number to the power of`;
+    const cost = series === 'rows' ? 'a batch' : 'a request';
+    const what = `${SERIES[series].title}, ${group[0]!.size} to ${group.at(-1)!.size}, ${TITLES[server]}: CPU of ${cost}, as size^`;
     return { id: 'P16', what, got: Math.max(...growthOfRows(group).exponents), bound: 'at most', target: 1.2 };
   });
 }

@@ -78,7 +78,7 @@ export async function runParts(options: SuiteOptions): Promise<SuiteResult> {
   const goals = measured
     .filter(({ costs }) => !isLost(costs))
     .map(({ title, budget, costs }): Goal => {
-      return { id: '-', what: `${title}: us of CPU`, got: median(costs), bound: 'at most', target: budget };
+      return { id: 'part', what: `${title}: us of CPU`, got: median(costs), bound: 'at most', target: budget };
     });
   options.print(formatGoals(goals));
   const errors = comparisons.reduce((sum, one) => sum + errorsOf(one), 0);

@@ -47,8 +47,8 @@ describe('the verdict on a figure', () => {
   it('is printed with the figure and what was wanted', () => {
     expect(formatGoals([FAST, SLOW]).split('\n')).toEqual([
       'Goals',
-      '  better  P1   req/s x floor, at least 4, better 7: 8.00',
-      '  MISSED  P8   peak <RSS> & more, at most 6, better 4: 12.0',
+      '  better  P1    req/s x floor, at least 4, better 7: 8.00',
+      '  MISSED  P8    peak <RSS> & more, at most 6, better 4: 12.0',
     ]);
     expect(formatGoals([])).toBe('Goals: none of them was measured in this run');
   });
@@ -97,6 +97,9 @@ describe('the page of benchmarks', () => {
 describe('the picture of the goals', () => {
   it('tells how much better than its goal a figure is, whichever way is better', () => {
     expect([FAST, SLOW, FAIR].map(scoreOf)).toEqual([2, 0.5, 1]);
+    // The server's thread seemed to take nothing away, but to bring something.
+    expect(scoreOf({ ...SLOW, got: -3 })).toBe(Infinity);
+    expect(scoreOf({ ...SLOW, got: 0, target: 0 })).toBe(1);
   });
 
   it('has a bar right of the goal for what reaches it and left for what does not, equally long for twice and half', () => {
