@@ -8,7 +8,14 @@ import { labelOf, type ClientCase } from './client-cases.js';
 import type { ClientAnswer, ClientRule } from './replay-clients.js';
 
 /** Cases that are not the same in all clients or protocols. */
-const BY_LABEL = new Set(['url', 'bad-arguments', 'load_model-without-token', 'access_token-wrong']);
+const BY_LABEL = new Set([
+  'url',
+  'bad-arguments',
+  'load_model-without-token',
+  'access_token-wrong',
+  'decoupled-parameters',
+  'from_existing_client',
+]);
 
 const LABELS = readCases<ClientCase>('pytriton/clients.jsonl').map((testCase) => ({
   label: labelOf(testCase),
@@ -176,7 +183,7 @@ export const CLIENT_RULES: readonly ClientRule[] = [
     found({
       'decoupled-over-http': FIRST,
       'decoupled-on-coupled-model': ONE,
-      'decoupled-parameters': FIRST,
+      'decoupled-parameters DecoupledModelClient': FIRST,
       'decoupled-headers': FIRST,
       'decoupled-second-while-open': `${FIRST}; ${SECOND}; ${FIRST}; ${SECOND}`,
       'decoupled-next-after-failed-call': `${FIRST}; ${SECOND}`,
@@ -198,7 +205,7 @@ export const CLIENT_RULES: readonly ClientRule[] = [
   instead(
     'another client is made as the first',
     "PyTriton's copy of a gRPC client speaks HTTP.",
-    found({ from_existing_client: ONE }),
+    found({ 'from_existing_client ModelClient grpc': ONE }),
   ),
   instead('a missing token has the code of its protocol', 'PyTriton puts the status into the text.', {
     ...refused(
