@@ -233,6 +233,20 @@ describe.each([{ serverThread: true }, { serverThread: false }])('life cycle wit
     await expect.poll(ports).toBe(0);
   });
 
+  it('tears a model down that has nothing to set up', async () => {
+    const events: string[] = [];
+    const server = await startServer(
+      (triton) => {
+        const teardown = () => void events.push('teardown');
+        triton.bind({ modelName: 'Identity', ...SPEC, teardown, inferFunc: (requests) => requests });
+      },
+      { serverThread },
+    );
+    expect(events).toEqual([]);
+    await server.triton.stop();
+    expect(events).toEqual(['teardown']);
+  });
+
   it('does not load for the next run what clients wanted of the one before', async () => {
     const events: string[] = [];
     const tornDown = gate();
