@@ -1,7 +1,6 @@
 // How much of each kind one request may have. A byte or two of a message can ask for an object of a hundred, so that what
 // becomes an object, or is looked up by name, is counted: far beyond what any model has, and far below where it would
 // slow a server down. What only takes time in proportion to its bytes is not limited here, but paced.
-// docs/protocol-support.md has the same table.
 
 import { TritonError } from '../errors.js';
 
