@@ -63,10 +63,14 @@ export class Http2Server implements Http2Port {
     return this.#connections.size;
   }
 
+  retire(): void {
+    for (const { connection } of this.#connections) connection.drain();
+  }
+
   drain(): void {
     if (this.#portClosed !== undefined) return;
     this.#portClosed = new Promise((resolve) => this.#server.close(() => resolve()));
-    for (const { connection } of this.#connections) connection.drain();
+    this.retire();
   }
 
   close(graceMilliseconds: number): Promise<void> {

@@ -57,6 +57,11 @@ export class GrpcPort {
     return this.#port.connections;
   }
 
+  /** Existing connections take no new calls and close after their last; new ones are still taken. */
+  retire(): void {
+    this.#port.retire();
+  }
+
   /** No new connections; existing ones take no new calls and close after their last. */
   drain(): void {
     this.#port.drain();
