@@ -22,7 +22,7 @@ export interface Http2Port {
   listen(address: string, port: number): Promise<number>;
   /** Open now, without those that are in the handshake of TLS. */
   readonly connections: number;
-  /** Existing connections are told to open no more streams, and end after their last; new ones are still taken. */
+  /** Clients are told to open their next streams on other connections. Those that they open here, and new connections, are served. */
   retire(): void;
   /** No new connections; existing ones are told to open no more streams, and end after their last. */
   drain(): void;

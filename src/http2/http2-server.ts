@@ -64,13 +64,13 @@ export class Http2Server implements Http2Port {
   }
 
   retire(): void {
-    for (const { connection } of this.#connections) connection.drain();
+    for (const { connection } of this.#connections) connection.announceEnd();
   }
 
   drain(): void {
     if (this.#portClosed !== undefined) return;
     this.#portClosed = new Promise((resolve) => this.#server.close(() => resolve()));
-    this.retire();
+    for (const { connection } of this.#connections) connection.drain();
   }
 
   close(graceMilliseconds: number): Promise<void> {

@@ -57,7 +57,7 @@ export class GrpcPort {
     return this.#port.connections;
   }
 
-  /** Existing connections take no new calls and close after their last; new ones are still taken. */
+  /** Clients are told to begin their next calls on other connections. Those that they begin here, and new connections, are served. */
   retire(): void {
     this.#port.retire();
   }
