@@ -18,5 +18,5 @@ triton.bind({
   }),
 });
 await triton.run();
-console.log(JSON.stringify({ http: triton.httpPort, grpc: triton.grpcPort }));
+process.stdout.write(`${JSON.stringify({ http: triton.httpPort, grpc: triton.grpcPort })}\n`);
 await triton.serve();
