@@ -115,5 +115,5 @@ export type { DataLike, DataOf, Datatype, Dtype, DtypeLike, ToDtype } from './te
 export type { ForeignDtype, ForeignTensor } from './tensor/foreign-tensor.js';
 export type { Nested } from './tensor/nested.js';
 export { Tensor } from './tensor/tensor.js';
-export type { TritonConfig } from './config/triton-config.js';
+export type { TritonConfig } from './config/generated/triton-config.js';
 export { Triton } from './triton.js';

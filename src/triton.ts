@@ -2,7 +2,7 @@
 
 import type { CompleteTritonConfig } from './config/complete-triton-config.js';
 import { readTritonConfig } from './config/read-triton-config.js';
-import type { TritonConfig } from './config/triton-config.js';
+import type { TritonConfig } from './config/generated/triton-config.js';
 import { TritonError } from './errors.js';
 import { loadOpenTelemetry } from './host/opentelemetry.js';
 import { RequestTracing } from './host/request-tracing.js';
