@@ -3,6 +3,7 @@
 
 import { TritonError } from '../../errors.js';
 import { finishPaced, Pace } from '../../model/paced-work.js';
+import { traitsOf } from '../../tensor/dtype.js';
 import { elementCount, formatShape } from '../../tensor/shape.js';
 import type { ClassifiedRequest } from '../classified-request.js';
 import { generatedShape } from '../generated-shape.js';
@@ -46,7 +47,7 @@ function writeInputs(writer: JsonWriter, { inputs }: ClassifiedRequest, model: M
   for (const input of inputs) {
     const { name, datatype, shape } = input;
     const what = `input '${name}' of model '${model.name}'`;
-    if (datatype === 'FP16' || datatype === 'BF16')
+    if (traitsOf(datatype).kind === 'half')
       throw new TritonError('UNSUPPORTED', `${what} is ${datatype}: ${ELSEWHERE}`);
     const declared = model.inputs.find((spec) => spec.name === name)!.shape;
     const understood = generatedShape(declared, model.maxBatchSize, elementCount(shape));
