@@ -80,7 +80,6 @@ export type { Parameters } from './model/parameters.js';
 export type { RequestSequence } from './model/request-sequence.js';
 export type { CompleteModelConfig, CompleteTensorSpec } from './model/complete-model-config.js';
 export {
-  DeviceKind,
   TimeoutAction,
   type DynamicBatcher,
   type ModelConfig,

@@ -14,8 +14,7 @@ import type { TargetQuantile } from './metrics/quantile-sketch.js';
 import { PendingRequest, type RequestOwner } from './pending-request.js';
 import type { RequestTrace } from './request-traces.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
-import { BatchRunner } from './scheduler/batch-runner.js';
-import { BatchScheduler } from './scheduler/batch-scheduler.js';
+import { BatchRunner, type MakeScheduler } from './scheduler/batch-runner.js';
 import { RequestOutcomes } from './scheduler/request-outcomes.js';
 import type { Scheduler } from './scheduler/scheduler.js';
 import { SchedulerLog } from './scheduler/scheduler-log.js';
@@ -45,7 +44,11 @@ export class Model implements RequestOwner {
   #inflight = 0;
   #whenIdle: (() => void)[] = [];
 
-  constructor(config: CompleteModelConfig, { logger = SILENT, cache, summaries }: ModelSurroundings = {}) {
+  constructor(
+    config: CompleteModelConfig,
+    makeScheduler: MakeScheduler,
+    { logger = SILENT, cache, summaries }: ModelSurroundings = {},
+  ) {
     const statistics = new InferenceStatistics(summaries);
     const log = new SchedulerLog(config, logger);
     const outcomes = new RequestOutcomes(config, statistics, log);
@@ -54,7 +57,7 @@ export class Model implements RequestOwner {
     this.statistics = statistics;
     this.#outcomes = outcomes;
     this.#runner = new BatchRunner(parts);
-    this.#scheduler = new BatchScheduler(parts, this.#runner);
+    this.#scheduler = makeScheduler(parts, this.#runner);
     for (const warning of batcherWarnings(config)) logger.warn(warning);
     if (config.responseCache && cache !== undefined) {
       this.#cached = new CachedScheduler({ config, scheduler: this.#scheduler, outcomes, cache, statistics, logger });

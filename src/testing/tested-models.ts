@@ -4,6 +4,7 @@
 import { callModel, type CalledEngine } from '../core/call-model.js';
 import type { Execution, ExecutionDone, ModelInstance } from '../core/instance/model-instance.js';
 import { Model } from '../core/model.js';
+import { dynamicBatching } from '../core/scheduler/batch-scheduler.js';
 import type { InflightRequest, ResponseSink } from '../core/response-sink.js';
 import { TritonError } from '../errors.js';
 import { hostedCallable } from '../host/callable-turns.js';
@@ -62,7 +63,7 @@ export class TestedModels implements CalledEngine {
 
   /** A request is a batch of its own: it waits for no others. */
   #serve(config: CompleteModelConfig, callable: Callable, logger: Logger): Model {
-    const model = new Model({ ...config, dynamicBatching: undefined, responseCache: false });
+    const model = new Model({ ...config, dynamicBatching: undefined, responseCache: false }, dynamicBatching);
     const instance = new InlineInstance(config, hostedCallable(callable, config.concurrency), { logger });
     instance.caller = (call, receiver) => callModel(this, call, receiver);
     model.addInstance({ execute: (...execution) => this.#run(instance, ...execution) });

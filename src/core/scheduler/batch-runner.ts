@@ -22,6 +22,9 @@ export interface SchedulerParts {
   readonly log: SchedulerLog;
 }
 
+/** Makes a model's scheduler, which decides what `runner` runs. */
+export type MakeScheduler = (parts: SchedulerParts, runner: BatchRunner) => Scheduler;
+
 /** Requests that run together. */
 interface RunBatch {
   readonly batch: PendingRequest[];

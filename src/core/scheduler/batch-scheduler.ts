@@ -6,7 +6,7 @@ import type { PendingRequest } from '../pending-request.js';
 import type { InferenceStatistics } from '../statistics.js';
 import { batchCompatibility } from './batch-compatibility.js';
 import { BatchQueue, type Release } from './batch-queue.js';
-import type { BatchRunner, SchedulerParts } from './batch-runner.js';
+import type { BatchRunner, MakeScheduler, SchedulerParts } from './batch-runner.js';
 import type { Slot } from './instance-slots.js';
 import { LONGEST_TIMER } from './longest-timer.js';
 import type { RequestOutcomes } from './request-outcomes.js';
@@ -16,7 +16,10 @@ import type { SchedulerLog } from './scheduler-log.js';
 /** Delays shorter than this many milliseconds are waited out by polling: a timer's floor is about 1.1 ms. */
 const SHORTEST_TIMER = 1.5;
 
-export class BatchScheduler implements Scheduler {
+/** The scheduler of models that put requests together, or run each alone. */
+export const dynamicBatching: MakeScheduler = (parts, runner) => new BatchScheduler(parts, runner);
+
+class BatchScheduler implements Scheduler {
   readonly #runner: BatchRunner;
   readonly #statistics: InferenceStatistics;
   readonly #outcomes: RequestOutcomes;
