@@ -79,12 +79,7 @@ export {
 export type { Parameters } from './model/parameters.js';
 export type { RequestSequence } from './model/request-sequence.js';
 export type { CompleteModelConfig, CompleteTensorSpec } from './model/complete-model-config.js';
-export {
-  TimeoutAction,
-  type DynamicBatcher,
-  type ModelConfig,
-  type QueuePolicy,
-} from './model/model-config.js';
+export { TimeoutAction, type DynamicBatcher, type ModelConfig, type QueuePolicy } from './model/model-config.js';
 export type {
   AnyInputs,
   InputName,
