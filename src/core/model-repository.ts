@@ -5,7 +5,7 @@ import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { ModelEntry, type ResolvedModel } from './model-entry.js';
 import { Model, type ModelSurroundings } from './model.js';
-import { parseModelVersion } from './model-version.js';
+import { parseModelVersion } from './refusals.js';
 import { dynamicBatching } from './scheduler/batch-scheduler.js';
 
 export class ModelRepository {

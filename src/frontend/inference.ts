@@ -5,10 +5,40 @@
 import type { InflightRequest, ResponseSink } from '../core/response-sink.js';
 import { TritonError } from '../errors.js';
 import type { ModelInferResponse } from '../model/exchange.js';
-import { startPaced, type PacedEnd, type PacedWork } from '../model/paced-work.js';
+import { type PacedEnd, type PacedWork, startPaced } from '../model/paced-work.js';
 import type { CompleteRequest } from '../protocol/request-form.js';
 import type { IncomingRequest, InferOptions } from './complete-request.js';
-import { Stages } from './stages.js';
+
+export class Stages implements InflightRequest {
+  #stage: InflightRequest | undefined;
+  #begun = 0;
+  #state: 'open' | 'cancelled' | 'ended' = 'open';
+
+  /** Begins a stage. `start` gives what cancels it, or undefined when it is over already; it may begin the next one. */
+  begin(start: () => InflightRequest | undefined): void {
+    const number = ++this.#begun;
+    // The stage before is over. Nothing of it is kept, nor what it refers to: requests that were queued behind it.
+    this.#stage = undefined;
+    const stage = start();
+    if (stage === undefined || number !== this.#begun || this.#state === 'ended') return;
+    if (this.#state === 'cancelled') stage.cancel();
+    else this.#stage = stage;
+  }
+
+  /** Nothing is under way any more. */
+  end(): void {
+    this.#state = 'ended';
+    this.#stage = undefined;
+  }
+
+  cancel(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'cancelled';
+    const stage = this.#stage;
+    this.#stage = undefined;
+    stage?.cancel();
+  }
+}
 
 /** Where the answer goes: to one of these. */
 export interface AnswerWriter<Complete extends CompleteRequest> {

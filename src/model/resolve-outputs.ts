@@ -9,10 +9,10 @@ import { isForeignTensor } from '../tensor/foreign-tensor.js';
 import { convertElements } from '../tensor/nested.js';
 import { formatShape, matchesShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
+import { isPromiseLike } from './awaitable.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from './complete-model-config.js';
 import { describeValue } from './describe-value.js';
 import { isInputList } from './input-list.js';
-import { isPromiseLike } from './is-promise-like.js';
 import { nearest } from './nearest.js';
 import { foreignTensor, tensorFromValue } from './tensor-from-value.js';
 

@@ -3,13 +3,12 @@
 
 import { TritonError } from '../errors.js';
 import { castElements, numbersOf } from './cast.js';
-import { DTYPES, isBytesDtype, toDataOf, type DataLike, type DataOf, type Dtype, type NumericDtype } from './dtype.js';
 import { dtypeHint } from './dtype-hint.js';
+import { type DataLike, type DataOf, type Dtype, DTYPES, isBytesDtype, type NumericDtype, toDataOf } from './dtype.js';
 import { HALVES } from './float16.js';
-import { partsOfForeign, type ForeignDtype, type ForeignTensor } from './foreign-tensor.js';
+import { BRAND, type ForeignDtype, type ForeignTensor, partsOfForeign } from './foreign-tensor.js';
 import { flattenNested, nest, type Nested } from './nested.js';
 import { elementCount, formatShape, sameShape } from './shape.js';
-import { BRAND } from './tensor-brand.js';
 
 /** One element of a tensor's data. */
 export type ElementOf<D extends Dtype> = DataOf[D][number];

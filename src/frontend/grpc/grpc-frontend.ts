@@ -3,17 +3,16 @@
 import type { OpenHttp2Port } from '../../http2/http2-port.js';
 import type { Logger } from '../../model/logger.js';
 import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
-import { ACCEPTED_ENCODINGS, isKnownEncoding, type CompressionLevel } from '../../protocol/grpc/message-compression.js';
+import { ACCEPTED_ENCODINGS, type CompressionLevel, isKnownEncoding } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { Frontend } from '../frontend.js';
-import { RestrictedFeatures, type Category, type Restriction } from '../restricted-features.js';
+import { type Category, RestrictedFeatures, type Restriction } from '../restricted-features.js';
 import type { ServedCore } from '../served-core.js';
 import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './connection-keepalive.js';
-import type { CallListener, GrpcCall } from './grpc-call.js';
+import { type CallListener, type GrpcCall, RefusedCall } from './grpc-call.js';
 import { GrpcPort } from './grpc-port.js';
-import { readGrpcTls, type GrpcTlsFiles } from './grpc-tls.js';
-import { RefusedCall } from './refused-call.js';
-import { isStreaming, servedMethods, type ServedMethod } from './service.js';
+import { type GrpcTlsFiles, readGrpcTls } from './grpc-tls.js';
+import { isStreaming, type ServedMethod, servedMethods } from './service.js';
 import { StreamCall } from './stream-call.js';
 import { UnaryCall } from './unary-call.js';
 

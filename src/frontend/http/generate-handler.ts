@@ -4,23 +4,21 @@
 import type { ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
-import { startPaced, type PacedWork } from '../../model/paced-work.js';
-import { checkJsonSize } from '../../protocol/http/decode-infer-request.js';
+import { type PacedWork, startPaced } from '../../model/paced-work.js';
 import { decodeGenerateRequest } from '../../protocol/http/decode-generate-request.js';
-import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
+import { checkJsonSize } from '../../protocol/http/decode-infer-request.js';
 import {
   encodeErrorEvent,
   encodeGenerateEvent,
   encodeGenerateResponse,
 } from '../../protocol/http/encode-generate-response.js';
+import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
 import { HTTP_STATUS } from '../../protocol/http/http-status.js';
 import type { CompleteRequest } from '../../protocol/request-form.js';
 import { completeRequest, type IncomingRequest, type InferOptions } from '../complete-request.js';
-import { Inference, type AnswerWriter } from '../inference.js';
+import { type AnswerWriter, Inference, Stages } from '../inference.js';
 import { PacedAnswers } from '../paced-answers.js';
-import { Stages } from '../stages.js';
-import { headerTexts } from './header-texts.js';
-import type { HttpExchange } from './http-exchange.js';
+import { headerTexts, type HttpExchange } from './http-exchange.js';
 import type { InferHandlerOptions } from './infer-handler.js';
 import { receiveBody } from './receive-body.js';
 import type { Route } from './routes.js';

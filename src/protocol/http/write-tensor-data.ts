@@ -2,8 +2,8 @@
 
 import { assert, TritonError } from '../../errors.js';
 import type { InferTensor } from '../../model/exchange.js';
+import { isUtf8Paced } from '../../model/paced-bytes.js';
 import type { Pace, PacedWork } from '../../model/paced-work.js';
-import { isUtf8Paced } from '../../model/paced-utf8.js';
 import { traitsOf } from '../../tensor/dtype.js';
 import { elementCount } from '../../tensor/shape.js';
 import type { JsonWriter } from '../json/json-writer.js';

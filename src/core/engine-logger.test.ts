@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ServerLogger, type LogSettings } from '../logger.js';
-import { LogSettingsStore } from './log-settings.js';
+
+import { type LogSettings, ServerLogger } from '../logger.js';
+import { LogSettingsStore } from './engine-logger.js';
 
 function given() {
   const lines: string[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { disownPromises, isPromiseLike } from './is-promise-like.js';
+import { disownPromises, isPromiseLike } from './awaitable.js';
 
 describe('isPromiseLike', () => {
   it('is true for promises and other thenables', () => {

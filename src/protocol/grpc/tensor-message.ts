@@ -1,10 +1,31 @@
-// The tensors of inference messages when they are read: the same fields in requests and in responses. What few tensors
-// have is apart from what all have, so that the others cost nothing more. Typed contents are only noted: they may be long.
+// The tensors of inference messages, which have the same fields in requests and in responses. What few tensors have is apart
+// from what all have, so that the others cost nothing more. Typed contents are only noted when they are read: they may be
+// long. The data of written tensors goes into the raw contents of the message around them.
 
+import type { InferTensor } from '../../model/exchange.js';
 import { beyondLimit } from '../../model/request-limits.js';
-import { readParameter, type ParameterMap } from './infer-parameters.js';
+import { type ParameterMap, readParameter } from './infer-parameters.js';
 import { TensorContents } from './tensor-contents.js';
 import { LENGTH_DELIMITED, VARINT, type WireReader } from './wire-reader.js';
+import { LENGTH_BOUND, rawBound, stringBound, VARINT_BOUND, type WireWriter } from './wire-writer.js';
+
+/** Most bytes that a tensor takes in a message, its data included. */
+export function tensorBound({ name, datatype, shape, bytes }: InferTensor): number {
+  return 2 * LENGTH_BOUND + stringBound(name) + stringBound(datatype) + VARINT_BOUND * shape.length + rawBound(bytes);
+}
+
+/** Writes a tensor without its data. `tag` takes one byte. */
+export function writeTensor(writer: WireWriter, tag: number, { name, datatype, shape }: InferTensor): void {
+  const start = writer.openMessage(tag);
+  if (name !== '') writer.string((1 << 3) | LENGTH_DELIMITED, name);
+  writer.string((2 << 3) | LENGTH_DELIMITED, datatype);
+  if (shape.length > 0) {
+    const dims = writer.openMessage((3 << 3) | LENGTH_DELIMITED);
+    for (let i = 0; i < shape.length; i++) writer.int64(shape[i]!);
+    writer.closeMessage(dims);
+  }
+  writer.closeMessage(start);
+}
 
 /** Filled as it is read. */
 export interface TensorMessage {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { Stages } from './stages.js';
+import { Stages } from './inference.js';
 
 const stage = () => ({ cancel: vi.fn<() => void>() });
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseTraceLevels } from './trace-settings.js';
-import { parseTraceCount, parseTraceUnsigned } from './trace-numbers.js';
+import { parseTraceCount, parseTraceLevels, parseTraceUnsigned } from './trace-settings.js';
 
 describe('a rate or frequency', () => {
   it.each([

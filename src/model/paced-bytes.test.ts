@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { assemble } from './assemble.js';
+import { assemble } from './paced-bytes.js';
 import { finishPaced } from './paced-work.js';
 
 describe('assemble', () => {

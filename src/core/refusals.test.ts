@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseModelVersion } from './model-version.js';
+import { parseModelVersion } from './refusals.js';
 
 describe('parseModelVersion', () => {
   it.each([

@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
-import { isSampled, parseTraceparent, readTraceContext, traceparentText } from './trace-context.js';
+import { epochNow, isSampled, parseTraceparent, readTraceContext, traceparentText } from './traces.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
@@ -48,5 +48,32 @@ describe('the trace of a request', () => {
 
   it('is none without a traceparent', () => {
     expect(read({ tracestate: 'a=1' })).toBeUndefined();
+  });
+});
+
+describe('the clock of spans', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  it('is the wall clock, with fractions of a millisecond', () => {
+    const before = Date.now();
+    const moments = Array.from({ length: 20 }, () => epochNow());
+    const after = Date.now();
+    // The two clocks of the machine may differ by a millisecond, and one of them has lost its fraction.
+    expect(moments[0]).toBeGreaterThan(before - 2);
+    expect(moments.at(-1)).toBeLessThan(after + 3);
+    expect(moments.toSorted((a, b) => a - b)).toEqual(moments);
+  });
+
+  it('takes the fractions of the monotonic clock while the two agree', () => {
+    const precise = performance.timeOrigin + 250.25;
+    vi.spyOn(performance, 'now').mockReturnValue(250.25);
+    vi.spyOn(Date, 'now').mockReturnValue(Math.floor(precise));
+    expect(epochNow()).toBe(precise);
+  });
+
+  it.each([-60_000, 60_000])('follows the wall clock when it was set by %d ms', (by) => {
+    const wall = Date.now() + by;
+    vi.spyOn(Date, 'now').mockReturnValue(wall);
+    expect(epochNow()).toBe(wall);
   });
 });

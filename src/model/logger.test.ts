@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { instanceLogger } from './instance-logger.js';
+import { instanceLogger } from './logger.js';
 
 it('names model and instance in each line, and the version where there may be several', () => {
   const lines: unknown[] = [];

@@ -1,4 +1,4 @@
-import { create, fromBinary, toBinary, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
+import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
 import { controlledCore } from '../../../test/support/controlled-core.js';
@@ -15,14 +15,14 @@ import {
   ServerMetadataResponseSchema,
   ServerReadyResponseSchema,
 } from '../../protocol/grpc/generated/grpc_service_pb.js';
-import { DataType } from '../../protocol/grpc/generated/model_config_pb.js';
 import {
   HealthCheckResponse_ServingStatus,
   HealthCheckResponseSchema,
 } from '../../protocol/grpc/generated/health_pb.js';
-import { healthMethods } from './health-methods.js';
-import { metadataMethods } from './metadata-methods.js';
+import { DataType } from '../../protocol/grpc/generated/model_config_pb.js';
 import type { ServedCore } from '../served-core.js';
+import { metadataMethods } from './described-methods.js';
+import { healthMethods } from './health-methods.js';
 import type { CallContext, UnaryMethod } from './unary-call.js';
 
 const SERVICE = '/inference.GRPCInferenceService/';
