@@ -1,9 +1,9 @@
 // The class that users hold: binds models, runs the server, stops it.
 
 import type { CompleteTritonConfig } from './config/complete-triton-config.js';
-import { readTritonConfig } from './config/read-triton-config.js';
 import type { TritonConfig } from './config/generated/triton-config.js';
-import { TritonError } from './errors.js';
+import { readTritonConfig } from './config/read-triton-config.js';
+import { invalidArg, TritonError } from './errors.js';
 import { loadOpenTelemetry } from './host/opentelemetry.js';
 import { RequestTracing } from './host/request-tracing.js';
 import type { BoundModel } from './model/bound-model.js';
@@ -276,8 +276,7 @@ export class Triton {
   #binding(model: BoundModel<TensorSpecs, TensorSpecs, boolean>): ModelBinding {
     const binding = new ModelBinding(model);
     if (binding.config.responseCache && this.#config.responseCacheByteSize === undefined) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `config.responseCache of model '${binding.config.name}' needs a response cache; TritonConfig has none: give it cacheConfig: 'local,size=<bytes>' or responseCacheByteSize`,
       );
     }

@@ -2,7 +2,7 @@
 // environment, the defaults, the type `TritonConfig` and the reference page are all made from it: a new option is an entry
 // here, and the place where it is used.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { LOG_FORMATS } from '../logger.js';
 import { nearest } from '../model/nearest.js';
 import type { TritonConfig } from './generated/triton-config.js';
@@ -336,5 +336,5 @@ export function nearestOption(name: string): OptionName | undefined {
 
 function parseModelNames(names: readonly string[]): readonly string[] {
   if (names.length < 2 || !names.includes('*')) return names;
-  throw new TritonError('INVALID_ARG', "loadModel must be '*' alone or names of models, got both");
+  throw invalidArg("loadModel must be '*' alone or names of models, got both");
 }

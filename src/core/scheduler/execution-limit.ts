@@ -3,7 +3,9 @@
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import { LONGEST_TIMER } from './longest-timer.js';
+
+/** setTimeout's longest delay. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** How long a callable may take to settle after it was told that its time is over, in milliseconds. */
 const SETTLING_MS = 1000;

@@ -3,7 +3,7 @@
 
 import { closeSync, fstatSync, readSync, writeSync } from 'node:fs';
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 
 /** A part of a shared memory object. */
 export interface RegionMemory {
@@ -66,8 +66,7 @@ export class FileRegion implements RegionMemory {
 }
 
 export function shrunk(): TritonError {
-  return new TritonError(
-    'INVALID_ARG',
+  return invalidArg(
     'a shared memory object is smaller than when it was registered, expected its owner to keep its size',
   );
 }
