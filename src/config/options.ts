@@ -53,6 +53,13 @@ export const OPTION_GROUPS = {
       default: true,
       effect: 'Whether a model that is not ready keeps the server from being ready.',
     },
+    shutdownDelaySecs: {
+      kind: [0, 2_147_483],
+      unit: 'seconds',
+      default: 0,
+      effect:
+        'For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load balancers notice, and clients are told to use other connections.',
+    },
     exitTimeoutSecs: {
       kind: [0, 2_147_483],
       unit: 'seconds',

@@ -24,6 +24,12 @@ interface Place {
   readonly port: number;
 }
 
+/** In seconds; see the options `shutdownDelaySecs` and `exitTimeoutSecs`. */
+export interface StopTimes {
+  readonly delaySecs: number;
+  readonly timeoutSecs: number;
+}
+
 /** Plain data that crosses threads. */
 export interface ServerOptions {
   readonly id: string;
@@ -41,7 +47,6 @@ export interface ServerOptions {
   readonly allowClientShm: boolean;
   readonly logFile: string | undefined;
   readonly logSettings: LogSettings;
-  readonly exitTimeoutSecs: number;
   /** Undefined: nothing is traced. */
   readonly tracing: TraceStart | undefined;
 }
@@ -111,7 +116,6 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
       verboseLevel: config.logVerbose,
       format: config.logFormat,
     },
-    exitTimeoutSecs: config.exitTimeoutSecs,
     tracing: config.traceConfig,
   };
 }

@@ -8,6 +8,11 @@ export interface TritonConfig {
   readonly serverThread?: boolean;
   /** Whether a model that is not ready keeps the server from being ready. Default: true. */
   readonly strictReadiness?: boolean;
+  /**
+   * For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load
+   * balancers notice, and clients are told to use other connections. In seconds. Default: 0.
+   */
+  readonly shutdownDelaySecs?: number;
   /** How long `stop()` lets requests under way finish. In seconds. Default: 30. */
   readonly exitTimeoutSecs?: number;
   /** Whether a model that fails to load makes `run()` fail. Default: true. */
