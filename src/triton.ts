@@ -13,8 +13,7 @@ import type { TensorSpecs } from './model/tensor-spec.js';
 import { ModelBinding } from './server/model-binding.js';
 import { ModelBindings } from './server/model-bindings.js';
 import { LocalServer, type ServerHandle } from './server/server-handle.js';
-import { serverOptions, type ServerOptions, type ServerPorts } from './server/server-options.js';
-import type { StopTimes } from './server/server.js';
+import { serverOptions, type ServerOptions, type ServerPorts, type StopTimes } from './server/server-options.js';
 import { ThreadServer } from './server/thread-server.js';
 
 /** How long requests under way may go on after an unrecoverable error. */
