@@ -16,6 +16,8 @@ export const SILENT: EngineLogger = {
   verbose: () => undefined,
 };
 
+// The logging extension: reads and changes what the server's log lets through. The file is fixed when the server starts.
+
 export class LogSettingsStore {
   /** Where the log goes; '' for standard error. */
   readonly file: string;

@@ -13,6 +13,8 @@ export function serverStopping(id: string): TritonError {
   return new TritonError('UNAVAILABLE', `${requestLabel(id)}${message}`);
 }
 
+// Why a loaded version of a model serves nobody for a while; it serves again by itself. The texts are what clients are told.
+
 export const INTERRUPTIONS = {
   /** Its instances have all died since it was loaded, and are being started again. */
   ended: 'all instances have ended',

@@ -43,6 +43,9 @@ export function expectResults(result: unknown, count: number, model: string): re
   return result;
 }
 
+// Lists of results with promises in the places of requests, as an asynchronous function per request makes them. Left
+// alone, one that is rejected would be nobody's and end the process.
+
 /** In the place of a promise that was rejected. */
 export class Rejected {
   readonly reason: unknown;

@@ -32,6 +32,9 @@ export function traceSettingsJson({
   };
 }
 
+// The numbers of trace settings, which both protocols carry as text. The texts are Triton's (server/src/http_server.cc,
+// HandleTrace), which however takes 12x for 12 and -1 for the largest rate: here a text is a number or refused.
+
 const MAX_UINT32 = 4_294_967_295;
 const MAX_INT32 = 2_147_483_647;
 

@@ -146,6 +146,10 @@ class BatchScheduler implements Scheduler {
   }
 }
 
+// Which requests may share a batch. As in Triton (backend_model.cc, RequiredEqualInputs): inputs with an open
+// dimension must agree in all dimensions but the batch, and where a model has optional inputs the same ones
+// must be present. Everything else mixes. A request that may not join ends the batch at once: it cannot grow.
+
 interface WithInputs {
   readonly inputs: readonly (InferTensor | undefined)[];
 }

@@ -26,6 +26,9 @@ export interface OpenedObject {
 /** Makes the memory of a part of an object. Takes ownership of the descriptor. */
 export type MapRegion = (object: OpenedObject, offset: number, byteSize: number) => RegionMemory;
 
+// A region read and written through its descriptor: no native code, one copy each way, and a client that shrinks its
+// object meanwhile gets an error.
+
 export class FileRegion implements RegionMemory {
   readonly #descriptor: number;
   readonly #start: number;

@@ -81,6 +81,9 @@ function writeParameters(writer: JsonWriter, request: ClassifiedRequest, model: 
   if (isNested) writer.raw('}');
 }
 
+// Which shape a flat list of elements has for a declared one: the generate extension sends no shapes. The rule is Triton's
+// (server/src/http_server.cc, GenerateRequestClass): the innermost open axis takes what the fixed ones leave, others are 1.
+
 /** Undefined when so many elements do not fit. `declared` is without the batch axis. */
 export function generatedShape(
   declared: readonly number[],
