@@ -24,7 +24,7 @@ export class LogSettingsStore {
   readonly #logger: Pick<ServerLogger, 'settings' | 'configure'>;
   readonly #onChange: (settings: LogSettings) => void;
 
-  /** `onChange` is told the new settings, for logs in other threads. */
+  /** `onChange` gets the new settings, for logs in other threads. */
   constructor(
     logger: Pick<ServerLogger, 'settings' | 'configure'>,
     file: string,

@@ -51,7 +51,7 @@ export interface LoadParameters {
 
 export interface TracingOptions {
   readonly start: TraceStart;
-  /** Told of traced requests that ended without reaching a callable. */
+  /** Called with traced requests that ended without reaching a callable. */
   readonly onEnded: (ended: readonly EndedTrace[]) => void;
 }
 
@@ -122,7 +122,7 @@ export class InferenceServer {
     return () => this.#listeners.delete(listener);
   }
 
-  // Several changes that belong together are told once.
+  // The listeners are called once for several changes that belong together.
   #changed(): void {
     if (this.#telling || this.#listeners.size === 0) return;
     this.#telling = true;

@@ -13,7 +13,7 @@ export function serverStopping(id: string): TritonError {
   return new TritonError('UNAVAILABLE', `${requestLabel(id)}${message}`);
 }
 
-// Why a loaded version of a model serves nobody for a while; it serves again by itself. The texts are what clients are told.
+// Why a loaded version of a model serves nobody for a while; it serves again by itself. Clients get the texts.
 
 export const INTERRUPTIONS = {
   /** Its instances have all died since it was loaded, and are being started again. */

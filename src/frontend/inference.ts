@@ -45,7 +45,7 @@ export class Stages implements InflightRequest {
 
 /** Where the answer goes: to one of these. */
 export interface AnswerWriter<Complete extends CompleteRequest> {
-  /** Encoding it may be a stage. What this throws is told by `fail`. */
+  /** Encoding it may be a stage. An error that this throws comes back to `fail`. */
   write(response: ModelInferResponse, complete: Complete, stages: Stages): void;
   fail(error: TritonError): void;
 }

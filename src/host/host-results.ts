@@ -9,7 +9,7 @@ import type { ResolvedOutputs } from '../model/resolve-outputs.js';
 /** What became of one request: its outputs, or why it failed. */
 export type HostResult = ResolvedOutputs | TritonError;
 
-/** Told once, and must not throw; `inferMs` is what the callable itself took. */
+/** Called once, and must not throw; `inferMs` is what the callable itself took. */
 export type HostDone = (
   results: readonly HostResult[],
   inferMs: number,

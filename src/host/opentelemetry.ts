@@ -65,7 +65,7 @@ export async function loadOpenTelemetry(
 
 const ERROR = 2;
 
-/** Runs what makes or ends spans. Undefined when that failed, which the log tells. */
+/** Runs what makes or ends spans. Undefined when that failed: then the log has a warning. */
 export function makeSpans<Result>(logger: Pick<Logger, 'warn'>, make: () => Result): Result | undefined {
   try {
     return make();

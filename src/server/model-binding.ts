@@ -20,7 +20,7 @@ export class ModelBinding implements HostedModel {
   readonly config: CompleteModelConfig;
   /** Settles when the model is loaded, or failed to; undefined while no server is there to load it. */
   loading: Promise<void> | undefined;
-  /** Told when no further inference is possible. */
+  /** Called when no further inference is possible. */
   onUnrecoverable: (error: TritonError) => void = () => undefined;
   /** Whether none of its instances will take a batch, because executions do not come to an end. */
   isStalled = false;
