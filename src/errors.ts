@@ -55,6 +55,11 @@ export class TritonError extends Error {
   }
 }
 
+/** What is wrong with what a user or a client gave. */
+export function invalidArg(message: string, options?: TritonErrorOptions): TritonError {
+  return new TritonError('INVALID_ARG', message, options);
+}
+
 // Whatever is asked of a proxy may throw.
 function hasBrand(value: unknown, brand: symbol): boolean {
   try {

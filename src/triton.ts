@@ -3,9 +3,9 @@
 import { inspect, type InspectOptions } from 'node:util';
 
 import type { CompleteTritonConfig } from './config/complete-triton-config.js';
-import { readTritonConfig } from './config/read-triton-config.js';
 import type { TritonConfig } from './config/generated/triton-config.js';
-import { TritonError } from './errors.js';
+import { readTritonConfig } from './config/read-triton-config.js';
+import { invalidArg, TritonError } from './errors.js';
 import { loadOpenTelemetry } from './host/opentelemetry.js';
 import { RequestTracing } from './host/request-tracing.js';
 import type { BoundModel } from './model/bound-model.js';
@@ -14,7 +14,6 @@ import { ModelBinding } from './server/model-binding.js';
 import { ModelBindings } from './server/model-bindings.js';
 import { LocalServer, type ServerHandle } from './server/server-handle.js';
 import { serverOptions, type ServerOptions, type ServerPorts, type StopTimes } from './server/server-options.js';
-
 import { ThreadServer } from './server/thread-server.js';
 
 /** How long requests under way may go on after an unrecoverable error. */
@@ -312,8 +311,7 @@ export class Triton {
   #binding(model: BoundModel<TensorSpecs, TensorSpecs, boolean>): ModelBinding {
     const binding = new ModelBinding(model);
     if (binding.config.responseCache && this.#config.responseCacheByteSize === undefined) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `config.responseCache of model '${binding.config.name}' needs a response cache; TritonConfig has none: give it cacheConfig: 'local,size=<bytes>' or responseCacheByteSize`,
       );
     }

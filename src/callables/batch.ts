@@ -1,18 +1,17 @@
 // The decorator that most callables use: all rows of all requests of a batch as one set of tensors.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import type { LooseTensorFunc } from '../model/bound-model.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
-import type { Unchecked } from '../model/inference-hints.js';
 import { rowsOf } from '../model/inference-request.js';
 import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
 import { requestedByAny } from '../model/requested-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
-import type { InputsOrAny, TakenInputs, TensorSpecs } from '../model/tensor-spec.js';
+import type { InputsOrAny, TakenInputs, TensorSpecs, Unchecked } from '../model/tensor-spec.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import type { Tensor } from '../tensor/tensor.js';
 import { type AnyMethod, type AnyTensorFunc, expectContext, type Tensors } from './decorator-parts.js';
@@ -60,8 +59,7 @@ function joinInputs(requests: readonly InferenceRequest[]): Tensors {
       requests.map((request) => {
         const tensor = (request.inputs as Tensors)[name];
         if (tensor === undefined || Object.keys(request.inputs).length !== names.length) {
-          throw new TritonError(
-            'INVALID_ARG',
+          throw invalidArg(
             `cannot batch requests with different sets of inputs: ${names.join(', ')} and ${Object.keys(request.inputs).join(', ')}`,
           );
         }

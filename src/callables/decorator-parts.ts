@@ -1,7 +1,7 @@
 // What decorators share: the types that they work with inside, where a model's own mean nothing, and the checks of how they
 // are called and of the inputs that they name.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import type { InferenceContext } from '../model/callable.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import type { DecoratorName } from '../model/decorated.js';
@@ -24,8 +24,7 @@ export function expectContext<I extends TensorSpecs>(
   decorator: DecoratorName,
 ): InferenceContext<I> {
   if ((context as Partial<InferenceContext> | null | undefined)?.modelConfig !== undefined) return context!;
-  throw new TritonError(
-    'INVALID_ARG',
+  throw invalidArg(
     `${decorator} was called without a context: it needs the one that a server gives; in a test, call the callable with ` +
       "call(model, inputs) of 'tstriton/testing'",
   );
@@ -41,8 +40,7 @@ export function expectInput(
   if (spec !== undefined) return spec;
   const names = inputs.map((input) => input.name);
   const hint = nearest(name, names);
-  throw new TritonError(
-    'INVALID_ARG',
+  throw invalidArg(
     `${decorator} names an input '${name}' that model '${model}' does not have; ` +
       (hint === undefined ? `it has ${names.join(', ') || 'none'}` : `did you mean '${hint}'?`),
   );

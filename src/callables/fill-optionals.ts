@@ -1,12 +1,11 @@
 // The decorator that gives optional inputs a default, so that the function under it always has them.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc } from '../model/callable.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
-import type { Settled, Unchecked } from '../model/inference-hints.js';
 import { rowsOf, withInputs } from '../model/inference-request.js';
 import { tensorFromValue } from '../model/tensor-from-value.js';
 import type {
@@ -15,9 +14,11 @@ import type {
   NameAt,
   NamedSpecs,
   PlainElement,
+  Settled,
   TensorLike,
   TensorSpec,
   TensorSpecs,
+  Unchecked,
 } from '../model/tensor-spec.js';
 import type { DtypeLike } from '../tensor/dtype.js';
 import type { Nested } from '../tensor/nested.js';
@@ -132,8 +133,7 @@ function makeDefaults(defaults: object, config: CompleteModelConfig): Tensors {
     Object.entries(defaults).map(([name, value]) => {
       const spec = expectInput(name, config, 'fillOptionals');
       if (!spec.optional) {
-        throw new TritonError(
-          'INVALID_ARG',
+        throw invalidArg(
           `fillOptionals has a default for input '${name}' of model '${config.name}', which is not optional`,
         );
       }
@@ -155,11 +155,10 @@ function makeDefault(value: unknown, spec: CompleteTensorSpec, model: string): T
         converts: false,
       });
   if (tensor.dtype !== dtype) {
-    throw new TritonError('INVALID_ARG', `${what} has dtype ${tensor.dtype}, expected ${dtype}`);
+    throw invalidArg(`${what} has dtype ${tensor.dtype}, expected ${dtype}`);
   }
   if (!matchesShape(shape, tensor.shape)) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `${what} has shape ${formatShape(tensor.shape)}, expected ${formatShape(shape)}, without a batch axis`,
     );
   }

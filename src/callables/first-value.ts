@@ -1,10 +1,9 @@
 // The decorator for inputs that have one value for the whole batch, a temperature say.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import type { InferenceContext, TensorFunc, TensorResult } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
-import type { Unchecked } from '../model/inference-hints.js';
 import { inFormOf } from '../model/input-list.js';
 import type {
   AnyInputs,
@@ -17,6 +16,7 @@ import type {
   OrAbsent,
   TensorSpec,
   TensorSpecs,
+  Unchecked,
 } from '../model/tensor-spec.js';
 import type { Dtype } from '../tensor/dtype.js';
 import { elementCount } from '../tensor/shape.js';
@@ -133,8 +133,7 @@ function isSingle(name: string, { inputs }: CompleteModelConfig): boolean {
 }
 
 function differentRows(name: string, model: string): TritonError {
-  return new TritonError(
-    'INVALID_ARG',
+  return invalidArg(
     `the rows of input '${name}' for model '${model}' have different values, expected one value for the batch; ` +
       `put groupByValues(['${name}'], …) around firstValue, or pass strict: false to take the first row's`,
   );

@@ -6,9 +6,8 @@ import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
-import type { Unchecked } from '../model/inference-hints.js';
 import { RequestGroups } from '../model/steps.js';
-import type { Inputs, TensorSpecs } from '../model/tensor-spec.js';
+import type { Inputs, TensorSpecs, Unchecked } from '../model/tensor-spec.js';
 import { callInTurn } from './call-in-turn.js';
 import { type AnyMethod, expectContext } from './decorator-parts.js';
 

@@ -5,11 +5,10 @@ import type { LooseTensorFunc } from '../model/bound-model.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
-import type { Unchecked } from '../model/inference-hints.js';
 import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
-import type { InputsOrAny, TakenInputs, TensorSpecs } from '../model/tensor-spec.js';
+import type { InputsOrAny, TakenInputs, TensorSpecs, Unchecked } from '../model/tensor-spec.js';
 import type { Tensor } from '../tensor/tensor.js';
 import { type AnyMethod, type AnyTensorFunc, expectContext, type Tensors } from './decorator-parts.js';
 

@@ -1,12 +1,12 @@
 // Every option with its value: what was given, or the default, and what does not go together.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { HeaderForwarding } from '../protocol/header-forwarding.js';
 import type { TritonConfig } from './generated/triton-config.js';
 import { grpcSettings } from './grpc-settings.js';
 import { checkSafePorts } from './hosting-environment.js';
-import { listOf, type GivenValue } from './option-value.js';
-import { OPTIONS, type Option, type OptionName, type VertexAiDefaults } from './options.js';
+import { type GivenValue, listOf } from './option-value.js';
+import { type Option, type OptionName, OPTIONS, type VertexAiDefaults } from './options.js';
 import { parseCacheConfig } from './parse-cache-config.js';
 
 /** What an option comes to: its list parsed, or its value, which one without a default may lack. */
@@ -41,13 +41,10 @@ export function completeTritonConfig(given: TritonConfig, vertexAi: VertexAiDefa
 /** Options that do not go together, and ports out of the range that SageMaker allows. */
 function checkTogether(config: CompleteTritonConfig): void {
   if (!config.allowHttp && !config.allowGrpc && !config.allowVertexAi && !config.allowSagemaker) {
-    throw new TritonError(
-      'INVALID_ARG',
-      'the HTTP or the gRPC endpoint has to be allowed, got allowHttp: false and allowGrpc: false',
-    );
+    throw invalidArg('the HTTP or the gRPC endpoint has to be allowed, got allowHttp: false and allowGrpc: false');
   }
   if (config.loadModel.length > 0 && config.modelControlMode !== 'explicit') {
-    throw new TritonError('INVALID_ARG', "loadModel needs modelControlMode: 'explicit', got 'none'");
+    throw invalidArg("loadModel needs modelControlMode: 'explicit', got 'none'");
   }
   if (config.allowGpuMetrics) {
     throw new TritonError('UNSUPPORTED', 'allowGpuMetrics: TSTriton has no GPU metrics, expected false');

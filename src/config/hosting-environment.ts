@@ -1,6 +1,6 @@
 // What Vertex AI and SageMaker tell the servers that they host, in variables of the environment.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import type { SagemakerInferenceType } from '../frontend/sagemaker/sagemaker-service.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -27,7 +27,7 @@ export function vertexAiRoutes(environment: Environment): VertexAiRoutes {
 function required(environment: Environment, variable: string): string {
   const value = environment[variable];
   if (value !== undefined && value !== '') return value;
-  throw new TritonError('INVALID_ARG', `${variable} is not defined for Vertex AI endpoint`);
+  throw invalidArg(`${variable} is not defined for Vertex AI endpoint`);
 }
 
 const PING_MODES = ['ready', 'live'] as const;
@@ -53,7 +53,7 @@ function oneOf<const Values extends readonly [string, ...string[]]>(
   if (text === undefined || text === '') return values[0];
   const found = values.find((value) => value === text);
   if (found !== undefined) return found;
-  throw new TritonError('INVALID_ARG', `${variable} must be ${values.join(' or ')}, got ${JSON.stringify(text)}`);
+  throw invalidArg(`${variable} must be ${values.join(' or ')}, got ${JSON.stringify(text)}`);
 }
 
 /** Holds the ports of endpoints other than SageMaker's against its range, as `21000-22000`. Throws INVALID_ARG. */
@@ -61,13 +61,12 @@ export function checkSafePorts(range: string | undefined, ports: Readonly<Record
   if (range === undefined) return;
   const [, least, most] = /^([0-9]+)-([0-9]+)$/.exec(range) ?? [];
   if (least === undefined || most === undefined || Number(least) > Number(most)) {
-    throw new TritonError('INVALID_ARG', `sagemakerSafePortRange must be like '21000-22000', got '${range}'`);
+    throw invalidArg(`sagemakerSafePortRange must be like '21000-22000', got '${range}'`);
   }
   for (const [endpoint, port] of Object.entries(ports)) {
     // Port 0 is any that is free.
     if (port !== undefined && port !== 0 && (port < Number(least) || port > Number(most))) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `The server cannot listen to ${endpoint} requests at port ${port}, allowed port range is [${least}, ${most}]`,
       );
     }

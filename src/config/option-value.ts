@@ -1,7 +1,7 @@
 // The kinds of values that options of the server have: checked when they are given as values, parsed when they come as
 // text from the environment. Messages name the option or variable, what was got and what was expected.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import { expectBoolean, expectInteger } from '../model/check.js';
 
 export type OptionKind =
@@ -41,8 +41,7 @@ export function parseOption(kind: OptionKind, text: string, variable: string): u
     return text.trim() === '' ? [] : expectStrings(parts, variable);
   }
   if ('choices' in kind) return expectChoice(text.trim(), kind.choices, variable);
-  if (!/^-?[0-9]+$/.test(text.trim()))
-    throw new TritonError('INVALID_ARG', `${variable} must be an integer, got ${JSON.stringify(text)}`);
+  if (!/^-?[0-9]+$/.test(text.trim())) throw invalidArg(`${variable} must be an integer, got ${JSON.stringify(text)}`);
   return expectInteger(Number(text.trim()), kind[0], kind[1], variable);
 }
 
@@ -58,14 +57,14 @@ export function parseListEntry(text: string, variable: string): string {
 function expectString(value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '') return value;
   const got = value === '' ? "''" : typeof value;
-  throw new TritonError('INVALID_ARG', `${what} must be a non-empty string, got ${got}`);
+  throw invalidArg(`${what} must be a non-empty string, got ${got}`);
 }
 
 function expectStrings(value: unknown, what: string): unknown {
   for (const entry of Array.isArray(value) ? value : [value]) {
     if (typeof entry === 'string' && entry !== '') continue;
     const got = entry === '' ? "''" : typeof entry;
-    throw new TritonError('INVALID_ARG', `${what} must be a list of non-empty strings, got ${got}`);
+    throw invalidArg(`${what} must be a list of non-empty strings, got ${got}`);
   }
   return value;
 }
@@ -74,7 +73,7 @@ function expectChoice(value: unknown, choices: readonly string[], what: string):
   const found = choices.find((choice) => choice === value);
   if (found !== undefined) return found;
   const expected = choices.map((choice) => `'${choice}'`).join(' or ');
-  throw new TritonError('INVALID_ARG', `${what} must be ${expected}, got ${JSON.stringify(value)}`);
+  throw invalidArg(`${what} must be ${expected}, got ${JSON.stringify(value)}`);
 }
 
 const BOOLEANS: Readonly<Record<string, boolean>> = {
@@ -91,10 +90,7 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
 function parseBoolean(text: string, variable: string): boolean {
   const key = text.trim().toLowerCase();
   if (Object.hasOwn(BOOLEANS, key)) return BOOLEANS[key]!;
-  throw new TritonError(
-    'INVALID_ARG',
-    `${variable} must be true or false (or on, off, yes, no, 1, 0), got ${JSON.stringify(text)}`,
-  );
+  throw invalidArg(`${variable} must be true or false (or on, off, yes, no, 1, 0), got ${JSON.stringify(text)}`);
 }
 
 /** An option of which there may be one or several. */

@@ -2,7 +2,7 @@
 // environment, the defaults, the type `TritonConfig` and the reference page are all made from it: a new option is an entry
 // here, and the place where it is used.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { LOG_FORMATS } from '../logger.js';
 import { nearest } from '../model/nearest.js';
 import type { TritonConfig } from './generated/triton-config.js';
@@ -58,7 +58,7 @@ export const OPTION_GROUPS = {
       unit: 'seconds',
       default: 0,
       effect:
-        'How long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load balancers notice, and clients are told to use other connections.',
+        'For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load balancers notice, and clients are told to use other connections.',
     },
     exitTimeoutSecs: {
       kind: [0, 2_147_483],
@@ -343,5 +343,5 @@ export function nearestOption(name: string): OptionName | undefined {
 
 function parseModelNames(names: readonly string[]): readonly string[] {
   if (names.length < 2 || !names.includes('*')) return names;
-  throw new TritonError('INVALID_ARG', "loadModel must be '*' alone or names of models, got both");
+  throw invalidArg("loadModel must be '*' alone or names of models, got both");
 }

@@ -1,7 +1,7 @@
 // The two ways to configure the response cache: Triton's cacheConfig, `local,size=1048576`, and the older
 // responseCacheByteSize.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 
 /** The response cache's size in bytes; undefined for none. Throws INVALID_ARG, or UNSUPPORTED for caches other than `local`. */
 export function parseCacheConfig(
@@ -11,15 +11,13 @@ export function parseCacheConfig(
   const [entry] = cacheConfig;
   if (entry === undefined) return responseCacheByteSize;
   if (responseCacheByteSize !== undefined) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `Incompatible options responseCacheByteSize and cacheConfig both provided, got ${responseCacheByteSize} and '${entry}'. Please provide one or the other.`,
     );
   }
   // Triton takes several settings of one cache one by one, and has one setting of its local cache.
   if (cacheConfig.length > 1) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `found multiple cache configurations, but only a single cache is currently supported, got ${cacheConfig.map((one) => `'${one}'`).join(', ')}`,
     );
   }
@@ -29,10 +27,7 @@ export function parseCacheConfig(
   }
   const [, size] = (settings.length === 1 && /^size=([0-9]+)$/.exec(settings[0]!)) || [];
   if (size === undefined || Number(size) < 1 || !Number.isSafeInteger(Number(size))) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `cacheConfig must be like 'local,size=1048576' with a size of at least 1 byte, got '${entry}'`,
-    );
+    throw invalidArg(`cacheConfig must be like 'local,size=1048576' with a size of at least 1 byte, got '${entry}'`);
   }
   return Number(size);
 }

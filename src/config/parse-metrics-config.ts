@@ -1,7 +1,7 @@
 // Triton's metricsConfig: settings such as `summary_latencies=true` and `summary_quantiles=0.5:0.05,0.9:0.01`.
 
 import type { TargetQuantile } from '../core/metrics/quantile-sketch.js';
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import { nearest } from '../model/nearest.js';
 
 export interface MetricsConfig {
@@ -30,20 +30,20 @@ export function parseMetricsConfig(entries: readonly string[]): MetricsConfig {
   for (const entry of entries) {
     const [, name, value] = /^([^=]+)=(.*)$/.exec(entry) ?? [];
     if (name === undefined || value === undefined)
-      throw invalid(`metricsConfig must be like 'setting=value', got '${entry}'`);
+      throw invalidArg(`metricsConfig must be like 'setting=value', got '${entry}'`);
     if (!SETTINGS.includes(name)) {
       const hint = nearest(name, SETTINGS);
-      throw invalid(
+      throw invalidArg(
         `metricsConfig has an unknown setting '${name}'; ${hint === undefined ? `known are ${SETTINGS.join(', ')}` : `did you mean '${hint}'?`}`,
       );
     }
-    if (settings.has(name)) throw invalid(`metricsConfig has '${name}' twice, expected each setting once`);
+    if (settings.has(name)) throw invalidArg(`metricsConfig has '${name}' twice, expected each setting once`);
     settings.set(name, value);
   }
   const summaries = flag(settings, 'summary_latencies', false);
   const quantiles = settings.get('summary_quantiles');
   if (quantiles !== undefined && !summaries) {
-    throw invalid("metricsConfig: 'summary_quantiles' needs 'summary_latencies=true', got no summaries");
+    throw invalidArg("metricsConfig: 'summary_quantiles' needs 'summary_latencies=true', got no summaries");
   }
   return {
     counterLatencies: flag(settings, 'counter_latencies', true),
@@ -56,7 +56,7 @@ function flag(settings: ReadonlyMap<string, string>, name: string, byDefault: bo
   const value = settings.get(name);
   if (value === undefined) return byDefault;
   if (value !== 'true' && value !== 'false')
-    throw invalid(`metricsConfig: '${name}' must be true or false, got '${value}'`);
+    throw invalidArg(`metricsConfig: '${name}' must be true or false, got '${value}'`);
   return value === 'true';
 }
 
@@ -65,14 +65,10 @@ function parseQuantiles(text: string): readonly TargetQuantile[] {
     const [, quantile, error] = /^\s*([0-9.]+):([0-9.]+)\s*$/.exec(part) ?? [];
     const target = { quantile: Number(quantile), error: Number(error) };
     if (!(target.quantile > 0 && target.quantile < 1 && target.error > 0 && target.error < 1)) {
-      throw invalid(
+      throw invalidArg(
         `metricsConfig: 'summary_quantiles' must be like '0.5:0.05,0.9:0.01', quantile and error each between 0 and 1, got '${text}'`,
       );
     }
     return target;
   });
-}
-
-function invalid(message: string): TritonError {
-  return new TritonError('INVALID_ARG', message);
 }

@@ -1,6 +1,6 @@
 // Reads `corsAllowOrigin`: which pages of other origins may call the server from a browser.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 
 /** Origins as browsers spell them, or `*` alone. Throws INVALID_ARG for what no browser would ever send. */
 export function parseOrigins(given: readonly string[], option: string): readonly string[] {
@@ -13,10 +13,7 @@ function parseOrigin(origin: string, option: string): string {
   const match = /^([a-z][a-z0-9+.-]*):\/\/([^/?#@*\s]+)$/i.exec(origin);
   const isWeb = /^https?:/i.test(origin);
   if (match === null || (isWeb && !URL.canParse(origin))) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `${option} must be '*' or origins such as 'https://example.org', got ${JSON.stringify(origin)}`,
-    );
+    throw invalidArg(`${option} must be '*' or origins such as 'https://example.org', got ${JSON.stringify(origin)}`);
   }
   const [, scheme = '', authority = ''] = match;
   // Browsers leave out the usual port and write the name in lower case, international ones in ASCII.

@@ -3,7 +3,7 @@
 
 import { randomBytes } from 'node:crypto';
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import { CATEGORIES, type Category, type Restriction } from '../frontend/restricted-features.js';
 
 /** The header of the access token; over gRPC with Triton's prefix. */
@@ -42,10 +42,7 @@ export function parseRestrictions(options: RestrictionOptions): Restrictions {
     for (const [option, groups] of Object.entries({ httpRestrictedApi: http, grpcRestrictedProtocol: grpc })) {
       const both = endpoints.find((name) => groups.some(({ categories }) => categories.includes(name)));
       if (both !== undefined) {
-        throw new TritonError(
-          'INVALID_ARG',
-          `'${both}' is in restrictedEndpoints and in ${option}, expected each in one group only`,
-        );
+        throw invalidArg(`'${both}' is in restrictedEndpoints and in ${option}, expected each in one group only`);
       }
     }
   }
@@ -68,17 +65,17 @@ function parseGroups(texts: readonly string[] = [], option: string): Restriction
   return texts.map((text) => {
     const match = /^([^:]*):([^=]+)=(.+)$/s.exec(text);
     if (match === null) {
-      throw new TritonError('INVALID_ARG', `${option} must be like 'api,api:key=value', got '${text}'`);
+      throw invalidArg(`${option} must be like 'api,api:key=value', got '${text}'`);
     }
     const [, names = '', key = '', value = ''] = match;
     if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(key)) {
-      throw new TritonError('INVALID_ARG', `${option} needs a key that can be the name of a header, got '${key}'`);
+      throw invalidArg(`${option} needs a key that can be the name of a header, got '${key}'`);
     }
     checkHeaderValue(value, `the value of '${key}' in ${option}`);
     const categories = names.split(',').map((name) => category(name, option));
     for (const name of categories) {
       if (seen.has(name)) {
-        throw new TritonError('INVALID_ARG', `${option} names '${name}' twice, expected each in one group only`);
+        throw invalidArg(`${option} names '${name}' twice, expected each in one group only`);
       }
       seen.add(name);
     }
@@ -90,14 +87,11 @@ function parseGroups(texts: readonly string[] = [], option: string): Restriction
 function checkHeaderValue(value: string, what: string): void {
   if (/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) return;
   const got = value === '' ? "''" : 'other characters';
-  throw new TritonError('INVALID_ARG', `${what} must be a non-empty string of visible ASCII characters, got ${got}`);
+  throw invalidArg(`${what} must be a non-empty string of visible ASCII characters, got ${got}`);
 }
 
 function category(name: string, option: string): Category {
   const found = CATEGORIES.find((known) => known === name);
   if (found !== undefined) return found;
-  throw new TritonError(
-    'INVALID_ARG',
-    `${option} names an unknown API '${name}', expected some of ${CATEGORIES.join(', ')}`,
-  );
+  throw invalidArg(`${option} names an unknown API '${name}', expected some of ${CATEGORIES.join(', ')}`);
 }

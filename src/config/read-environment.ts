@@ -1,9 +1,9 @@
 // Options in variables of the environment. What is not understood is warned about, never ignored.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import type { TritonConfig } from './generated/triton-config.js';
 import { isList, parseListEntry, parseOption } from './option-value.js';
-import { isOption, nearestOption, OPTIONS, refuseUnsupported, type Option } from './options.js';
+import { isOption, nearestOption, type Option, OPTIONS, refuseUnsupported } from './options.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -52,10 +52,7 @@ function joinList(entries: readonly ListEntry[], environment: Environment): read
   const { variable } = entries[0]!;
   const whole = variable.slice(0, variable.lastIndexOf('_'));
   if (environment[whole] !== undefined) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `${whole} and ${variable} are both set, expected one variable or numbered ones`,
-    );
+    throw invalidArg(`${whole} and ${variable} are both set, expected one variable or numbered ones`);
   }
   return [...entries].sort((a, b) => a.index - b.index).map(({ value }) => value);
 }

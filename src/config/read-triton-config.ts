@@ -1,19 +1,19 @@
 // The server's configuration: from the constructor, then the environment, then the defaults. What is not understood is
 // refused (constructor) or warned about (environment), never ignored.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import { completeTritonConfig, type CompleteTritonConfig } from './complete-triton-config.js';
+import type { TritonConfig } from './generated/triton-config.js';
 import {
   sagemakerSettings,
-  vertexAiRoutes,
   type SagemakerSettings,
+  vertexAiRoutes,
   type VertexAiRoutes,
 } from './hosting-environment.js';
-import type { TritonConfig } from './generated/triton-config.js';
 import { checkOption, parseOption } from './option-value.js';
 import { isOption, nearestOption, OPTIONS, PORT, refuseUnsupported } from './options.js';
 import { parseRestrictions, type Restrictions } from './parse-restrictions.js';
-import { readEnvironment, type Environment } from './read-environment.js';
+import { type Environment, readEnvironment } from './read-environment.js';
 
 export interface ReadTritonConfig {
   readonly config: CompleteTritonConfig;
@@ -63,15 +63,12 @@ function hintFor(name: string): string {
 
 function checkGiven(given: TritonConfig): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `TritonConfig must be an object, got ${Array.isArray(given) ? 'a list' : String(given)}`,
-    );
+    throw invalidArg(`TritonConfig must be an object, got ${Array.isArray(given) ? 'a list' : String(given)}`);
   }
   for (const [name, value] of Object.entries(given)) {
     refuseUnsupported(name, name);
     if (!isOption(name)) {
-      throw new TritonError('INVALID_ARG', `TritonConfig has an unknown option '${name}'${hintFor(name)}`);
+      throw invalidArg(`TritonConfig has an unknown option '${name}'${hintFor(name)}`);
     }
     if (value !== undefined) checkOption(OPTIONS[name].kind, value, name);
   }

@@ -16,13 +16,15 @@ export const SILENT: EngineLogger = {
   verbose: () => undefined,
 };
 
+// The logging extension: reads and changes what the server's log lets through. The file is fixed when the server starts.
+
 export class LogSettingsStore {
   /** Where the log goes; '' for standard error. */
   readonly file: string;
   readonly #logger: Pick<ServerLogger, 'settings' | 'configure'>;
   readonly #onChange: (settings: LogSettings) => void;
 
-  /** `onChange` is told the new settings, for logs in other threads. */
+  /** `onChange` gets the new settings, for logs in other threads. */
   constructor(
     logger: Pick<ServerLogger, 'settings' | 'configure'>,
     file: string,

@@ -1,6 +1,6 @@
 // The engine: what every frontend calls. It knows models, requests and their states, and no protocol.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest } from '../model/exchange.js';
@@ -51,7 +51,7 @@ export interface LoadParameters {
 
 export interface TracingOptions {
   readonly start: TraceStart;
-  /** Told of traced requests that ended without reaching a callable. */
+  /** Called with traced requests that ended without reaching a callable. */
   readonly onEnded: (ended: readonly EndedTrace[]) => void;
 }
 
@@ -122,7 +122,7 @@ export class InferenceServer {
     return () => this.#listeners.delete(listener);
   }
 
-  // Several changes that belong together are told once.
+  // The listeners are called once for several changes that belong together.
   #changed(): void {
     if (this.#telling || this.#listeners.size === 0) return;
     this.#telling = true;
@@ -186,12 +186,11 @@ export class InferenceServer {
     const number = parseModelVersion(version);
     const ready = this.repository.entries().filter(({ isReady }) => isReady);
     const named = name === '' ? ready : ready.filter(({ model }) => model.config.name === name);
-    if (named.length === 0 && name !== '')
-      throw new TritonError('INVALID_ARG', `requested model '${name}' is not available`);
+    if (named.length === 0 && name !== '') throw invalidArg(`requested model '${name}' is not available`);
     const chosen =
       number === undefined || name === '' ? named : named.filter(({ model }) => model.config.version === number);
     if (chosen.length === 0 && name !== '') {
-      throw new TritonError('INVALID_ARG', `requested model version is not available for model '${name}'`);
+      throw invalidArg(`requested model version is not available for model '${name}'`);
     }
     return chosen.map(({ model }) => model.statistics.report(model.config.name, String(model.config.version)));
   }
@@ -215,8 +214,7 @@ export class InferenceServer {
 
   #checkCache(config: CompleteModelConfig): CompleteModelConfig {
     if (!config.responseCache || this.cache !== undefined) return config;
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `Invalid config override: model '${config.name}' asks for the response cache, and the server has none`,
     );
   }
@@ -235,7 +233,7 @@ export class InferenceServer {
 
   #checkTraced(model: string): void {
     if (model !== '' && this.repository.readyVersions(model).length === 0)
-      throw new TritonError('INVALID_ARG', `Request for unknown model : ${model}`);
+      throw invalidArg(`Request for unknown model : ${model}`);
   }
 
   /** Whether requests may be traced: those who send them say then which trace they are in. */

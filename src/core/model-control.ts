@@ -1,7 +1,7 @@
 // The model repository extension: every model that is bound is in the repository, loaded or not. Loading gives a model
 // new statistics and an empty queue; unloading lets its requests finish. What happens to one version happens in turn.
 
-import { type ErrorCode, TritonError } from '../errors.js';
+import { type ErrorCode, invalidArg, TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { Logger } from '../model/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
@@ -219,7 +219,7 @@ export class ModelControl {
     const served = this.#served(name, configs);
     if (served.size === 0) {
       const message = `load failed for model '${name}': at least one version must be available under the version policy of model '${name}'\n`;
-      throw new TritonError('INVALID_ARG', message);
+      throw invalidArg(message);
     }
     const failures = await Promise.all(
       [...served].map((version) =>
@@ -230,7 +230,7 @@ export class ModelControl {
       ),
     );
     const text = failures.join('');
-    if (text !== '') throw new TritonError('INVALID_ARG', `load failed for model '${name}': ${text}`);
+    if (text !== '') throw invalidArg(`load failed for model '${name}': ${text}`);
     if (configs === undefined) return;
     for (const [version, bound] of versions)
       if (!served.has(version)) void this.#next(bound, () => this.#unload(bound));
@@ -331,19 +331,16 @@ function handOver(instances: readonly ModelInstance[], bound: LoadableModel, ent
 }
 
 function notPolled(name: string): TritonError {
-  return new TritonError('INVALID_ARG', `failed to load '${name}', failed to poll from model repository`);
+  return invalidArg(`failed to load '${name}', failed to poll from model repository`);
 }
 
 /** Refuses what can be no model's name, whatever is bound. */
 function checkModelName(name: string): void {
   if (name.trim() === '') {
-    throw new TritonError('INVALID_ARG', 'Model name cannot be empty. Please enter a valid name to deploy.');
+    throw invalidArg('Model name cannot be empty. Please enter a valid name to deploy.');
   }
   if (/[/\\]|^\.\.?$/.test(name)) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `invalid model name '${name}', model name must not contain path traversal characters`,
-    );
+    throw invalidArg(`invalid model name '${name}', model name must not contain path traversal characters`);
   }
 }
 

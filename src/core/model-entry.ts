@@ -1,5 +1,5 @@
 // One version of a model in the repository, and how it is. All changes of that are made here: what has no place here does
-// not happen to a version, and whoever depends on readiness is told of what does.
+// not happen to a version, and `onChange` is called for each change that does.
 
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryState } from '../model/repository-model.js';

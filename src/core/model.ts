@@ -73,7 +73,7 @@ export class Model implements RequestOwner {
     return this.#runner.removeInstance(instance);
   }
 
-  /** Told when no instance will be free any more, though there are some, and when one is again. */
+  /** Called when no instance will be free any more, though there are some, and when one is again. */
   set onStalled(listener: (isStalled: boolean) => void) {
     this.#runner.onStalled = listener;
   }

@@ -1,6 +1,6 @@
 // Why requests are refused that no model takes, in Triton's words (core/src/dynamic_batch_scheduler.cc, server/src/common.cc).
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 
 /** `[request id: 7] `, ready to be followed by a message. */
 export function requestLabel(id: string): string {
@@ -12,6 +12,8 @@ export function serverStopping(id: string): TritonError {
   const message = 'Server is stopping, scheduler for model has stopped accepting new inference requests';
   return new TritonError('UNAVAILABLE', `${requestLabel(id)}${message}`);
 }
+
+// Why a loaded version of a model serves nobody for a while; it serves again by itself. Clients get the texts.
 
 export const INTERRUPTIONS = {
   /** Its instances have all died since it was loaded, and are being started again. */
@@ -28,14 +30,10 @@ const MAX_INT64 = 9_223_372_036_854_775_807n;
 export function parseModelVersion(version: string): number | undefined {
   if (version === '') return undefined;
   if (/^-[0-9]+$/.test(version)) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `invalid model version specified '${version}' , version should be an integral value > 0`,
-    );
+    throw invalidArg(`invalid model version specified '${version}' , version should be an integral value > 0`);
   }
   if (!/^[0-9]+$/.test(version) || (version.length > 18 && BigInt(version) > MAX_INT64)) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `failed to get model version from specified version string '${version}' (details: stol), version should be an integral value > 0`,
     );
   }

@@ -2,7 +2,7 @@
 // does not set itself it has from the server, and what the server was not told has the value that it started with.
 // Requests are counted per model that has settings of its own, and for all others together, as Triton does.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import type { TraceSettings, TraceStart, TraceUpdate } from '../model/traces.js';
 
 const DEFAULTS: TraceStart = { level: ['OFF'], rate: 1000, count: -1 };
@@ -61,12 +61,11 @@ export class TraceSettingsStore {
 
   #checkLevel({ level }: TraceUpdate): void {
     if (this.#start.mode === 'triton' && level?.some((name) => name !== 'OFF') === true) {
-      throw new TritonError('INVALID_ARG', 'Attempting to set invalid trace setting :trace file name is not given');
+      throw invalidArg('Attempting to set invalid trace setting :trace file name is not given');
     }
     // Triton takes it, and makes a span with nothing in it.
     if (level?.includes('TENSORS') === true) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         'Attempting to set invalid trace setting :mode opentelemetry has the levels OFF and TIMESTAMPS, got TENSORS',
       );
     }

@@ -5,7 +5,7 @@
 
 import { isUtf8 } from 'node:buffer';
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
 import { isAsciiPaced, isUtf8Paced } from '../model/paced-bytes.js';
@@ -85,7 +85,7 @@ function tooManyElements(): TritonError {
 }
 
 function refuse(request: ModelInferRequest, message: string): TritonError {
-  return new TritonError('INVALID_ARG', `${requestLabel(request.id)}${message}`);
+  return invalidArg(`${requestLabel(request.id)}${message}`);
 }
 
 function checkRequestedOutputs(request: ModelInferRequest, { name, outputs }: CompleteModelConfig): void {
@@ -94,7 +94,7 @@ function checkRequestedOutputs(request: ModelInferRequest, { name, outputs }: Co
   const declared = outputs.length <= FEW ? undefined : new Set(outputs.map((output) => output.name));
   for (const asked of requested) {
     const isDeclared = declared === undefined ? outputs.some((output) => output.name === asked) : declared.has(asked);
-    if (!isDeclared) throw new TritonError('INVALID_ARG', `unexpected inference output '${asked}' for model '${name}'`);
+    if (!isDeclared) throw invalidArg(`unexpected inference output '${asked}' for model '${name}'`);
   }
 }
 
@@ -124,7 +124,7 @@ function arrangeInputs(request: ModelInferRequest, config: CompleteModelConfig):
   });
   const [unknown] = byName.keys();
   if (unknown !== undefined) {
-    throw new TritonError('INVALID_ARG', `unexpected inference input '${unknown}' for model '${config.name}'`);
+    throw invalidArg(`unexpected inference input '${unknown}' for model '${config.name}'`);
   }
   if (declared.some((spec, index) => !spec.optional && arranged[index] === undefined))
     throw wrongInputCount(request, config);
@@ -270,8 +270,7 @@ function* validateBytes(
     );
   }
   if (fault?.kind === 'incomplete element') {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `incomplete string data for inference input '${spec.name}', expecting string of length ${fault.expected} but only ${fault.available} bytes available`,
     );
   }

@@ -9,6 +9,9 @@ import { type PacedEnd, type PacedWork, startPaced } from '../model/paced-work.j
 import type { CompleteRequest } from '../protocol/request-form.js';
 import type { IncomingRequest, InferOptions } from './complete-request.js';
 
+// What is under way for one request, one stage after the other: decoding, execution, encoding. When nobody waits for the
+// answer any more, the stage that is under way is cancelled, and so is whatever would follow.
+
 export class Stages implements InflightRequest {
   #stage: InflightRequest | undefined;
   #begun = 0;
@@ -42,7 +45,7 @@ export class Stages implements InflightRequest {
 
 /** Where the answer goes: to one of these. */
 export interface AnswerWriter<Complete extends CompleteRequest> {
-  /** Encoding it may be a stage. What this throws is told by `fail`. */
+  /** Encoding it may be a stage. An error that this throws comes back to `fail`. */
   write(response: ModelInferResponse, complete: Complete, stages: Stages): void;
   fail(error: TritonError): void;
 }

@@ -11,7 +11,7 @@ export class PacedAnswers {
     return this.#run !== undefined;
   }
 
-  /** Encodes an answer; the end is told before this returns when it takes no time. */
+  /** Encodes an answer; `end` is called before this returns when encoding takes no time. */
   encode<T>(work: PacedWork<T>, end: PacedEnd<T>): void {
     const over = () => {
       this.#run = undefined;

@@ -28,7 +28,7 @@ export interface SpannedBatch {
   /** By the requests' places; undefined for those that are not traced. At least one is. */
   readonly spans: readonly (Span | undefined)[];
   readonly rows: number;
-  /** Told of what goes wrong with spans. */
+  /** Gets a warning when spans fail. */
   readonly logger: Logger;
 }
 

@@ -1,6 +1,6 @@
 // What a callable has of the server's other models: `context.models.Name.infer(…)`.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import { checkMembers, expectObject } from '../model/check.js';
 import type { InferTensor } from '../model/exchange.js';
 import { isInputList } from '../model/input-list.js';
@@ -91,7 +91,7 @@ function asTensor(value: unknown, what: string): Tensor {
   if (Tensor.is(value)) return value;
   const foreign = foreignTensor(value, what);
   if (foreign !== undefined) return foreign;
-  throw new TritonError('INVALID_ARG', `${what} must be a Tensor, got ${typeof value}`);
+  throw invalidArg(`${what} must be a Tensor, got ${typeof value}`);
 }
 
 function tensorsOf(outputs: readonly InferTensor[]): Readonly<Record<string, Tensor>> {

@@ -9,7 +9,7 @@ import type { ResolvedOutputs } from '../model/resolve-outputs.js';
 /** What became of one request: its outputs, or why it failed. */
 export type HostResult = ResolvedOutputs | TritonError;
 
-/** Told once, and must not throw; `inferMs` is what the callable itself took. */
+/** Called once, and must not throw; `inferMs` is what the callable itself took. */
 export type HostDone = (
   results: readonly HostResult[],
   inferMs: number,
@@ -42,6 +42,9 @@ export function expectResults(result: unknown, count: number, model: string): re
   }
   return result;
 }
+
+// Lists of results with promises in the places of requests, as an asynchronous function per request makes them. Left
+// alone, one that is rejected would be nobody's and end the process.
 
 /** In the place of a promise that was rejected. */
 export class Rejected {

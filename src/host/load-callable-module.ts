@@ -1,6 +1,6 @@
 // Loads the module of an instance group and finds its callable in it.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { Callable } from '../model/callable.js';
 import { expectCallable } from '../model/check-callables.js';
@@ -16,7 +16,7 @@ export interface CallableModule {
 /** Rejects with INVALID_ARG when the module cannot be loaded or has no callable. `tsx`: see `importModule`. */
 export async function loadCallableModule(url: string, tsx: string | undefined): Promise<CallableModule> {
   const exported = await importModule(url, tsx).catch((error: unknown) => {
-    throw new TritonError('INVALID_ARG', `cannot load the module ${url}: ${TritonError.from(error).message}`, {
+    throw invalidArg(`cannot load the module ${url}: ${TritonError.from(error).message}`, {
       cause: error,
     });
   });
@@ -31,5 +31,5 @@ export async function loadCallableModule(url: string, tsx: string | undefined): 
 
 function expectFunction(value: unknown, name: string, url: string): unknown {
   if (value === undefined || typeof value === 'function') return value;
-  throw new TritonError('INVALID_ARG', `the export '${name}' of ${url} must be a function, got ${typeof value}`);
+  throw invalidArg(`the export '${name}' of ${url} must be a function, got ${typeof value}`);
 }

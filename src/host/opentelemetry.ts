@@ -60,9 +60,12 @@ export async function loadOpenTelemetry(
   }
 }
 
+// Spans as the user's provider takes them: it and its processors may throw, which costs spans, never a request; and how a
+// span says that what it stands for has failed.
+
 const ERROR = 2;
 
-/** Runs what makes or ends spans. Undefined when that failed, which the log tells. */
+/** Runs what makes or ends spans. Undefined when that failed: then the log has a warning. */
 export function makeSpans<Result>(logger: Pick<Logger, 'warn'>, make: () => Result): Result | undefined {
   try {
     return make();

@@ -29,7 +29,7 @@ export interface TracedBatch {
   readonly config: CompleteModelConfig;
   readonly requests: readonly HostedRequest[];
   readonly traces: BatchTraces;
-  /** Told of what goes wrong with spans. */
+  /** Gets a warning when spans fail. */
   readonly logger: Logger;
 }
 

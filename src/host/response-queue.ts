@@ -1,4 +1,4 @@
-// Responses on their way to a loop that takes them one by one: whoever brings them is told when to wait.
+// Responses on their way to a loop that takes them one by one: a promise says when the sender has to wait.
 
 /** How many may lie here before whoever brings them is to wait. */
 const HIGH_WATER = 16;
@@ -67,7 +67,7 @@ export class ResponseQueue<T> {
   #tellEnd(): void {
     const { resolve, reject } = this.#take();
     const { failed, error } = this.#end!;
-    // Told once, as a generator does.
+    // Thrown once, as by a generator.
     this.#end = { failed: false };
     if (failed) reject(error);
     else resolve({ value: undefined, done: true });

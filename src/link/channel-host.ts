@@ -68,7 +68,7 @@ export class ChannelHost {
     channel.onClose(() => this.#cancelAll());
   }
 
-  /** Its executions are cancelled, and what becomes of them is told nobody. */
+  /** Its executions are cancelled, and nobody learns their outcomes. */
   close(): void {
     this.#channel.close();
   }

@@ -49,7 +49,7 @@ export class ChannelInstance implements ModelInstance {
   readonly #running = new Map<number, Running>();
   #lastId = 0;
   #closed = false;
-  /** Told when the other side is gone, before the requests that it was working on fail. */
+  /** Called when the other side is gone, before the requests that it was working on fail. */
   onClosed: (() => void) | undefined;
   /** Makes the calls of other models that the callable asks for. */
   caller: ModelCaller | undefined;

@@ -12,7 +12,7 @@ export interface Channel<Sent, Received> {
   post(message: Sent, memory?: readonly ArrayBuffer[]): void;
   /** Begins to receive; to be called once. */
   onMessage(listener: (message: Received) => void): void;
-  /** Told once, after the last message, that either end has closed the channel. */
+  /** Called once, after the last message, that either end has closed the channel. */
   onClose(listener: () => void): void;
   close(): void;
   /** Milliseconds of a monotonic clock that both ends read alike. */

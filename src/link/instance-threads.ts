@@ -20,7 +20,7 @@ export interface InstanceThreadsOptions {
 
 export class InstanceThreads {
   readonly #supervisors: readonly InstanceSupervisor[];
-  /** Those of the first start, in the order of the instances; later ones are told to `onRestart`. */
+  /** Those of the first start, in the order of the instances; `onRestart` gets later ones. */
   #starting: (ThreadedInstance | undefined)[] | undefined = [];
 
   constructor(options: InstanceThreadsOptions) {

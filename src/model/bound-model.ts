@@ -14,11 +14,10 @@ import type {
   RequestWith,
   Results,
 } from './callable.js';
-import type { Settled } from './inference-hints.js';
 import type { InstanceGroup } from './instance-group.js';
 import type { SetupContext } from './run-setup.js';
 import type { Steps } from './steps.js';
-import type { Inputs, NamedInputs, TensorSpecs } from './tensor-spec.js';
+import type { Inputs, NamedInputs, Settled, TensorSpecs } from './tensor-spec.js';
 
 type Instance<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean, Method extends string, Loose> =
   Callable<I, O, Decoupled, Method> | LooseCallable<Loose, I, O, Decoupled> | InstanceGroup;

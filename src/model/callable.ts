@@ -2,7 +2,6 @@
 
 import type { Awaitable } from './awaitable.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
-import type { Unchecked } from './inference-hints.js';
 import type { InferenceResponse } from './inference-response.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
@@ -12,7 +11,7 @@ import type { Parameters } from './parameters.js';
 import type { RequestSequence } from './request-sequence.js';
 import type { Span } from './span.js';
 import type { RequestGroups, RequestStreams, Steps } from './steps.js';
-import type { Inputs, OutputList, OutputRecord, TensorSpecs } from './tensor-spec.js';
+import type { Inputs, OutputList, OutputRecord, TensorSpecs, Unchecked } from './tensor-spec.js';
 
 /** One request with its tensors, whatever their types: what {@link InferenceRequest} is for a model's. */
 export interface RequestWith<T> {

@@ -1,13 +1,12 @@
 // Checks what `bind` gets as `inferFunc`.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { functionOf, isNamedMethod, methodNames, type NamedMethod } from './callable-function.js';
 import type { Callable } from './callable.js';
-import { checkMembers } from './check.js';
+import { checkMembers, describeValue } from './check.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
-import { isInstanceGroup, type InstanceGroup } from './instance-group.js';
-import { DECORATORS, marksOf, type DecoratorName, type Level, type Mark } from './decorated.js';
-import { describeValue } from './describe-value.js';
+import { type DecoratorName, DECORATORS, type Level, type Mark, marksOf } from './decorated.js';
+import { type InstanceGroup, isInstanceGroup } from './instance-group.js';
 import { nearest } from './nearest.js';
 
 const KINDS_BOUND =
@@ -24,17 +23,13 @@ export function checkCallables(
 ): readonly (Callable | InstanceGroup)[] {
   const what = `inferFunc of model '${String(modelName)}'`;
   const callables: readonly unknown[] = Array.isArray(inferFunc) ? inferFunc : [inferFunc];
-  if (callables.length === 0) throw invalid(`${what} is an empty list, expected at least one callable`);
+  if (callables.length === 0) throw invalidArg(`${what} is an empty list, expected at least one callable`);
   for (const callable of callables) {
     if (isInstanceGroup(callable)) continue;
     const fn = expectCallable(callable, what, KINDS_BOUND);
     if (config !== undefined) checkDecorators(fn, config, what);
   }
   return callables as readonly (Callable | InstanceGroup)[];
-}
-
-function invalid(message: string): TritonError {
-  return new TritonError('INVALID_ARG', message);
 }
 
 const KINDS = "a function, an object with a method 'infer', or { object, method }";
@@ -45,9 +40,9 @@ export function expectCallable(callable: unknown, what: string, kinds: string = 
   if (named) checkMembers(callable, ['object', 'method'], what);
   const fn = functionOf(callable);
   if (fn !== undefined) return fn;
-  if (named) throw invalid(`${what} ${missingMethod(callable)}`);
+  if (named) throw invalidArg(`${what} ${missingMethod(callable)}`);
   const got = callable === null ? 'null' : typeof callable;
-  throw invalid(`${what} must be ${kinds}, got ${got}`);
+  throw invalidArg(`${what} must be ${kinds}, got ${got}`);
 }
 
 function missingMethod({ object, method }: NamedMethod): string {
@@ -64,7 +59,7 @@ function checkDecorators(infer: unknown, config: CompleteModelConfig, what: stri
   const marks = marksOf(infer);
   const innermost = marks.at(-1)?.inner ?? infer;
   if (!config.decoupled && (isGeneratorFunction(innermost) || marks.some(({ decorator }) => decorator === 'stream'))) {
-    throw invalid(
+    throw invalidArg(
       `${what} is a generator, but the model answers each request once; set config.decoupled: true for any number of answers`,
     );
   }
@@ -72,7 +67,7 @@ function checkDecorators(infer: unknown, config: CompleteModelConfig, what: stri
   let around: DecoratorName | undefined;
   for (const mark of marks) {
     const { outside, inside } = DECORATORS[mark.decorator];
-    if (outside !== level) throw invalid(`${what}: ${misplaced(mark.decorator, level, around)}`);
+    if (outside !== level) throw invalidArg(`${what}: ${misplaced(mark.decorator, level, around)}`);
     checkMark(mark, marks, { config, what });
     level = inside;
     around = mark.decorator;
@@ -94,23 +89,24 @@ function checkMark({ decorator, check }: Mark, marks: readonly Mark[], { config,
   const { maxBatchSize } = config;
   const decorated = `${what} is decorated with ${decorator}`;
   if (decorator === 'batch' && maxBatchSize === 0) {
-    throw invalid(`${decorated}, but the model has batching: false; use sample or a raw callable`);
+    throw invalidArg(`${decorated}, but the model has batching: false; use sample or a raw callable`);
   }
   if (decorator === 'sample' && maxBatchSize > 1) {
-    throw invalid(
+    throw invalidArg(
       `${decorated}, but batches have up to ${maxBatchSize} rows; use batch, or set batching: false or maxBatchSize: 1`,
     );
   }
   if (DECORATORS[decorator].outside === 'tensors') {
-    if (maxBatchSize === 0) throw invalid(`${decorated}, which needs a batch axis, but the model has batching: false`);
+    if (maxBatchSize === 0)
+      throw invalidArg(`${decorated}, which needs a batch axis, but the model has batching: false`);
     if (marks.some((mark) => mark.decorator === 'sample')) {
-      throw invalid(`${decorated}, which needs a batch axis, but sample takes it off; use batch`);
+      throw invalidArg(`${decorated}, which needs a batch axis, but sample takes it off; use batch`);
     }
   }
   try {
     check?.(config);
   } catch (error) {
-    throw new TritonError('INVALID_ARG', `${what}: ${TritonError.from(error).message}`, { cause: error });
+    throw invalidArg(`${what}: ${TritonError.from(error).message}`, { cause: error });
   }
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
+import { Tensor } from '../tensor/tensor.js';
 import * as check from './check.js';
-import { checkMembers, expectBoolean, expectInteger } from './check.js';
+import { checkMembers, describeValue, expectBoolean, expectInteger } from './check.js';
 
 function invalid(message: string) {
   return expect.objectContaining({ code: 'INVALID_ARG', message });
@@ -99,4 +100,23 @@ describe('expectBoolean', () => {
   ])('refuses %o', (value, got) => {
     expect(() => expectBoolean(value, 'x')).toThrow(invalid(`x must be true or false, got ${got}`));
   });
+});
+
+it.each([
+  [undefined, 'undefined'],
+  [null, 'null'],
+  [[1], 'a list'],
+  [7, 'a number'],
+  ['x', 'a string'],
+  [() => 1, 'a function'],
+  [{}, 'a record'],
+  [Object.create(null), 'a record'],
+  [new (class Classifier {})(), 'a Classifier'],
+  [new (class {})(), 'a record'],
+  [new Map(), 'a Map'],
+  [Float32Array.of(1), 'a Float32Array'],
+  [Tensor.from('int8', [1]), 'a Tensor'],
+  [Promise.resolve(), 'a Promise'],
+])('describes %o', (value, description) => {
+  expect(describeValue(value)).toBe(description);
 });

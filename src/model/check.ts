@@ -1,7 +1,8 @@
 // Checks of option values at the border, where types may have been bypassed: what is not understood is refused
 // with the nearest known name, never ignored.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
+import { Tensor } from '../tensor/tensor.js';
 import { nearest } from './nearest.js';
 
 /** Refuses members that are not among the known ones. */
@@ -11,26 +12,26 @@ export function checkMembers(value: unknown, known: readonly string[], what: str
     if (known.includes(member)) continue;
     const suggestion = nearest(member, known);
     const hint = suggestion === undefined ? `known are ${known.join(', ')}` : `did you mean '${suggestion}'?`;
-    throw new TritonError('INVALID_ARG', `${what} has an unknown option '${member}'; ${hint}`);
+    throw invalidArg(`${what} has an unknown option '${member}'; ${hint}`);
   }
 }
 
 /** Refuses what has no members of its own, such as a Map: they would be ignored. */
 export function expectObject(value: unknown, what: string): asserts value is object {
   if (typeof value === 'object' && value !== null && ['Object', 'Module'].includes(tagOf(value))) return;
-  throw new TritonError('INVALID_ARG', `${what} must be an object, got ${kindOf(value)}`);
+  throw invalidArg(`${what} must be an object, got ${kindOf(value)}`);
 }
 
 /** Returns the value when it is an integer in the range, both ends included. */
 export function expectInteger(value: unknown, least: number, most: number, what: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
   const range = most === Number.MAX_SAFE_INTEGER ? `an integer >= ${least}` : `an integer from ${least} to ${most}`;
-  throw new TritonError('INVALID_ARG', `${what} must be ${range}, got ${textOf(value)}`);
+  throw invalidArg(`${what} must be ${range}, got ${textOf(value)}`);
 }
 
 export function expectBoolean(value: unknown, what: string): boolean {
   if (typeof value === 'boolean') return value;
-  throw new TritonError('INVALID_ARG', `${what} must be true or false, got ${textOf(value)}`);
+  throw invalidArg(`${what} must be true or false, got ${textOf(value)}`);
 }
 
 /** A wrong value as messages show it: itself where it is short, what it is where it is not. */
@@ -50,4 +51,22 @@ function kindOf(value: unknown): string {
 
 function tagOf(value: object): string {
   return Object.prototype.toString.call(value).slice(8, -1);
+}
+
+/** What a value is: `a record`, `a list`, `a Float64Array`, `a Classifier`. */
+export function describeValue(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  if (Tensor.is(value)) return 'a Tensor';
+  const tag = Object.prototype.toString.call(value).slice(8, -1);
+  return `a ${tag === 'Object' ? (classOf(value) ?? 'record') : tag}`;
+}
+
+/** The name of the class that an object is of; undefined for what a literal makes. */
+function classOf(value: object): string | undefined {
+  const prototype = Object.getPrototypeOf(value) as { readonly constructor?: unknown } | null;
+  const made = prototype?.constructor;
+  if (prototype === null || Object.getPrototypeOf(prototype) === null || typeof made !== 'function') return undefined;
+  return made.name === '' ? undefined : made.name;
 }

@@ -1,8 +1,8 @@
 // The dynamic batcher's settings checked, with Triton's rules and texts (validation of ModelDynamicBatching).
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import { checkMembers, expectBoolean, expectInteger, expectObject, textOf } from './check.js';
-import { TimeoutAction, type DynamicBatcher, type QueuePolicy } from './model-config.js';
+import { type DynamicBatcher, type QueuePolicy, TimeoutAction } from './model-config.js';
 
 export interface CompleteQueuePolicy {
   readonly timeoutAction: TimeoutAction;
@@ -54,10 +54,7 @@ export function completeBatcher(batcher: DynamicBatcher, maxBatchSize: number, w
       : completePolicy(batcher.defaultQueuePolicy, at('defaultQueuePolicy'));
   const priorityQueuePolicy = completePolicies(batcher.priorityQueuePolicy ?? {}, priorityLevels, where);
   if (preserveOrdering && priorityLevels > 1) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `Only one priority level is allowed when 'preserve_ordering' is true for ${where}`,
-    );
+    throw invalidArg(`Only one priority level is allowed when 'preserve_ordering' is true for ${where}`);
   }
   const policies = [
     ...Object.values(priorityQueuePolicy),
@@ -68,10 +65,7 @@ export function completeBatcher(batcher: DynamicBatcher, maxBatchSize: number, w
     ({ timeoutAction, defaultTimeoutMicroseconds }) => timeoutAction === 'DELAY' && defaultTimeoutMicroseconds > 0,
   );
   if (preserveOrdering && delays) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `Queue policy can not have DELAY as timeout action when 'preserve_ordering' is true for ${where}`,
-    );
+    throw invalidArg(`Queue policy can not have DELAY as timeout action when 'preserve_ordering' is true for ${where}`);
   }
   return {
     maxQueueDelayMicroseconds: expectInteger(
@@ -91,20 +85,13 @@ export function completeBatcher(batcher: DynamicBatcher, maxBatchSize: number, w
 
 function completePreferred(sizes: readonly number[], maxBatchSize: number, where: string): readonly number[] {
   if (!Array.isArray(sizes))
-    throw new TritonError(
-      'INVALID_ARG',
-      `config.batcher.preferredBatchSize of ${where} must be a list, got ${textOf(sizes)}`,
-    );
+    throw invalidArg(`config.batcher.preferredBatchSize of ${where} must be a list, got ${textOf(sizes)}`);
   for (const size of sizes as readonly unknown[]) {
     if (!Number.isSafeInteger(size) || (size as number) <= 0) {
-      throw new TritonError(
-        'INVALID_ARG',
-        `dynamic batching preferred size must be positive for ${where}, got ${textOf(size)}`,
-      );
+      throw invalidArg(`dynamic batching preferred size must be positive for ${where}, got ${textOf(size)}`);
     }
     if ((size as number) > maxBatchSize) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `dynamic batching preferred size must be <= max batch size for ${where}, got ${String(size)} with a maximum of ${maxBatchSize}`,
       );
     }
@@ -120,14 +107,10 @@ function completeDefaultLevel(level: number | undefined, levels: number, where: 
     `config.batcher.defaultPriorityLevel of ${where}`,
   );
   if (levels > 0 && (given < 1 || given > levels)) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `default priority level must be in range [1, ${levels}] for ${where}, got ${given}`,
-    );
+    throw invalidArg(`default priority level must be in range [1, ${levels}] for ${where}, got ${given}`);
   }
   if (levels === 0 && given > 0) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `config.batcher.defaultPriorityLevel of ${where} needs priorityLevels, got ${given} with no levels`,
     );
   }
@@ -144,15 +127,13 @@ function completePolicies(
   for (const [key, policy] of Object.entries(policies)) {
     const level = Number(key);
     if (levels === 0) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `config.batcher.priorityQueuePolicy of ${where} needs priorityLevels, got a policy for level ${key} with no levels`,
       );
     }
     // Of '1' and '01' one would be lost.
     if (!Number.isSafeInteger(level) || level < 1 || level > levels || key !== String(level)) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `priority queue policy must have priority level in range [1, ${levels}] for ${where}, got ${key}`,
       );
     }
@@ -165,10 +146,7 @@ function completePolicy(policy: QueuePolicy, what: string): CompleteQueuePolicy 
   checkMembers(policy, POLICY_MEMBERS, what);
   const timeoutAction = policy.timeoutAction ?? 'REJECT';
   if (!Object.hasOwn(TimeoutAction, timeoutAction)) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `timeoutAction of ${what} must be 'REJECT' or 'DELAY', got ${JSON.stringify(timeoutAction)}`,
-    );
+    throw invalidArg(`timeoutAction of ${what} must be 'REJECT' or 'DELAY', got ${JSON.stringify(timeoutAction)}`);
   }
   return {
     timeoutAction,

@@ -1,14 +1,14 @@
 // Checks a model's declaration and fills all defaults in. Every mistake that can be known without running the
 // callable is refused here, at bind.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import type { ModelSpec } from './callable.js';
 import { checkMembers, expectBoolean, expectInteger } from './check.js';
 import { completeBatcher } from './complete-batcher.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
+import { completeTensorSpecs } from './complete-tensor-specs.js';
 import { completeWarmups } from './model-warmup.js';
 import { completeVersionPolicy, EVERY_VERSION } from './version-policy.js';
-import { completeTensorSpecs } from './complete-tensor-specs.js';
 
 const MODEL_NAME = /^[a-zA-Z0-9._-]+$/;
 const SPEC_MEMBERS = [
@@ -51,8 +51,7 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
   const decoupled = expectBoolean(config.decoupled ?? false, `config.decoupled of ${where}`);
   const responseCache = expectBoolean(config.responseCache ?? false, `config.responseCache of ${where}`);
   if (decoupled && responseCache) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `Response Cache does not currently support ${where} with 'decoupled' transaction policy. Please disable the response cache.`,
     );
   }
@@ -61,8 +60,7 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
   const batcher = config.batcher === null ? undefined : completeBatcher(config.batcher ?? {}, maxBatchSize, where);
   const setting = batching ? undefined : firstSetting(config.batcher ?? {});
   if (setting !== undefined) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `config.batcher of ${where} needs batching: without a batch axis each request runs alone, got batcher.${setting} with batching: false`,
     );
   }
@@ -107,15 +105,13 @@ function firstSetting(batcher: object): string | undefined {
 }
 
 function checkModelName(name: unknown): string {
-  if (typeof name !== 'string') throw new TritonError('INVALID_ARG', `modelName must be a string, got ${typeof name}`);
-  if (name === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
+  if (typeof name !== 'string') throw invalidArg(`modelName must be a string, got ${typeof name}`);
+  if (name === '') throw invalidArg('Model name cannot be empty');
   if (!MODEL_NAME.test(name)) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `Model name can only contain alphanumeric characters, dots, underscores and dashes, got ${JSON.stringify(name)}`,
     );
   }
-  if (name === '.' || name === '..')
-    throw new TritonError('INVALID_ARG', `Model name ${JSON.stringify(name)} is a path, not a name`);
+  if (name === '.' || name === '..') throw invalidArg(`Model name ${JSON.stringify(name)} is a path, not a name`);
   return name;
 }

@@ -1,7 +1,7 @@
 // Declarations of inputs and outputs in either form, checked and in declaration order.
 
-import { TritonError } from '../errors.js';
-import { DTYPES, isClassified, parseDtype, type Dtype } from '../tensor/dtype.js';
+import { invalidArg, TritonError } from '../errors.js';
+import { type Dtype, DTYPES, isClassified, parseDtype } from '../tensor/dtype.js';
 import { checkMembers, expectBoolean } from './check.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
 import type { TensorSpec, TensorSpecs } from './tensor-spec.js';
@@ -13,7 +13,7 @@ export function completeTensorSpecs(specs: TensorSpecs, kind: 'input' | 'output'
   const complete = namedSpecs(specs, kind, where).map(([name, spec]) => completeTensorSpec(name, spec, kind, where));
   const seen = new Set<string>();
   for (const { name } of complete) {
-    if (seen.has(name)) throw new TritonError('INVALID_ARG', `${kind} '${name}' of ${where} is declared twice`);
+    if (seen.has(name)) throw invalidArg(`${kind} '${name}' of ${where} is declared twice`);
     seen.add(name);
   }
   return complete;
@@ -25,10 +25,7 @@ function namedSpecs(specs: TensorSpecs, kind: string, where: string): (readonly 
       expectObject(spec, `${kind} ${index + 1} of ${where}`);
       const name = spec.name ?? `${kind.toUpperCase()}_${index + 1}`;
       if (typeof name !== 'string')
-        throw new TritonError(
-          'INVALID_ARG',
-          `name of ${kind} ${index + 1} of ${where} must be a string, got ${typeof name}`,
-        );
+        throw invalidArg(`name of ${kind} ${index + 1} of ${where} must be a string, got ${typeof name}`);
       return [name, spec] as const;
     });
   }
@@ -36,14 +33,13 @@ function namedSpecs(specs: TensorSpecs, kind: string, where: string): (readonly 
   return Object.entries(specs as Readonly<Record<string, TensorSpec>>).map(([name, spec]) => {
     // JavaScript moves integer-like keys to the front of a record, which would change the positional order.
     if (/^(0|[1-9][0-9]*)$/.test(name)) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `${kind} '${name}' of ${where} has an integer-like name, which a record cannot keep in order; declare the ${kind}s as a list`,
       );
     }
     expectObject(spec, `${kind} '${name}' of ${where}`);
     if (spec.name !== undefined && spec.name !== name) {
-      throw new TritonError('INVALID_ARG', `${kind} '${name}' of ${where} has another name '${spec.name}' inside`);
+      throw invalidArg(`${kind} '${name}' of ${where} has another name '${spec.name}' inside`);
     }
     return [name, spec] as const;
   });
@@ -51,7 +47,7 @@ function namedSpecs(specs: TensorSpecs, kind: string, where: string): (readonly 
 
 function expectObject(value: unknown, what: string): void {
   if (typeof value !== 'object' || value === null) {
-    throw new TritonError('INVALID_ARG', `${what} must be an object, got ${value === null ? 'null' : typeof value}`);
+    throw invalidArg(`${what} must be an object, got ${value === null ? 'null' : typeof value}`);
   }
 }
 
@@ -62,43 +58,41 @@ function completeTensorSpec(
   where: string,
 ): CompleteTensorSpec {
   const what = `${kind} '${name}' of ${where}`;
-  if (name === '') throw new TritonError('INVALID_ARG', `an ${kind} of ${where} has an empty name`);
+  if (name === '') throw invalidArg(`an ${kind} of ${where} has an empty name`);
   checkMembers(spec, MEMBERS, what);
   const optional = expectBoolean(spec.optional ?? false, `optional of ${what}`);
-  if (optional && kind === 'output')
-    throw new TritonError('INVALID_ARG', `Output tensors cannot be optional, but ${what} is`);
+  if (optional && kind === 'output') throw invalidArg(`Output tensors cannot be optional, but ${what} is`);
   let dtype;
   try {
     dtype = parseDtype(spec.dtype);
   } catch (error) {
-    throw new TritonError('INVALID_ARG', `${what} has an ${TritonError.from(error).message}`);
+    throw invalidArg(`${what} has an ${TritonError.from(error).message}`);
   }
   if (!Array.isArray(spec.shape))
-    throw new TritonError('INVALID_ARG', `shape of ${what} must be a list of integers, got ${typeof spec.shape}`);
+    throw invalidArg(`shape of ${what} must be a list of integers, got ${typeof spec.shape}`);
   for (const dim of spec.shape as readonly unknown[]) {
     if (!Number.isSafeInteger(dim) || ((dim as number) < 1 && dim !== -1)) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `shape of ${what} must hold integers >= 1, or -1 for any size, got ${String(dim)} in [${spec.shape.join(',')}]`,
       );
     }
   }
   const complete = { name, dtype, datatype: DTYPES[dtype].datatype, shape: [...spec.shape], optional };
   if (spec.labels === undefined) return complete;
-  if (kind === 'input') throw new TritonError('INVALID_ARG', `only outputs have labels, but ${what} has some`);
+  if (kind === 'input') throw invalidArg(`only outputs have labels, but ${what} has some`);
   return { ...complete, labels: completeLabels(spec.labels, dtype, what) };
 }
 
 function completeLabels(labels: unknown, dtype: Dtype, what: string): string[] {
   if (!Array.isArray(labels)) {
-    throw new TritonError('INVALID_ARG', `labels of ${what} must be a list of strings, got ${typeof labels}`);
+    throw invalidArg(`labels of ${what} must be a list of strings, got ${typeof labels}`);
   }
   const other = labels.find((label) => typeof label !== 'string') as unknown;
   if (other !== undefined || labels.includes(undefined)) {
-    throw new TritonError('INVALID_ARG', `labels of ${what} must be strings, got ${typeof other}`);
+    throw invalidArg(`labels of ${what} must be strings, got ${typeof other}`);
   }
   if (!isClassified(dtype)) {
-    throw new TritonError('INVALID_ARG', `labels of ${what} are for classification, which ${dtype} has none of`);
+    throw invalidArg(`labels of ${what} are for classification, which ${dtype} has none of`);
   }
   return [...(labels as readonly string[])];
 }

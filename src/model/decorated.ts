@@ -1,9 +1,9 @@
 // A mark on decorated callables that lets `bind` refuse what cannot work: decorators in the wrong order, with
 // names that the model does not have, or with a configuration that they do not fit.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
+import { describeValue } from './check.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
-import { describeValue } from './describe-value.js';
 
 const DECORATOR = Symbol.for('tstriton.decorator');
 
@@ -61,11 +61,11 @@ function checkDecorated(decorator: DecoratorName, inner: unknown, decorated: Cla
     // Decorators of the old kind get the class's prototype.
     const isLegacy = typeof inner === 'object' && inner !== null;
     const hint = isLegacy ? "; as a decorator of methods it needs TypeScript's experimentalDecorators to be off" : '';
-    throw new TritonError('INVALID_ARG', `${decorator} takes a function, got ${describeValue(inner)}${hint}`);
+    throw invalidArg(`${decorator} takes a function, got ${describeValue(inner)}${hint}`);
   }
   const kind: unknown = decorated === undefined ? 'method' : decorated.kind;
   if (kind === 'method') return;
-  throw new TritonError('INVALID_ARG', `${decorator} decorates methods, got ${describeKind(kind)}`);
+  throw invalidArg(`${decorator} decorates methods, got ${describeKind(kind)}`);
 }
 
 function describeKind(kind: unknown): string {

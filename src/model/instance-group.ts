@@ -1,6 +1,6 @@
 // Instances of a model in threads of their own: a description that `bind` takes where it takes callables.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { checkMembers, expectInteger, expectObject, textOf } from './check.js';
 
 const BRAND = Symbol.for('tstriton.InstanceGroup');
@@ -49,8 +49,7 @@ const MEMBERS = ['count', 'args', 'env', 'execArgv', 'resourceLimits'];
 export function instanceGroup(module: URL | string, options: InstanceGroupOptions = {}): InstanceGroup {
   const url = String(module);
   if (!url.startsWith('file:')) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `instanceGroup takes a module's file: URL, as new URL('./model.js', import.meta.url) is, got ${url}`,
     );
   }
@@ -59,10 +58,7 @@ export function instanceGroup(module: URL | string, options: InstanceGroupOption
   const args = checkArgs(options.args ?? [], what);
   const count = expectInteger(options.count ?? Math.max(1, args.length), 1, 1024, `count of ${what}`);
   if (args.length > 0 && args.length !== count) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `args of ${what} has ${args.length} entries for ${count} instances, expected one per instance`,
-    );
+    throw invalidArg(`args of ${what} has ${args.length} entries for ${count} instances, expected one per instance`);
   }
   const env = checkEnv(options.env ?? {}, what);
   const execArgv = checkExecArgv(options.execArgv ?? [], what);
@@ -73,16 +69,14 @@ export function instanceGroup(module: URL | string, options: InstanceGroupOption
 }
 
 function checkArgs(args: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(args)) throw invalid(`args of ${what} must be a list, got ${textOf(args)}`);
+  if (!Array.isArray(args)) throw invalidArg(`args of ${what} must be a list, got ${textOf(args)}`);
   args.forEach((entry: unknown, index) => {
     try {
       structuredClone(entry);
     } catch (error) {
-      throw new TritonError(
-        'INVALID_ARG',
-        `args[${index}] of ${what} cannot cross into a thread: ${TritonError.from(error).message}`,
-        { cause: error },
-      );
+      throw invalidArg(`args[${index}] of ${what} cannot cross into a thread: ${TritonError.from(error).message}`, {
+        cause: error,
+      });
     }
   });
   return [...args];
@@ -91,14 +85,14 @@ function checkArgs(args: unknown, what: string): readonly unknown[] {
 function checkEnv(env: unknown, what: string): Readonly<Record<string, string>> {
   expectObject(env, `env of ${what}`);
   for (const [name, value] of Object.entries(env)) {
-    if (typeof value !== 'string') throw invalid(`env.${name} of ${what} must be a string, got ${textOf(value)}`);
+    if (typeof value !== 'string') throw invalidArg(`env.${name} of ${what} must be a string, got ${textOf(value)}`);
   }
   return { ...env };
 }
 
 function checkExecArgv(execArgv: unknown, what: string): readonly string[] {
   if (Array.isArray(execArgv) && execArgv.every((flag) => typeof flag === 'string')) return [...execArgv];
-  throw invalid(`execArgv of ${what} must be a list of strings, got ${textOf(execArgv)}`);
+  throw invalidArg(`execArgv of ${what} must be a list of strings, got ${textOf(execArgv)}`);
 }
 
 function checkLimits(limits: ThreadResourceLimits, what: string): ThreadResourceLimits {
@@ -106,13 +100,9 @@ function checkLimits(limits: ThreadResourceLimits, what: string): ThreadResource
   for (const limit of LIMITS) {
     const value: unknown = limits[limit];
     if (value === undefined || (typeof value === 'number' && value > 0 && value < Infinity)) continue;
-    throw invalid(`resourceLimits.${limit} of ${what} must be a number of megabytes above 0, got ${textOf(value)}`);
+    throw invalidArg(`resourceLimits.${limit} of ${what} must be a number of megabytes above 0, got ${textOf(value)}`);
   }
   return { ...limits };
-}
-
-function invalid(message: string): TritonError {
-  return new TritonError('INVALID_ARG', message);
 }
 
 /** True for what {@link instanceGroup} returned, in this or another copy of the package. */

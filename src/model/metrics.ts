@@ -1,7 +1,7 @@
 // Metrics of users' own: declared once as values, recorded through `context.metrics`. Declarations are plain data, so
 // that they work in any thread and any copy of the package; so are the updates in which recorded values cross threads.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 
 export interface MetricOptions<L extends string> {
   /** Letters, digits, underscores and colons; not `nv_…` or `tstriton_…`. By convention with the unit, `_seconds` say, and `_total` for counters. */
@@ -90,8 +90,7 @@ export function histogram<const L extends string = never>(
     (bound, index) => Number.isFinite(bound) && (index === 0 || bound > buckets[index - 1]!),
   );
   if (!ascending || buckets.length === 0) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `the buckets of metric '${options.name}' must be finite numbers in ascending order, got [${buckets.join(', ')}]`,
     );
   }
@@ -99,7 +98,7 @@ export function histogram<const L extends string = never>(
 }
 
 function checked<L extends string>({ name, help, labels = [] }: MetricOptions<L>) {
-  const refuse = (message: string) => new TritonError('INVALID_ARG', message);
+  const refuse = (message: string) => invalidArg(message);
   if (typeof name !== 'string' || !/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) {
     throw refuse(`the name of a metric must be letters, digits, underscores and colons, got ${JSON.stringify(name)}`);
   }

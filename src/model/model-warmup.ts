@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 
-import { TritonError } from '../errors.js';
-import { DTYPES, parseDtype, type Datatype, type Dtype, type DtypeLike } from '../tensor/dtype.js';
+import { invalidArg, TritonError } from '../errors.js';
+import { type Datatype, type Dtype, type DtypeLike, DTYPES, parseDtype } from '../tensor/dtype.js';
 import { convertElements } from '../tensor/nested.js';
 import { encodeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
@@ -64,14 +64,13 @@ export function completeWarmups(
   surroundings: WarmupSurroundings,
 ): readonly CompleteWarmup[] {
   const { where } = surroundings;
-  if (!Array.isArray(warmups))
-    throw new TritonError('INVALID_ARG', `config.modelWarmup of ${where} must be a list, got ${typeof warmups}`);
+  if (!Array.isArray(warmups)) throw invalidArg(`config.modelWarmup of ${where} must be a list, got ${typeof warmups}`);
   return (warmups as readonly ModelWarmup[]).map((warmup, index) => {
     const what = `config.modelWarmup[${index}] of ${where}`;
     checkMembers(warmup, WARMUP_MEMBERS, what);
     const { name } = warmup;
     if (typeof name !== 'string' || name === '')
-      throw new TritonError('INVALID_ARG', `name of ${what} must be a text that is not empty, got ${textOf(name)}`);
+      throw invalidArg(`name of ${what} must be a text that is not empty, got ${textOf(name)}`);
     checkMembers(
       warmup.inputs,
       surroundings.inputs.map(({ name }) => name),
@@ -93,19 +92,15 @@ export function completeWarmups(
 function completeInput(input: WarmupInput, spec: WarmedInput, rows: readonly number[], what: string): InferTensor {
   checkMembers(input, INPUT_MEMBERS, what);
   if (!Array.isArray(input.shape))
-    throw new TritonError('INVALID_ARG', `shape of ${what} must be a list of dimensions, got ${textOf(input.shape)}`);
+    throw invalidArg(`shape of ${what} must be a list of dimensions, got ${textOf(input.shape)}`);
   const { datatype } = DTYPES[parseDtype(input.dtype)];
-  if (datatype !== spec.datatype)
-    throw new TritonError('INVALID_ARG', `${what} is ${datatype}, but the model expects ${spec.datatype}`);
+  if (datatype !== spec.datatype) throw invalidArg(`${what} is ${datatype}, but the model expects ${spec.datatype}`);
   const shape = [...rows, ...(input.shape as readonly number[])];
   for (const dim of shape) expectInteger(dim, 0, Number.MAX_SAFE_INTEGER, `a dimension of ${what}`);
   const zero = expectBoolean(input.zeroData ?? false, `zeroData of ${what}`);
   const random = expectBoolean(input.randomData ?? false, `randomData of ${what}`);
   if (Number(zero) + Number(random) + Number(input.inputDataFile !== undefined) !== 1) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `exactly one of zeroData, randomData and inputDataFile must be given for ${what}`,
-    );
+    throw invalidArg(`exactly one of zeroData, randomData and inputDataFile must be given for ${what}`);
   }
   const count = elementCount(shape);
   const bytes =
@@ -121,11 +116,7 @@ function readFile(file: string, what: string): Uint8Array {
   try {
     return new Uint8Array(readFileSync(file));
   } catch (error) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `cannot read the inputDataFile of ${what}: ${TritonError.from(error).message}`,
-      { cause: error },
-    );
+    throw invalidArg(`cannot read the inputDataFile of ${what}: ${TritonError.from(error).message}`, { cause: error });
   }
 }
 

@@ -45,7 +45,7 @@ export interface PacedRun {
 export interface PacedThread {
   /** Milliseconds, on a clock that only goes forward. */
   now(): number;
-  /** Calls back when what waits to be served has been served. */
+  /** Calls back when the waiting work of others has been served. */
   later(callback: () => void): void;
 }
 

@@ -2,7 +2,7 @@
 // becomes an object, or is looked up by name, is counted: far beyond what any model has, and far below where it would
 // slow a server down. What only takes time in proportion to its bytes is not limited here, but paced.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 
 export const REQUEST_LIMITS = {
   /** Inputs. */
@@ -33,5 +33,5 @@ export const REQUEST_LIMITS = {
 
 /** Refuses a request that has more of something than a request may have: `got` as far as it was counted. */
 export function beyondLimit(what: string, limit: number): TritonError {
-  return new TritonError('INVALID_ARG', `expected a request with at most ${limit} ${what}, got more`);
+  return invalidArg(`expected a request with at most ${limit} ${what}, got more`);
 }

@@ -2,12 +2,12 @@
 // defaults of optional inputs. What has no shape of its own gets the declared one.
 
 import { TritonError } from '../errors.js';
-import { isBytesDtype, toDataOf, type DataOf, type Dtype } from '../tensor/dtype.js';
-import { isTensorLike, type ForeignTensor } from '../tensor/foreign-tensor.js';
+import { type DataOf, type Dtype, isBytesDtype, toDataOf } from '../tensor/dtype.js';
+import { type ForeignTensor, isTensorLike } from '../tensor/foreign-tensor.js';
 import { flattenNested, type Nested } from '../tensor/nested.js';
 import { elementCount, formatShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
-import { describeValue } from './describe-value.js';
+import { describeValue } from './check.js';
 
 export interface ExpectedTensor {
   /** Names the value in messages. */

@@ -4,7 +4,16 @@
 import type { DataLike, Dtype, DtypeLike, ToDtype } from '../tensor/dtype.js';
 import type { ForeignTensor } from '../tensor/foreign-tensor.js';
 import type { Tensor } from '../tensor/tensor.js';
-import type { Unchecked } from './inference-hints.js';
+
+/**
+ * What only run time can check: a callable that was written without saying for which model is taken for any, and `bind`
+ * and each call find out.
+ */
+// oxlint-disable-next-line typescript/no-explicit-any -- TypeScript's word for it: nothing else fits every model
+export type Unchecked = any;
+
+/** T, where it is not to be inferred from: something else says it. (Types computed from a NoInfer<T> are no tuples.) */
+export type Settled<T> = [T][T extends unknown ? 0 : never];
 
 /** One input or output of a model, as the user declares it. */
 export interface TensorSpec {

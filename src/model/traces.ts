@@ -96,6 +96,9 @@ export interface BatchTraces {
   readonly requests: readonly (StartedTrace | undefined)[];
 }
 
+// Marks the errors of requests whose callable is gone with its whole thread, so that whoever follows such a request
+// knows that nothing was said about it over there.
+
 const LOSSES = new WeakSet<TritonError>();
 
 export function instanceLoss(message: string): TritonError {
@@ -107,6 +110,9 @@ export function instanceLoss(message: string): TritonError {
 export function isInstanceLoss(error: TritonError): boolean {
   return LOSSES.has(error);
 }
+
+// The wall clock with fractions of a millisecond, alike in all threads of a process: what spans are timed by. The
+// monotonic clock gives the fractions; where the wall clock was set meanwhile, the wall clock counts.
 
 /** Milliseconds since the epoch. */
 export function epochNow(): number {

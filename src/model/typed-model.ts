@@ -1,8 +1,8 @@
 // Another model of the server by its declaration: its tensors have the declared types. Over the wire strings and
 // bytes are the same; here a declaration tells them apart.
 
-import { TritonError } from '../errors.js';
-import { DTYPES, type Dtype } from '../tensor/dtype.js';
+import { invalidArg, TritonError } from '../errors.js';
+import { type Dtype, DTYPES } from '../tensor/dtype.js';
 import { Tensor } from '../tensor/tensor.js';
 import type { ModelSpec } from './callable.js';
 import { completeTensorSpecs } from './complete-tensor-specs.js';
@@ -67,8 +67,7 @@ function named(inputs: Tensors, spec: Pick<ModelSpec, 'modelName' | 'inputs'>): 
   const list = inputs as readonly (Tensor | undefined)[];
   const names = inputNames(spec);
   if (list.length > names.length) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `model '${spec.modelName}' has ${names.length} inputs (${names.join(', ')}), got a list of ${list.length}`,
     );
   }

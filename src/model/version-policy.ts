@@ -1,7 +1,7 @@
 // Which of a model's bound versions are served: Triton's ModelVersionPolicy. Where versions say different things,
 // the highest one's policy counts for all.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import { checkMembers, expectInteger } from './check.js';
 
 export type VersionPolicy =
@@ -16,10 +16,7 @@ export function completeVersionPolicy(policy: VersionPolicy, what: string): Vers
   checkMembers(policy, ['all', 'latest', 'specific'], what);
   const choices = Object.keys(policy);
   if (choices.length !== 1)
-    throw new TritonError(
-      'INVALID_ARG',
-      `${what} must be one of all, latest and specific, got ${choices.join(' and ') || 'none'}`,
-    );
+    throw invalidArg(`${what} must be one of all, latest and specific, got ${choices.join(' and ') || 'none'}`);
   if ('latest' in policy) {
     checkMembers(policy.latest, ['numVersions'], `latest of ${what}`);
     return {
@@ -29,8 +26,7 @@ export function completeVersionPolicy(policy: VersionPolicy, what: string): Vers
   if ('specific' in policy) {
     checkMembers(policy.specific, ['versions'], `specific of ${what}`);
     const { versions } = policy.specific;
-    if (!Array.isArray(versions))
-      throw new TritonError('INVALID_ARG', `versions of ${what} must be a list, got ${typeof versions}`);
+    if (!Array.isArray(versions)) throw invalidArg(`versions of ${what} must be a list, got ${typeof versions}`);
     return {
       specific: {
         versions: versions.map((version) => expectInteger(version, 1, Number.MAX_SAFE_INTEGER, `a version of ${what}`)),

@@ -4,7 +4,7 @@
 import type * as OrtModule from 'onnxruntime-node';
 import type { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node';
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import type { InferenceContext, InferenceRequest } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { rowsOf } from '../model/inference-request.js';
@@ -12,7 +12,7 @@ import type { SetupContext } from '../model/run-setup.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import { formatShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
-import { providerName, type OnnxInstanceArgs } from './onnx-session.js';
+import { type OnnxInstanceArgs, providerName } from './onnx-session.js';
 
 type Ort = typeof OrtModule;
 type Tensors = Readonly<Record<string, Tensor>>;
@@ -122,10 +122,7 @@ function toOrt({ Tensor: OrtTensor }: Ort, tensor: Tensor, input: string): OrtTe
   const strings = tensor.strings();
   const cut = strings.findIndex((text) => text.includes('\0'));
   if (cut < 0) return new OrtTensor('string', strings, shape);
-  throw new TritonError(
-    'INVALID_ARG',
-    `element ${cut} of input '${input}' has a character U+0000, at which onnxruntime-node would cut it`,
-  );
+  throw invalidArg(`element ${cut} of input '${input}' has a character U+0000, at which onnxruntime-node would cut it`);
 }
 
 function fromOrt({ type, data, dims }: OrtTensor): Tensor {
@@ -148,18 +145,14 @@ function checkNames(session: InferenceSession, { name, inputs, outputs }: Comple
   const declared = inputs.map((spec) => spec.name).sort();
   const expected = [...session.inputNames].sort();
   if (declared.join('\n') !== expected.join('\n')) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `model '${name}' declares the inputs ${declared.join(', ')}, but its file has ${expected.join(', ')}`,
     );
   }
   const unknown = outputs.find((spec) => !session.outputNames.includes(spec.name));
   if (unknown === undefined) return;
   const known = session.outputNames.join(', ');
-  throw new TritonError(
-    'INVALID_ARG',
-    `model '${name}' declares the output ${unknown.name}, but its file has ${known}`,
-  );
+  throw invalidArg(`model '${name}' declares the output ${unknown.name}, but its file has ${known}`);
 }
 
 async function importOnnxruntime(modelName: string): Promise<Ort> {

@@ -1,6 +1,6 @@
 // What an instance of an ONNX model is told: plain data that crosses into its thread.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import { checkMembers, expectInteger } from '../model/check.js';
 
 /** A provider by its name in onnxruntime, or with options of its own: `{ name: 'cuda', deviceId: 1 }`. */
@@ -70,20 +70,16 @@ export function completeSessionOptions(
   const { sessionOptions = {} } = options;
   if (!OPTIMIZATION_LEVELS.includes(graphOptimizationLevel)) {
     const expected = OPTIMIZATION_LEVELS.join(', ');
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `graphOptimizationLevel of ${what} must be one of ${expected}, got ${String(graphOptimizationLevel)}`,
     );
   }
   if (typeof sessionOptions !== 'object' || sessionOptions === null) {
-    throw new TritonError('INVALID_ARG', `sessionOptions of ${what} must be an object, got ${String(sessionOptions)}`);
+    throw invalidArg(`sessionOptions of ${what} must be an object, got ${String(sessionOptions)}`);
   }
   const own = Object.keys(sessionOptions).find((option) => Object.hasOwn(OWN_OPTIONS, option));
   if (own !== undefined) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `sessionOptions of ${what} has ${own}; give it as the option ${OWN_OPTIONS[own]}`,
-    );
+    throw invalidArg(`sessionOptions of ${what} has ${own}; give it as the option ${OWN_OPTIONS[own]}`);
   }
   return {
     graphOptimizationLevel,
@@ -109,10 +105,7 @@ function checkProviders(providers: unknown, what: string): readonly OnnxExecutio
   if (Array.isArray(providers) && providers.length > 0 && providers.every(isProvider))
     return providers as OnnxExecutionProvider[];
   const expected = "a list of names or objects with a name, such as ['cuda', 'cpu']";
-  throw new TritonError(
-    'INVALID_ARG',
-    `executionProviders of ${what} must be ${expected}, got ${JSON.stringify(providers)}`,
-  );
+  throw invalidArg(`executionProviders of ${what} must be ${expected}, got ${JSON.stringify(providers)}`);
 }
 
 /** Checks one instance's entry of `args`. */

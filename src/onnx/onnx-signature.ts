@@ -1,7 +1,7 @@
 // What an ONNX file says of its model's inputs and outputs, read without onnxruntime and without the weights.
 // Field numbers are those of onnx.proto3.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { ProtobufFile, type Span } from './protobuf-file.js';
 
 /** An input or output of a graph. */
@@ -43,14 +43,14 @@ export function readOnnxSignature(path: string): OnnxSignature {
   try {
     file = new ProtobufFile(path);
   } catch (error) {
-    throw new TritonError('INVALID_ARG', `cannot read the ONNX model ${path}: ${TritonError.from(error).message}`, {
+    throw invalidArg(`cannot read the ONNX model ${path}: ${TritonError.from(error).message}`, {
       cause: error,
     });
   }
   try {
     return readModel(file);
   } catch (error) {
-    throw new TritonError('INVALID_ARG', `${path} is not an ONNX model: ${TritonError.from(error).message}`, {
+    throw invalidArg(`${path} is not an ONNX model: ${TritonError.from(error).message}`, {
       cause: error,
     });
   } finally {

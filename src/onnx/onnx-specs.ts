@@ -1,7 +1,7 @@
 // Turns what an ONNX file says of its inputs and outputs into a model's declaration: dtypes, shapes, and whether
 // the first dimension is a batch axis.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import { nearest } from '../model/nearest.js';
 import type { TensorSpec } from '../model/tensor-spec.js';
 import type { Dtype } from '../tensor/dtype.js';
@@ -87,7 +87,7 @@ function checkShapes({ inputs, outputs }: OnnxSignature, { shapes, path }: OnnxS
   for (const [name, shape] of Object.entries(shapes)) {
     if (!names.includes(name)) throw unknownName('shapes', name, { names, path });
     if (!Array.isArray(shape))
-      throw invalid(`shapes of ${path} must hold lists of integers, got ${typeof shape} for '${name}'`);
+      throw invalidArg(`shapes of ${path} must hold lists of integers, got ${typeof shape} for '${name}'`);
   }
 }
 
@@ -108,24 +108,24 @@ function unknownName(
 ) {
   const hint = nearest(name, names);
   const known = hint === undefined ? `it has ${names.join(', ')}` : `did you mean '${hint}'?`;
-  return invalid(`${option} names '${name}', which ${path} does not have; ${known}`);
+  return invalidArg(`${option} names '${name}', which ${path} does not have; ${known}`);
 }
 
 function fullSpec(value: OnnxValue, side: 'input' | 'output', { path, shapes }: OnnxSpecOptions): FullSpec {
   const what = `${side} '${value.name}' of ${path}`;
   const way = side === 'output' ? '; leave it out by naming the others in `outputs`' : '';
-  if (value.kind !== 'tensor') throw invalid(`${what} is a ${value.kind}, only tensors can be served${way}`);
+  if (value.kind !== 'tensor') throw invalidArg(`${what} is a ${value.kind}, only tensors can be served${way}`);
   const dtype = DTYPES[value.elementType];
   if (dtype === undefined) {
     const type = REFUSED[value.elementType] ?? `of the unknown type ${value.elementType}`;
-    throw invalid(
+    throw invalidArg(
       `${what} is ${type}, which onnxruntime-node does not take; it takes ${Object.values(DTYPES).join(', ')}: put a Cast into the model${way}`,
     );
   }
   const given = Object.hasOwn(shapes, value.name) ? shapes[value.name] : undefined;
   const shape = given ?? value.shape?.map((dimension) => (typeof dimension === 'number' ? dimension : -1));
   if (shape === undefined)
-    throw invalid(`${what} has no shape in the file; say it: shapes: { ${JSON.stringify(value.name)}: [-1, …] }`);
+    throw invalidArg(`${what} has no shape in the file; say it: shapes: { ${JSON.stringify(value.name)}: [-1, …] }`);
   return { name: value.name, dtype, shape, what };
 }
 
@@ -137,9 +137,5 @@ function checkBatchAxis({ shape, what }: FullSpec, { maxBatchSize }: OnnxSpecOpt
     first === 1
       ? 'takes one row at a time: set maxBatchSize: 1, or batching: false'
       : 'takes no batches of any size: leave config.batching out, or set it to false';
-  throw invalid(`config.batching is true, but ${what} of shape ${formatShape(shape)} ${reason}`);
-}
-
-function invalid(message: string): TritonError {
-  return new TritonError('INVALID_ARG', message);
+  throw invalidArg(`config.batching is true, but ${what} of shape ${formatShape(shape)} ${reason}`);
 }

@@ -5,13 +5,18 @@ import { availableParallelism } from 'node:os';
 import { basename, extname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import { checkMembers, expectInteger } from '../model/check.js';
 import { instanceGroup, type InstanceGroup, type ThreadResourceLimits } from '../model/instance-group.js';
 import type { ModelConfig } from '../model/model-config.js';
 import type { TensorSpec } from '../model/tensor-spec.js';
-import { checkInstanceOptions, completeSessionOptions, INSTANCE_MEMBERS } from './onnx-session.js';
-import type { OnnxInstanceArgs, OnnxInstanceOptions } from './onnx-session.js';
+import {
+  checkInstanceOptions,
+  completeSessionOptions,
+  INSTANCE_MEMBERS,
+  type OnnxInstanceArgs,
+  type OnnxInstanceOptions,
+} from './onnx-session.js';
 import { readOnnxSignature } from './onnx-signature.js';
 import { onnxSpecs } from './onnx-specs.js';
 
@@ -80,10 +85,7 @@ export function onnx(file: string | URL, options: OnnxOptions = {}): OnnxModel {
   } = options;
   const count = expectInteger(options.count ?? Math.max(1, args?.length ?? 1), 1, 1024, `count of ${what}`);
   if (args !== undefined && args.length !== count) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `args of ${what} has ${args.length} entries for ${count} instances, expected one per instance`,
-    );
+    throw invalidArg(`args of ${what} has ${args.length} entries for ${count} instances, expected one per instance`);
   }
   const instances = Array.from({ length: count }, (_, instance): OnnxInstanceArgs => {
     const own = args?.[instance] ?? {};
@@ -111,7 +113,7 @@ function pathOf(file: string | URL): string {
     return fileURLToPath(file);
   } catch (error) {
     const got = typeof file === 'string' ? JSON.stringify(file) : String(file);
-    throw new TritonError('INVALID_ARG', `onnx takes the path of a file, or a file: URL, got ${got}`, { cause: error });
+    throw invalidArg(`onnx takes the path of a file, or a file: URL, got ${got}`, { cause: error });
   }
 }
 

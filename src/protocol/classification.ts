@@ -2,11 +2,11 @@
 // `<value>:<index>` or `<value>:<index>:<label>` (Triton's classification.cc). A million values take their time, with
 // pauses.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
-import { DTYPES, dtypeOf, isClassified, traitsOf } from '../tensor/dtype.js';
 import { Pace, type PacedWork } from '../model/paced-work.js';
+import { dtypeOf, DTYPES, isClassified, traitsOf } from '../tensor/dtype.js';
 import { decodeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
 
@@ -53,7 +53,7 @@ export function* classify(
   const rowLength = rows === 0 ? 0 : values.length / rows;
   const count = Number(classes) < rowLength ? Number(classes) : rowLength;
   if (rowLength > MAX_ELEMENTS || rows * count > MAX_ELEMENTS) {
-    throw new TritonError('INVALID_ARG', 'classification output tensor too large');
+    throw invalidArg('classification output tensor too large');
   }
   const isFloat = traitsOf(output.datatype).kind === 'float';
   const pace = new Pace();
@@ -106,7 +106,7 @@ class ElementWriter {
 function valuesOf({ name, datatype, shape, bytes }: InferTensor): Values {
   const dtype = dtypeOf(datatype);
   if (!isClassified(dtype)) {
-    throw new TritonError('INVALID_ARG', `class result not available for output due to unsupported type '${datatype}'`);
+    throw invalidArg(`class result not available for output due to unsupported type '${datatype}'`);
   }
   if (bytes.byteLength !== elementCount(shape) * DTYPES[dtype].byteSize) {
     throw new TritonError(

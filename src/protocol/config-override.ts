@@ -2,9 +2,9 @@
 // model was bound with. Scheduling, cache, sizes and warm-up are its own. What belongs to the callable (tensors, instances,
 // whether it streams) may be left out, as where Triton completes a configuration from the model, and cannot be changed.
 
-import { fromJson, toJson, type JsonObject, type JsonValue } from '@bufbuild/protobuf';
+import { fromJson, type JsonObject, type JsonValue, toJson } from '@bufbuild/protobuf';
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { completeBatcher } from '../model/complete-batcher.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { DynamicBatcher, QueuePolicy, TimeoutAction } from '../model/model-config.js';
@@ -97,8 +97,7 @@ const OWN_FIELDS: readonly string[] = [
  */
 export function readConfigOverride(text: string): (bound: CompleteModelConfig) => CompleteModelConfig {
   const given = refusing(() => {
-    if (text.length > LONGEST_TEXT)
-      throw new TritonError('INVALID_ARG', `got ${text.length} characters, expected at most ${LONGEST_TEXT}`);
+    if (text.length > LONGEST_TEXT) throw invalidArg(`got ${text.length} characters, expected at most ${LONGEST_TEXT}`);
     return canonical(parse(text));
   });
   return (bound) => refusing(() => override(given as unknown as ConfigJson, bound));
@@ -109,7 +108,7 @@ function parse(text: string): JsonValue {
     return JSON.parse(text) as JsonValue;
   } catch (error) {
     // Each version of Node has words of its own for it.
-    throw new TritonError('INVALID_ARG', 'it is no JSON', { cause: error });
+    throw invalidArg('it is no JSON', { cause: error });
   }
 }
 
@@ -122,7 +121,7 @@ function refusing<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw new TritonError('INVALID_ARG', `Invalid config override: ${TritonError.from(error).message}`, {
+    throw invalidArg(`Invalid config override: ${TritonError.from(error).message}`, {
       cause: error,
     });
   }
@@ -134,13 +133,13 @@ function override(given: ConfigJson, bound: CompleteModelConfig): CompleteModelC
   const maxBatchSize = given.max_batch_size === 0 ? bound.maxBatchSize : given.max_batch_size;
   const responseCache = given.response_cache?.enable ?? false;
   if (responseCache && bound.decoupled) {
-    throw invalid(
+    throw invalidArg(
       `Response Cache does not currently support ${where} with 'decoupled' transaction policy. Please disable the response cache.`,
     );
   }
   const batcher = given.dynamic_batching && batcherOf(given.dynamic_batching);
   if (batcher !== undefined && maxBatchSize === 0)
-    throw invalid(`dynamic_batching needs a batch axis, which ${where} has not`);
+    throw invalidArg(`dynamic_batching needs a batch axis, which ${where} has not`);
   const warmups = given.model_warmup.map(warmupOf);
   const surroundings = { inputs: bound.inputs, maxBatchSize, where };
   return {
@@ -158,9 +157,10 @@ function override(given: ConfigJson, bound: CompleteModelConfig): CompleteModelC
 function checkFixed(given: ConfigJson, bound: CompleteModelConfig): void {
   const { name, maxBatchSize, decoupled, instanceCount } = bound;
   const told = canonical(modelConfigJson(bound) as JsonValue) as unknown as ConfigJson;
-  if (given.name !== '' && given.name !== name) throw invalid(`it is for model '${given.name}', expected '${name}'`);
-  if (!BACKENDS.includes(given.backend)) throw invalid(`unable to find backend library for backend '${given.backend}'`);
-  if (given.max_batch_size < 0) throw invalid(`max_batch_size must be >= 0, got ${given.max_batch_size}`);
+  if (given.name !== '' && given.name !== name) throw invalidArg(`it is for model '${given.name}', expected '${name}'`);
+  if (!BACKENDS.includes(given.backend))
+    throw invalidArg(`unable to find backend library for backend '${given.backend}'`);
+  if (given.max_batch_size < 0) throw invalidArg(`max_batch_size must be >= 0, got ${given.max_batch_size}`);
   if (maxBatchSize === 0 && given.max_batch_size > 0)
     throw fixed('max_batch_size', given.max_batch_size, `0: model '${name}' has no batch axis`);
   const streams = given.model_transaction_policy?.decoupled ?? decoupled;
@@ -174,7 +174,7 @@ function checkFixed(given: ConfigJson, bound: CompleteModelConfig): void {
   const empty = canonical({});
   for (const [field, value] of Object.entries(given as unknown as JsonObject)) {
     if (OWN_FIELDS.includes(field) || sameJson(value, empty[field])) continue;
-    if (field === 'sequence_batching' || field === 'ensemble_scheduling') throw invalid(`${field} is not supported`);
+    if (field === 'sequence_batching' || field === 'ensemble_scheduling') throw invalidArg(`${field} is not supported`);
     const expected = (told as unknown as JsonObject)[field];
     if (!sameJson(value, expected)) throw fixed(field, JSON.stringify(value), JSON.stringify(expected) ?? 'nothing');
   }
@@ -189,15 +189,17 @@ function checkTensors(kind: 'input' | 'output', given: ConfigJson, told: ConfigJ
     if (sameJson(tensor, own)) continue;
     const what = `${kind} '${tensor.name}'`;
     if (tensor.data_type !== own.data_type)
-      throw invalid(`configuration expects datatype ${tensor.data_type} for ${what}, model provides ${own.data_type}`);
+      throw invalidArg(
+        `configuration expects datatype ${tensor.data_type} for ${what}, model provides ${own.data_type}`,
+      );
     if (!sameJson(tensor.dims, own.dims))
-      throw invalid(
+      throw invalidArg(
         `tensor '${tensor.name}': the model expects dims [${own.dims.join()}] but the model configuration specifies dims [${tensor.dims.join()}]`,
       );
     throw fixed(what, JSON.stringify(tensor), JSON.stringify(own));
   }
   const missing = told[kind].find(({ name }) => !given[kind].some((tensor) => tensor.name === name));
-  if (missing !== undefined) throw invalid(`it lacks ${kind} '${missing.name}' of the model`);
+  if (missing !== undefined) throw invalidArg(`it lacks ${kind} '${missing.name}' of the model`);
 }
 
 function batcherOf(json: BatcherJson): DynamicBatcher {
@@ -235,7 +237,8 @@ function warmupOf({ name, batch_size: batchSize, count, inputs }: WarmupJson): M
 
 function warmupInputOf(json: WarmupInputJson, input: string): WarmupInput {
   // A client names no file of the server's.
-  if (json.input_data_file !== undefined) throw invalid(`input_data_file of warm-up input '${input}' is not supported`);
+  if (json.input_data_file !== undefined)
+    throw invalidArg(`input_data_file of warm-up input '${input}' is not supported`);
   return {
     dtype: datatypeOfConfig(json.data_type),
     shape: json.dims.map(Number),
@@ -255,9 +258,5 @@ function sameJson(a: unknown, b: unknown): boolean {
 }
 
 function fixed(field: string, got: string | number | boolean, expected: string | number | boolean): TritonError {
-  return invalid(`${field} cannot be changed by a load: expected ${expected}, got ${got}`);
-}
-
-function invalid(message: string): TritonError {
-  return new TritonError('INVALID_ARG', message);
+  return invalidArg(`${field} cannot be changed by a load: expected ${expected}, got ${got}`);
 }

@@ -1,6 +1,6 @@
 // What both wires refuse of the extensions that control a server, in Triton's words.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 
 /** Throws UNSUPPORTED for a request that names a repository; undefined and '' name none. */
 export function refuseRepository(name: string | undefined): void {
@@ -10,7 +10,7 @@ export function refuseRepository(name: string | undefined): void {
 /** Throws INVALID_ARG for a parameter of a load that is neither a configuration nor a file. */
 export function checkLoadParameter(name: string): void {
   if (name === 'config' || name.startsWith('file:')) return;
-  throw new TritonError('INVALID_ARG', `unrecognized load parameter '${name}'.`);
+  throw invalidArg(`unrecognized load parameter '${name}'.`);
 }
 
 export function unknownCudaRegion(name: string): TritonError {

@@ -2,7 +2,7 @@
 // operator's pattern. Patterns are RE2's in Triton; here they are read by the language's own expressions, so that one
 // that backtracks without end is the operator's own doing.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import type { Parameters } from '../model/parameters.js';
 
 /** Names that mean something to the server, and that no header may speak for. */
@@ -34,7 +34,7 @@ export class HeaderForwarding {
       const name = headers[i]!;
       if (!this.#pattern.test(name)) continue;
       if (RESERVED.has(name) || name.startsWith('triton_')) {
-        throw new TritonError('INVALID_ARG', `Header '${name}' is reserved for Triton usage and cannot be forwarded.`);
+        throw invalidArg(`Header '${name}' is reserved for Triton usage and cannot be forwarded.`);
       }
       forwarded ??= new Map();
       const before = forwarded.get(name);
@@ -65,8 +65,7 @@ function compile(pattern: string, option: string): RegExp {
   try {
     return new RegExp(source, `u${[...flags].join('')}`);
   } catch (error) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `${option} must be a regular expression, got ${JSON.stringify(pattern)}: ${(error as Error).message}`,
     );
   }

@@ -1,12 +1,12 @@
 // What both wires make of a request for inference, in two steps. The form can be read without a model. All else needs the
 // one model that the request then runs on: the request is completed for it.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest } from '../model/exchange.js';
 import type { PacedWork } from '../model/paced-work.js';
 import type { SharedMemoryAccess } from '../model/shared-memory.js';
-import { DATATYPE_BYTE_SIZE, isDatatype, type Datatype } from '../tensor/dtype.js';
+import { type Datatype, DATATYPE_BYTE_SIZE, isDatatype } from '../tensor/dtype.js';
 
 export interface CompleteRequest {
   readonly request: ModelInferRequest;
@@ -36,16 +36,14 @@ const MAX_INT64 = 9223372036854775807n;
 export function checkTensorSize(name: string, dims: readonly (number | bigint)[], datatype: string): void {
   if (dims.some((dim) => dim < 0)) return;
   const shape = `invalid shape for input '${name}': shape [${dims.join(',')}]`;
-  if (dims.some((dim) => dim > MAX_INT64))
-    throw new TritonError('INVALID_ARG', `${shape} contains one or more invalid dimensions`);
+  if (dims.some((dim) => dim > MAX_INT64)) throw invalidArg(`${shape} contains one or more invalid dimensions`);
   const count = dims.reduce<bigint>((product, dim) => product * BigInt(dim), 1n);
   if (count > MAX_INT64) {
-    throw new TritonError('INVALID_ARG', `${shape} causes total element count to exceed maximum size of ${MAX_INT64}`);
+    throw invalidArg(`${shape} causes total element count to exceed maximum size of ${MAX_INT64}`);
   }
   const size = isDatatype(datatype) ? DATATYPE_BYTE_SIZE[datatype] : 0;
   if (count * BigInt(size) > MAX_INT64) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `byte size overflow for input '${name}': element count (${count}) * data type size (${size}) exceeds maximum allowed size (${MAX_INT64})`,
     );
   }

@@ -1,12 +1,11 @@
 // What both protocols check and tell of trace settings.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { TRACE_LEVELS, type TraceLevel, type TraceSettings } from '../model/traces.js';
 
 /** Throws INVALID_ARG when OFF is one of several. Names that are no level mean nothing, as in Triton. */
 export function parseTraceLevels(names: readonly string[]): readonly TraceLevel[] {
-  if (names.length > 1 && names.includes('OFF'))
-    throw new TritonError('INVALID_ARG', "Expect only one trace level 'OFF' is specified");
+  if (names.length > 1 && names.includes('OFF')) throw invalidArg("Expect only one trace level 'OFF' is specified");
   const levels = TRACE_LEVELS.filter((level) => names.includes(level));
   return levels.length === 0 ? ['OFF'] : levels;
 }
@@ -33,6 +32,9 @@ export function traceSettingsJson({
   };
 }
 
+// The numbers of trace settings, which both protocols carry as text. The texts are Triton's (server/src/http_server.cc,
+// HandleTrace), which however takes 12x for 12 and -1 for the largest rate: here a text is a number or refused.
+
 const MAX_UINT32 = 4_294_967_295;
 const MAX_INT32 = 2_147_483_647;
 
@@ -48,19 +50,15 @@ export function parseTraceCount(text: string, gap: '' | ' '): number {
   const setting = 'trace_count';
   const value = integerOf(setting, text);
   if (Math.abs(value) > MAX_INT32) throw outOfRange(setting, text, -1, MAX_INT32);
-  if (value < -1)
-    throw new TritonError('INVALID_ARG', `Unable to parse '${setting}'. Expecting value >= -1, got:${gap}${text}`);
+  if (value < -1) throw invalidArg(`Unable to parse '${setting}'. Expecting value >= -1, got:${gap}${text}`);
   return value;
 }
 
 function integerOf(setting: string, text: string): number {
-  if (!/^-?[0-9]+$/.test(text)) throw new TritonError('INVALID_ARG', `Unable to parse '${setting}', got: ${text}`);
+  if (!/^-?[0-9]+$/.test(text)) throw invalidArg(`Unable to parse '${setting}', got: ${text}`);
   return Number(text);
 }
 
 function outOfRange(setting: string, text: string, least: number, most: number): TritonError {
-  return new TritonError(
-    'INVALID_ARG',
-    `Unable to parse '${setting}', value is out of range [ ${least}, ${most} ], got: ${text}`,
-  );
+  return invalidArg(`Unable to parse '${setting}', value is out of range [ ${least}, ${most} ], got: ${text}`);
 }

@@ -2,7 +2,7 @@
 
 import { appendFileSync, closeSync, openSync, writeSync } from 'node:fs';
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import type { LogSink } from '../logger.js';
 
 /** A sink that is to be closed. */
@@ -17,7 +17,7 @@ export function openLogSink(file: string | undefined): ClosableLogSink {
   try {
     descriptor = openSync(file, 'a');
   } catch (error) {
-    throw new TritonError('INVALID_ARG', `cannot open the log file ${file}: ${TritonError.from(error).message}`, {
+    throw invalidArg(`cannot open the log file ${file}: ${TritonError.from(error).message}`, {
       cause: error,
     });
   }

@@ -1,6 +1,6 @@
 // A model as it was bound: its configuration and everything in the user's thread that it needs while it is served.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { hostedCallable, type HostedCallable } from '../host/callable-turns.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { BoundModel } from '../model/bound-model.js';
@@ -20,7 +20,7 @@ export class ModelBinding implements HostedModel {
   readonly config: CompleteModelConfig;
   /** Settles when the model is loaded, or failed to; undefined while no server is there to load it. */
   loading: Promise<void> | undefined;
-  /** Told when no further inference is possible. */
+  /** Called when no further inference is possible. */
   onUnrecoverable: (error: TritonError) => void = () => undefined;
   /** Whether none of its instances will take a batch, because executions do not come to an end. */
   isStalled = false;
@@ -69,9 +69,9 @@ export class ModelBinding implements HostedModel {
   #hook<F>(name: 'setup' | 'teardown', hook: F | undefined): F | undefined {
     const what = `${name} of model '${this.config.name}'`;
     if (hook === undefined) return undefined;
-    if (typeof hook !== 'function') throw invalid(`${what} must be a function, got ${typeof hook}`);
+    if (typeof hook !== 'function') throw invalidArg(`${what} must be a function, got ${typeof hook}`);
     if (this.#callables.length > 0) return hook;
-    throw invalid(
+    throw invalidArg(
       `${what} is for callables of this thread, and there are none; export ${name} from the group's module`,
     );
   }
@@ -203,8 +203,4 @@ export class ModelBinding implements HostedModel {
     this.#hooks = done.catch(() => undefined);
     return done;
   }
-}
-
-function invalid(message: string): TritonError {
-  return new TritonError('INVALID_ARG', message);
 }

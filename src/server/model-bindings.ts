@@ -21,7 +21,7 @@ export class ModelBindings {
   readonly #onUnrecoverable: (error: TritonError) => void;
   #server: ServerHandle | undefined;
 
-  /** `onUnrecoverable` is told when a model says that no further inference is possible. */
+  /** `onUnrecoverable` is called when a model says that no further inference is possible. */
   constructor(onUnrecoverable: (error: TritonError) => void) {
     this.#onUnrecoverable = onUnrecoverable;
   }

@@ -12,7 +12,7 @@ export interface ModelOpeningOptions extends Omit<InstanceThreadsOptions, 'first
   /** The configuration of this load, where it is not what the model was bound with. */
   readonly override: CompleteModelConfig | undefined;
   readonly callables: readonly HostedCallable[];
-  /** Told once, when everything has ended. */
+  /** Called once, when everything has ended. */
   readonly onClosed: () => void | Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export class ModelOpening {
   readonly callables: readonly HostedCallable[];
   /** One instance each, in threads of their own. */
   threads: readonly ThreadedInstance[] = [];
-  /** Told of threads that were started again; for the server to set. */
+  /** Called with threads that were started again; the server sets it. */
   onRestart: (thread: ThreadedInstance) => void = ({ port }) => port.close();
   readonly #threads: InstanceThreads;
   readonly #logger: Logger;

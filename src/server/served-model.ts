@@ -11,7 +11,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 /** An instance that can be closed, or be lost. */
 export interface ClosableInstance extends ModelInstance {
   close?(): void;
-  /** Told when it is gone. */
+  /** Called when the instance is gone. */
   onClosed?: (() => void) | undefined;
   /** Makes the calls of other models that the instance's callable asks for. */
   caller?: ModelCaller | undefined;
@@ -20,7 +20,7 @@ export interface ClosableInstance extends ModelInstance {
 /** The instances of a load of a model. */
 export interface OpenedInstances {
   readonly instances: readonly ClosableInstance[];
-  /** Told of instances that were started again; for whoever opened them to set. */
+  /** Called with instances that were started again; the server sets it. */
   onRestart: (instance: ClosableInstance) => void;
   /** Ends what they needed, once they are closed. */
   close(): Promise<void>;
@@ -30,7 +30,7 @@ export interface OpenedInstances {
 export interface InstanceSource {
   /** Sets the model up and starts its instances; `override`: for another configuration than it was bound with. */
   open(override: CompleteModelConfig | undefined): Promise<OpenedInstances>;
-  /** Told when no instance will take a batch any more, though they live, and when one does again. */
+  /** Called when no instance will take a batch any more, though they live, and when one does again. */
   onStalled(isStalled: boolean): void;
 }
 
@@ -126,7 +126,7 @@ export class ServedModel implements LoadableModel {
     const entry = this.#entry;
     if (entry === undefined) return;
     clearTimeout(this.#grace);
-    // A model that was replaced, or is being unloaded, answers what waits in its queue first.
+    // A model that was replaced, or is being unloaded, answers its queued requests first.
     entry.model.addInstance(instance);
     entry.model.statistics.instanceRestarts++;
     entry.resumed('ended');

@@ -1,8 +1,8 @@
 // The elements of a tensor in another dtype, each multiplied by a factor: bytes of an image to floats between 0 and 1.
 // As everywhere, no number silently becomes another: floats round to the new type, all else must fit exactly.
 
-import { TritonError } from '../errors.js';
-import { DTYPES, isBytesDtype, type DataOf, type Dtype } from './dtype.js';
+import { invalidArg } from '../errors.js';
+import { type DataOf, type Dtype, DTYPES, isBytesDtype } from './dtype.js';
 import { HALVES, isHalf } from './float16.js';
 import { convertElements } from './nested.js';
 
@@ -12,18 +12,14 @@ export function castElements<To extends Dtype>(
   dtype: To,
   scale: number,
 ): DataOf[To] {
-  if (!Number.isFinite(scale)) throw invalid(`the scale of a cast must be a finite number, got ${String(scale)}`);
+  if (!Number.isFinite(scale)) throw invalidArg(`the scale of a cast must be a finite number, got ${String(scale)}`);
   if (isBytesDtype(from.dtype) || isBytesDtype(dtype)) {
-    throw invalid(`a ${from.dtype} tensor does not cast to ${dtype}, only numbers do`);
+    throw invalidArg(`a ${from.dtype} tensor does not cast to ${dtype}, only numbers do`);
   }
   const values = numbersOf(from) as ArrayLike<number | bigint>;
   const floats = quickFloats(values, dtype, scale);
   if (floats !== undefined) return floats as DataOf[To];
   return convertElements(dtype, scale === 1 ? values : scaled(values, dtype, scale));
-}
-
-function invalid(message: string): TritonError {
-  return new TritonError('INVALID_ARG', message);
 }
 
 /** The elements that the data stands for: itself, or the numbers of 16-bit floats. */
@@ -53,7 +49,9 @@ function scaled(values: ArrayLike<number | bigint>, dtype: Dtype, scale: number)
     const isLost =
       isWide && Number.isInteger(product) && !(Number.isSafeInteger(product) && Number.isSafeInteger(value));
     if (isLost || (!Number.isFinite(product) && Number.isFinite(value))) {
-      throw invalid(`element ${i} does not fit ${dtype}: ${String(values[i])} times ${scale} is too large to be exact`);
+      throw invalidArg(
+        `element ${i} does not fit ${dtype}: ${String(values[i])} times ${scale} is too large to be exact`,
+      );
     }
     products[i] = product;
   }

@@ -1,7 +1,7 @@
 // The datatypes of the protocol under their three spellings: numpy's name (ours inside), a typed-array
 // constructor, and Triton's name (the wire's). One table; all types and lookups derive from it.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import { dtypeHint } from './dtype-hint.js';
 import { float16ArrayBits } from './float16.js';
 
@@ -110,8 +110,7 @@ export function parseDtype(like: unknown): Dtype {
   if (dtype === undefined) {
     const got = typeof like === 'function' ? like.name || 'a function' : (JSON.stringify(like) ?? String(like));
     const names = Object.keys(DTYPES);
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `unknown dtype ${got}${dtypeHint(like, names)}, expected numpy's name (${names.join(', ')}), a typed-array constructor such as Float32Array, or Triton's name such as 'FP32'`,
     );
   }

@@ -1,9 +1,12 @@
 // Tensors of other libraries: onnxruntime's (node and web) and transformers.js's name the dtypes as we do and keep the
 // same typed arrays. They are taken for ours without a copy, and without importing the library.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { dtypeHint } from './dtype-hint.js';
 import { type Dtype, DTYPES } from './dtype.js';
+
+// What a Tensor is known by. Shared through the global symbol registry, so that two copies of the package recognise each
+// other's tensors.
 
 export const BRAND: unique symbol = Symbol.for('tstriton.Tensor') as never;
 
@@ -55,7 +58,7 @@ export function isForeignTensor(value: unknown): value is ForeignTensor {
 
 /** What is in another library's tensor. Throws INVALID_ARG, saying what it lacks. */
 export function partsOfForeign(value: unknown): TensorParts {
-  if (!isTensorLike(value)) throw unfit(`expected ${FORM}, got ${kindOf(value)}`);
+  if (!isTensorLike(value)) throw invalidArg(`expected ${FORM}, got ${kindOf(value)}`);
   const { dims, shape, type, dtype } = value as Partial<Record<Member, unknown>>;
   const lacking = [
     ...('data' in value ? [] : ['data']),
@@ -64,7 +67,7 @@ export function partsOfForeign(value: unknown): TensorParts {
   ];
   if (lacking.length > 0) {
     const members = MEMBERS.filter((member) => member in value).join(' and ');
-    throw unfit(`an object with ${members} is no tensor: it lacks ${lacking.join(' and ')}`);
+    throw invalidArg(`an object with ${members} is no tensor: it lacks ${lacking.join(' and ')}`);
   }
   return { dtype: dtypeOfName(type ?? dtype), data: dataOf(value), shape: dims ?? shape };
 }
@@ -75,7 +78,7 @@ function dtypeOfName(name: unknown): Dtype {
   if (typeof name === 'string' && Object.hasOwn(DTYPES, name)) return name as Dtype;
   const known = Object.keys(DTYPES);
   const got = typeof name === 'string' ? JSON.stringify(name) : kindOf(name);
-  throw unfit(`a tensor has the type ${got}${dtypeHint(name, known)}, expected one of ${known.join(', ')}`);
+  throw invalidArg(`a tensor has the type ${got}${dtypeHint(name, known)}, expected one of ${known.join(', ')}`);
 }
 
 function dataOf(value: object): unknown {
@@ -84,20 +87,16 @@ function dataOf(value: object): unknown {
     ({ data } = value as { readonly data?: unknown });
   } catch (error) {
     // onnxruntime's are read in another way while they lie on a GPU.
-    throw new TritonError('INVALID_ARG', `the data of a tensor cannot be read: ${TritonError.from(error).message}`, {
+    throw invalidArg(`the data of a tensor cannot be read: ${TritonError.from(error).message}`, {
       cause: error,
     });
   }
   if (ArrayBuffer.isView(data) || Array.isArray(data)) return data;
-  throw unfit(`the data of a tensor is ${kindOf(data)}, expected a typed array or a list of strings`);
+  throw invalidArg(`the data of a tensor is ${kindOf(data)}, expected a typed array or a list of strings`);
 }
 
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value !== 'object') return `a ${typeof value}`;
   return Array.isArray(value) ? 'a list' : `a ${Object.prototype.toString.call(value).slice(8, -1)}`;
-}
-
-function unfit(message: string): TritonError {
-  return new TritonError('INVALID_ARG', message);
 }

@@ -1,8 +1,8 @@
 // Plain (nested) arrays to typed data and back. Values must fit the dtype exactly, floats apart, which are
 // rounded to the declared type; a number that silently became another is the one thing this must not do.
 
-import { TritonError } from '../errors.js';
-import { DTYPES, type DataOf, type Dtype, type NumericDtype } from './dtype.js';
+import { invalidArg, TritonError } from '../errors.js';
+import { type DataOf, type Dtype, DTYPES, type NumericDtype } from './dtype.js';
 import { HALVES, isHalf } from './float16.js';
 import { formatShape } from './shape.js';
 
@@ -95,10 +95,7 @@ function toBytes(value: unknown, index: number): Uint8Array {
 }
 
 function unfit(dtype: Dtype, value: unknown, index: number, expected: string): TritonError {
-  return new TritonError(
-    'INVALID_ARG',
-    `element ${index} does not fit ${dtype}: expected ${expected}, got ${show(value)}`,
-  );
+  return invalidArg(`element ${index} does not fit ${dtype}: expected ${expected}, got ${show(value)}`);
 }
 
 function show(value: unknown): string {
@@ -121,8 +118,7 @@ function isList(dtype: Dtype, value: unknown): value is ArrayLike<Nested> {
 function nestedShape(dtype: Dtype, values: Nested): number[] {
   const shape: number[] = [];
   for (let level: unknown = values; isList(dtype, level); level = level[0]) {
-    if (shape.length === MAX_DEPTH)
-      throw new TritonError('INVALID_ARG', `nested arrays are nested more than ${MAX_DEPTH} deep`);
+    if (shape.length === MAX_DEPTH) throw invalidArg(`nested arrays are nested more than ${MAX_DEPTH} deep`);
     shape.push(level.length);
   }
   return shape;
@@ -139,10 +135,7 @@ function collect(dtype: Dtype, values: Nested, shape: readonly number[], depth: 
 }
 
 function ragged(shape: readonly number[]): TritonError {
-  return new TritonError(
-    'INVALID_ARG',
-    `nested arrays must be rectangular, expected shape ${formatShape(shape)} throughout`,
-  );
+  return invalidArg(`nested arrays must be rectangular, expected shape ${formatShape(shape)} throughout`);
 }
 
 /** Flat elements to nested arrays of the given shape. */

@@ -1,7 +1,7 @@
 // The value that callables get and return: dtype, data and shape, row-major. Thin on purpose: views along the
 // batch axis, conversions to and from nested arrays, no algebra.
 
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { castElements, numbersOf } from './cast.js';
 import { dtypeHint } from './dtype-hint.js';
 import { type DataLike, type DataOf, type Dtype, DTYPES, isBytesDtype, type NumericDtype, toDataOf } from './dtype.js';
@@ -63,8 +63,7 @@ export class Tensor<D extends Dtype = Dtype> {
     if (typeof given === 'object') return Tensor.is(given) ? given : fromForeign(given);
     const dtype = given as Dtype;
     if (!Object.hasOwn(DTYPES, dtype)) throw unknownDtype(dtype);
-    if (values === undefined)
-      throw new TritonError('INVALID_ARG', `Tensor.from('${dtype}', values) needs values, got undefined`);
+    if (values === undefined) throw invalidArg(`Tensor.from('${dtype}', values) needs values, got undefined`);
     const flat = flattenNested(dtype, values);
     return new Tensor(dtype, flat.data, shape ?? flat.shape);
   }
@@ -81,7 +80,7 @@ export class Tensor<D extends Dtype = Dtype> {
   /** Joins tensors along the first axis; all other dimensions must agree. */
   static concat<D extends Dtype>(tensors: readonly Tensor<D>[]): Tensor<D> {
     const first = tensors[0];
-    if (first === undefined) throw new TritonError('INVALID_ARG', 'cannot concatenate an empty list of tensors');
+    if (first === undefined) throw invalidArg('cannot concatenate an empty list of tensors');
     if (tensors.length === 1) return first;
     let rows = 0;
     let elements = 0;
@@ -91,8 +90,7 @@ export class Tensor<D extends Dtype = Dtype> {
         tensor.shape.length === 0 ||
         !sameShape(tensor.shape.slice(1), first.shape.slice(1))
       ) {
-        throw new TritonError(
-          'INVALID_ARG',
+        throw invalidArg(
           `cannot concatenate ${tensor.dtype} ${formatShape(tensor.shape)} with ${first.dtype} ${formatShape(first.shape)}: ` +
             'dtypes and all dimensions after the first must be equal',
         );
@@ -106,23 +104,20 @@ export class Tensor<D extends Dtype = Dtype> {
 
   /** Joins tensors of one shape along a new first axis. */
   static stack<D extends Dtype>(tensors: readonly Tensor<D>[]): Tensor<D> {
-    if (tensors.length === 0) throw new TritonError('INVALID_ARG', 'cannot stack an empty list of tensors');
+    if (tensors.length === 0) throw invalidArg('cannot stack an empty list of tensors');
     return Tensor.concat(tensors.map((tensor) => new Tensor(tensor.dtype, tensor.data, [1, ...tensor.shape])));
   }
 
   /** Number of rows: the first dimension. Throws INVALID_ARG for a rank-0 tensor. */
   get rowCount(): number {
-    if (this.shape.length === 0) throw new TritonError('INVALID_ARG', 'a tensor of shape [] has no rows');
+    if (this.shape.length === 0) throw invalidArg('a tensor of shape [] has no rows');
     return this.shape[0]!;
   }
 
   /** Row `index` without the first axis; a view for dtypes with typed arrays. */
   row(index: number): Tensor<D> {
     if (!Number.isInteger(index) || index < 0 || index >= this.rowCount) {
-      throw new TritonError(
-        'INVALID_ARG',
-        `row ${index} is out of range for a tensor of shape ${formatShape(this.shape)}`,
-      );
+      throw invalidArg(`row ${index} is out of range for a tensor of shape ${formatShape(this.shape)}`);
     }
     const size = elementCount(this.shape.slice(1));
     return new Tensor(this.dtype, viewOf(this.data, index * size, (index + 1) * size), this.shape.slice(1));
@@ -145,10 +140,7 @@ export class Tensor<D extends Dtype = Dtype> {
   split(rowCounts: readonly number[]): Tensor<D>[] {
     const total = rowCounts.reduce((sum, rows) => sum + rows, 0);
     if (total !== this.rowCount || rowCounts.some((rows) => !Number.isInteger(rows) || rows < 0)) {
-      throw new TritonError(
-        'INVALID_ARG',
-        `cannot split ${this.rowCount} rows into pieces of ${rowCounts.join(' + ')} = ${total} rows`,
-      );
+      throw invalidArg(`cannot split ${this.rowCount} rows into pieces of ${rowCounts.join(' + ')} = ${total} rows`);
     }
     let start = 0;
     return rowCounts.map((rows) => this.slice(start, (start += rows)));
@@ -195,8 +187,7 @@ export class Tensor<D extends Dtype = Dtype> {
   /** The elements of a `bytes` or `string` tensor as strings, read as UTF-8. Throws INVALID_ARG for other dtypes. */
   strings(): string[] {
     if (this.dtype === 'string') return this.data as string[];
-    if (this.dtype !== 'bytes')
-      throw new TritonError('INVALID_ARG', `a ${this.dtype} tensor has no strings, only bytes and string have`);
+    if (this.dtype !== 'bytes') throw invalidArg(`a ${this.dtype} tensor has no strings, only bytes and string have`);
     // A byte order mark is a character like any other here, as it is for the dtype string.
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     return (this.data as Uint8Array[]).map((element) => decoder.decode(element));
@@ -208,10 +199,7 @@ export class Tensor<D extends Dtype = Dtype> {
     const { kind } = DTYPES[dtype];
     if (kind === 'half') return numbersOf(this as Tensor) as Float32Array;
     if (kind === 'float') return data instanceof Float32Array ? data : Float32Array.from(data as Float64Array);
-    throw new TritonError(
-      'INVALID_ARG',
-      `a ${dtype} tensor does not convert to float32, only floating-point tensors do`,
-    );
+    throw invalidArg(`a ${dtype} tensor does not convert to float32, only floating-point tensors do`);
   }
 }
 Object.defineProperty(Tensor.prototype, BRAND, { value: true });
@@ -223,17 +211,14 @@ function fromForeign(given: unknown): Tensor {
 
 function unknownDtype(dtype: unknown): TritonError {
   const known = Object.keys(DTYPES);
-  return new TritonError(
-    'INVALID_ARG',
-    `unknown dtype ${String(dtype)}${dtypeHint(dtype, known)}, expected one of ${known.join(', ')}`,
-  );
+  return invalidArg(`unknown dtype ${String(dtype)}${dtypeHint(dtype, known)}, expected one of ${known.join(', ')}`);
 }
 
 function unfitData(dtype: Dtype, data: unknown): TritonError {
   if (!Object.hasOwn(DTYPES, dtype)) return unknownDtype(dtype);
   const expected = DTYPES[dtype].array?.name ?? (dtype === 'string' ? 'string[]' : 'Uint8Array[]');
   const got = Object.prototype.toString.call(data).slice(8, -1);
-  return new TritonError('INVALID_ARG', `unexpected data for a ${dtype} tensor. Expected ${expected}, got ${got}`);
+  return invalidArg(`unexpected data for a ${dtype} tensor. Expected ${expected}, got ${got}`);
 }
 
 /** Number of elements, or NaN when a dimension is none. */
@@ -250,17 +235,13 @@ function countOf(shape: readonly number[]): number {
 function unfitShape(shape: unknown, elements: number): TritonError {
   if (!Array.isArray(shape)) {
     const got = shape === null ? 'null' : typeof shape;
-    return new TritonError('INVALID_ARG', `the shape of a tensor must be a list of integers, got ${got}`);
+    return invalidArg(`the shape of a tensor must be a list of integers, got ${got}`);
   }
   const expected = countOf(shape);
   if (Number.isNaN(expected)) {
-    return new TritonError(
-      'INVALID_ARG',
-      `unexpected shape ${formatShape(shape)} of a tensor: dimensions are integers >= 0`,
-    );
+    return invalidArg(`unexpected shape ${formatShape(shape)} of a tensor: dimensions are integers >= 0`);
   }
-  return new TritonError(
-    'INVALID_ARG',
+  return invalidArg(
     `unexpected number of elements for a tensor of shape ${formatShape(shape)}. Expected ${expected}, got ${elements}`,
   );
 }

@@ -130,7 +130,7 @@ export class CachedScheduler {
   }
 }
 
-/** A request under way, and those that wait for its answer. */
+/** A request under way, and the requests that wait for its answer. */
 class Flight implements OutcomeWatcher {
   leader: PendingRequest;
   readonly followers: PendingRequest[] = [];

@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto';
 
-import { TritonError } from '../../errors.js';
+import { invalidArg } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import { Pace, type PacedWork, PAUSE_BYTES } from '../../model/paced-work.js';
 import type { Parameters } from '../../model/parameters.js';
@@ -18,10 +18,7 @@ export const CACHE_PARAMETER = 'response_cache';
 export function checkCacheParameter(id: string, parameters: Parameters | undefined): void {
   const value = parameters?.[CACHE_PARAMETER];
   if (value === undefined || typeof value === 'boolean') return;
-  throw new TritonError(
-    'INVALID_ARG',
-    `${requestLabel(id)}parameter '${CACHE_PARAMETER}' must be true or false, got ${valueText(value)}`,
-  );
+  throw invalidArg(`${requestLabel(id)}parameter '${CACHE_PARAMETER}' must be true or false, got ${valueText(value)}`);
 }
 
 /** `model` tells models, versions and loads of them apart. */

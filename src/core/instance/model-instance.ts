@@ -44,7 +44,7 @@ export interface ExecutionTimes {
 }
 
 /**
- * Told once when an execution ends; `results` has one entry per request, in order; `metrics` is what the callable
+ * Called once when an execution ends; `results` has one entry per request, in order; `metrics` is what the callable
  * recorded of its own.
  */
 export type ExecutionDone = (

@@ -42,7 +42,7 @@ interface Run {
 export class BatchRunner {
   /** Who decides what runs. */
   scheduler: Scheduler | undefined;
-  /** Told when no instance will be free any more, though there are some, and when one is again. */
+  /** Called when no instance will be free any more, though there are some, and when one is again. */
   onStalled: ((isStalled: boolean) => void) | undefined;
   readonly #config: CompleteModelConfig;
   readonly #statistics: InferenceStatistics;

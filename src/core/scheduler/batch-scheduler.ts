@@ -9,7 +9,7 @@ import type { InferenceStatistics } from '../statistics.js';
 import { BatchQueue, type Release } from './batch-queue.js';
 import type { BatchRunner, MakeScheduler, SchedulerParts } from './batch-runner.js';
 import type { Slot } from './instance-slots.js';
-import { LONGEST_TIMER } from './longest-timer.js';
+import { LONGEST_TIMER } from './execution-limit.js';
 import type { RequestOutcomes } from './request-outcomes.js';
 import type { SchedulerLog } from './scheduler-log.js';
 import type { Scheduler } from './scheduler.js';
@@ -145,6 +145,10 @@ class BatchScheduler implements Scheduler {
     this.#timer = undefined;
   }
 }
+
+// Which requests may share a batch. As in Triton (backend_model.cc, RequiredEqualInputs): inputs with an open
+// dimension must agree in all dimensions but the batch, and where a model has optional inputs the same ones
+// must be present. Everything else mixes. A request that may not join ends the batch at once: it cannot grow.
 
 interface WithInputs {
   readonly inputs: readonly (InferTensor | undefined)[];

@@ -1,9 +1,11 @@
-// How long the executions of a model may take: each is told when its time is over, and given up when it has not ended
-// soon after.
+// How long the executions of a model may take: an execution is aborted when its time is over, and given up when it has not
+// ended soon after.
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import { LONGEST_TIMER } from './longest-timer.js';
+
+/** setTimeout's longest delay. */
+export const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** How long a callable may take to settle after it was told that its time is over, in milliseconds. */
 const SETTLING_MS = 1000;
@@ -44,7 +46,7 @@ export class ExecutionLimit<Run> {
     this.#timers.delete(run);
   }
 
-  /** Nothing is told any more. */
+  /** No listener is called any more. */
   stop(): void {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();

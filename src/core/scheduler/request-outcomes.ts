@@ -1,5 +1,5 @@
 // What becomes of a model's requests: fixes it, counts it, and delivers it, in the order of the requests where that
-// is promised. Whoever is first fixes a request's outcome; what comes later is dropped.
+// is promised. The first outcome of a request counts; later ones are dropped.
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';

@@ -3,7 +3,7 @@
 
 import { closeSync, fstatSync, readSync, writeSync } from 'node:fs';
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 
 /** A part of a shared memory object. */
 export interface RegionMemory {
@@ -25,6 +25,9 @@ export interface OpenedObject {
 
 /** Makes the memory of a part of an object. Takes ownership of the descriptor. */
 export type MapRegion = (object: OpenedObject, offset: number, byteSize: number) => RegionMemory;
+
+// A region read and written through its descriptor: no native code, one copy each way, and a client that shrinks its
+// object meanwhile gets an error.
 
 export class FileRegion implements RegionMemory {
   readonly #descriptor: number;
@@ -66,8 +69,7 @@ export class FileRegion implements RegionMemory {
 }
 
 export function shrunk(): TritonError {
-  return new TritonError(
-    'INVALID_ARG',
+  return invalidArg(
     'a shared memory object is smaller than when it was registered, expected its owner to keep its size',
   );
 }

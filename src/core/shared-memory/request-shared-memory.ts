@@ -1,9 +1,8 @@
 // The shared memory that one request uses: its inputs are read from there, its outputs written there before the
 // answer is sent. Whoever makes one releases it when the request has ended.
 
-import { TritonError } from '../../errors.js';
-import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
-import { ownMemory } from '../../model/own-memory.js';
+import { invalidArg } from '../../errors.js';
+import { type InferTensor, type ModelInferResponse, ownMemory } from '../../model/exchange.js';
 import type { PacedWork } from '../../model/paced-work.js';
 import type { SharedInput, SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
 import type { SharedMemoryRange } from './shared-memory-range.js';
@@ -76,8 +75,7 @@ export class RequestSharedMemory implements SharedMemoryAccess {
 function* place(output: InferTensor, range: SharedMemoryRange): PacedWork<InferTensor> {
   const { byteLength } = output.bytes;
   if (byteLength > range.byteSize) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `shared memory size specified with the request for output '${output.name}' (${range.byteSize} bytes) should be at least ${byteLength} bytes to hold the results`,
     );
   }

@@ -3,7 +3,7 @@
 
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import type { OpenedObject } from './region-memory.js';
 
 const FOLDER = '/dev/shm/';
@@ -40,5 +40,5 @@ function isObjectName(name: string): boolean {
 }
 
 function unopenable(key: string, cause?: unknown): TritonError {
-  return new TritonError('INVALID_ARG', `Unable to open shared memory region: '${key}'`, { cause });
+  return invalidArg(`Unable to open shared memory region: '${key}'`, { cause });
 }

@@ -4,7 +4,7 @@
 
 import { closeSync } from 'node:fs';
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import type { SharedMemoryReference, SystemSharedMemoryRegion } from '../../model/shared-memory.js';
 import { FileRegion, type MapRegion, type OpenedObject, type RegionMemory } from './region-memory.js';
 import { openSharedMemoryObject } from './shared-memory-object.js';
@@ -147,12 +147,11 @@ export class SharedMemoryRegistry {
 function checkKey(name: string, key: string): void {
   const object = key.replace(/^\/+/, '');
   if (object === '') {
-    throw new TritonError('INVALID_ARG', `cannot register shared memory region '${name}' - invalid shm key '${key}'`);
+    throw invalidArg(`cannot register shared memory region '${name}' - invalid shm key '${key}'`);
   }
   // The memory of Triton's Python backend. There is none here, but beside this server may be one.
   if (object.startsWith(RESERVED_PREFIX)) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `cannot register shared memory region '${name}' with key '${key}' as the key contains the reserved prefix '${RESERVED_PREFIX}'`,
     );
   }
@@ -160,8 +159,7 @@ function checkKey(name: string, key: string): void {
 
 // What mmap would refuse is refused whatever the memory is, so that clients see one behaviour.
 function checkBounds(name: string, offset: bigint, byteSize: bigint, size: bigint): void {
-  const failed = (why: string) =>
-    new TritonError('INVALID_ARG', `failed to register shared memory region '${name}': ${why}`);
+  const failed = (why: string) => invalidArg(`failed to register shared memory region '${name}': ${why}`);
   const overflows = offset + byteSize > MAX_UINT64;
   if (!overflows && offset + byteSize > size) throw failed('invalid args');
   if (overflows || byteSize === 0n || offset % PAGE_BYTES !== 0n) {
@@ -170,11 +168,10 @@ function checkBounds(name: string, offset: bigint, byteSize: bigint, size: bigin
 }
 
 function checkRange({ name, byteSize: regionSize }: Region, offset: bigint, byteSize: bigint): void {
-  const refuse = (what: string) => new TritonError('INVALID_ARG', `${what} for shared memory region: '${name}'`);
+  const refuse = (what: string) => invalidArg(`${what} for shared memory region: '${name}'`);
   if (offset >= BigInt(regionSize)) throw refuse('Invalid offset');
   if (byteSize > MAX_UINT64 - offset) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `Integer overflow detected: byte_size (${byteSize}) + offset (${offset}) exceeds maximum value (${MAX_UINT64}) for region '${name}'`,
     );
   }

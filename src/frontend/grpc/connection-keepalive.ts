@@ -4,6 +4,10 @@
 import type { ConnectionControl } from '../../http2/connection-listener.js';
 import type { ErrorCodeName } from '../../http2/http2-error.js';
 
+// Which pings of a client are too many. gRPC's clients ping for two reasons: to see whether the server is still there, which
+// should be seldom, and to measure how fast data comes, which is often and ends with the data. So a ping is counted when it
+// comes soon after the last one and nothing of a call went either way between the two (gRPC's proposal A8).
+
 /** What a connection has carried when a ping comes. */
 export interface Traffic {
   /** Frames of calls, both ways together. */

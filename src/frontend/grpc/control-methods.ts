@@ -4,7 +4,7 @@
 import type { MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 
 import type { LoadParameters } from '../../core/inference-server.js';
-import { TritonError } from '../../errors.js';
+import { invalidArg } from '../../errors.js';
 import type { SystemSharedMemoryRegion } from '../../model/shared-memory.js';
 import {
   checkLoadParameter,
@@ -95,7 +95,7 @@ function loadParameters({ parameters }: RepositoryModelLoadRequest): LoadParamet
     checkLoadParameter(name);
     const expected = name === 'config' ? 'string_param' : 'bytes_param';
     if (parameterChoice.case !== (expected === 'string_param' ? 'stringParam' : 'bytesParam')) {
-      throw new TritonError('INVALID_ARG', `invalid value type for load parameter '${name}', expected ${expected}.`);
+      throw invalidArg(`invalid value type for load parameter '${name}', expected ${expected}.`);
     }
     if (parameterChoice.case === 'stringParam') config = parameterChoice.value;
   }
@@ -106,7 +106,7 @@ function loadParameters({ parameters }: RepositoryModelLoadRequest): LoadParamet
 function checkUnloadParameters({ parameters }: RepositoryModelUnloadRequest): void {
   const dependents = Object.hasOwn(parameters, 'unload_dependents') ? parameters['unload_dependents'] : undefined;
   if (dependents !== undefined && dependents.parameterChoice.case !== 'boolParam') {
-    throw new TritonError('INVALID_ARG', "invalid value type for 'unload_dependents' parameter, expected bool_param.");
+    throw invalidArg("invalid value type for 'unload_dependents' parameter, expected bool_param.");
   }
 }
 

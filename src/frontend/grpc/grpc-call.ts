@@ -57,6 +57,9 @@ export interface CallListener {
 /** Decides what a call is for. Undefined when it has been ended already. */
 export type AcceptCall = (call: GrpcCall) => CallListener | undefined;
 
+// A call that is refused for what its headers say. It is answered when its client has sent all of it, as many a client reads
+// nothing before; one that has not done so for a while is answered and told to stop.
+
 const PATIENCE_MILLISECONDS = 100;
 
 export class RefusedCall implements CallListener {

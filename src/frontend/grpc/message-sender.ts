@@ -49,7 +49,7 @@ export class MessageSender {
     return this.room;
   }
 
-  /** Sends what waits to be sent. */
+  /** Sends the waiting messages. */
   flush(): void {
     if (this.#chunks.length === 0 || this.#blocked || this.#closed) return;
     const chunks = this.#bytes <= JOIN_BYTES && this.#chunks.length > 1 ? [Buffer.concat(this.#chunks)] : this.#chunks;

@@ -52,7 +52,7 @@ export interface StreamMethod {
 
 export interface StreamCallOptions {
   readonly maxMessageSize: number;
-  /** Told when the call has ended. */
+  /** Called when the call has ended. */
   readonly onEnd: (call: StreamCall) => void;
 }
 

@@ -1,7 +1,7 @@
 // How a message of JSON and binary tensors says where its JSON ends: in a header of its own, or, where a platform
 // passes no such header on, within the content type.
 
-import { TritonError } from '../../errors.js';
+import { invalidArg } from '../../errors.js';
 import type { HttpRequest } from '../../http1/http-exchange.js';
 
 export interface BinaryFraming {
@@ -29,10 +29,7 @@ export function contentTypeFraming(prefix: string): BinaryFraming {
       const position = contentType.indexOf(prefix);
       if (position < 0) return undefined;
       if (position === 0) return contentType.slice(prefix.length);
-      throw new TritonError(
-        'INVALID_ARG',
-        `expect MIME type for binary data starts with '${prefix}', got: ${contentType}`,
-      );
+      throw invalidArg(`expect MIME type for binary data starts with '${prefix}', got: ${contentType}`);
     },
     answerHeaders: (length) => ['Content-Type', `${prefix}${length}`],
   };

@@ -2,7 +2,7 @@
 // memory (server/src/http_server.cc, HandleTrace, HandleLogging, HandleRepositoryIndex, HandleRepositoryControl,
 // HandleSystemSharedMemory).
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { noCudaMemory, refuseRepository, unknownCudaRegion } from '../../protocol/control-refusals.js';
 import {
@@ -93,5 +93,5 @@ async function perform(server: ServedCore, route: Route, body: Buffer, reads: bo
 
 function regionOf(region: string | undefined, kind: string): string {
   if (region !== undefined) return region;
-  throw new TritonError('INVALID_ARG', `'region name' is necessary to register ${kind} shared memory region`);
+  throw invalidArg(`'region name' is necessary to register ${kind} shared memory region`);
 }

@@ -2,7 +2,7 @@
 // is that of the first thing the model says.
 
 import type { ResponseSink } from '../../core/response-sink.js';
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { type PacedWork, startPaced } from '../../model/paced-work.js';
 import { decodeGenerateRequest } from '../../protocol/http/decode-generate-request.js';
@@ -35,7 +35,7 @@ export function handleGenerate(exchange: HttpExchange, route: Route, options: Ge
   resolve();
   const coding = request.header('content-encoding');
   if (coding !== undefined && coding !== 'identity') {
-    throw new TritonError('INVALID_ARG', "Unsupported content-encoding, only 'identity' is supported.");
+    throw invalidArg("Unsupported content-encoding, only 'identity' is supported.");
   }
   const length = request.bodyLength;
   if (length !== undefined) checkJsonSize(length, maxInputSize);
@@ -71,8 +71,7 @@ function answerOnce(exchange: HttpExchange, server: InferOptions['server']): Inf
 
 /** Triton says so with 200. */
 function notOneAnswer(): TritonError {
-  return new TritonError(
-    'INVALID_ARG',
+  return invalidArg(
     'generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses',
   );
 }

@@ -50,6 +50,8 @@ export class HttpExchange {
   }
 }
 
+// Headers as text: their bytes are read as Latin-1, and what people send beyond ASCII is UTF-8.
+
 /** A flat list of names and values, each read as UTF-8 where it is that. */
 export function headerTexts(rawHeaders: readonly string[]): readonly string[] {
   return rawHeaders.some((text) => BEYOND_ASCII.test(text)) ? rawHeaders.map(headerText) : rawHeaders;

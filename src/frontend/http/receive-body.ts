@@ -1,7 +1,7 @@
 // Collects a request's body into one buffer: without a copy when it comes in one piece, with one copy when its length
 // is known, with a list of pieces otherwise, which are joined in the end, with pauses when they are many.
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import { assemble } from '../../model/paced-bytes.js';
 import { startPaced } from '../../model/paced-work.js';
 import type { HttpExchange } from './http-exchange.js';
@@ -78,15 +78,11 @@ function noMemory(size: number, cause: unknown): TritonError {
 }
 
 function tooManyChunks(): TritonError {
-  return new TritonError(
-    'INVALID_ARG',
+  return invalidArg(
     `Chunked request body exceeds maximum of ${MAX_PIECES} non-empty chunks. Send fewer or larger HTTP chunks.`,
   );
 }
 
 function tooLarge(size: string, limit: number): TritonError {
-  return new TritonError(
-    'INVALID_ARG',
-    `request size of ${size} bytes exceeds the maximum allowed input size of ${limit} bytes`,
-  );
+  return invalidArg(`request size of ${size} bytes exceeds the maximum allowed input size of ${limit} bytes`);
 }

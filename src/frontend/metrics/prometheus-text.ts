@@ -3,6 +3,8 @@
 
 import type { Histogram } from '../../core/metrics/histogram.js';
 
+// What a scrape finds: families of series, gathered anew for every scrape.
+
 /** Pairs of name and value, in the order of the names. */
 export type Labels = readonly (readonly [name: string, value: string])[];
 

@@ -2,14 +2,14 @@
 // the HTTP protocol, and a route for health (server/src/vertex_ai_server.cc). All that Vertex AI sends is POST, whatever
 // method the endpoint has.
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import { contentTypeFraming } from '../http/binary-framing.js';
 import { HttpEndpoints, type HttpEndpointsOptions } from '../http/http-endpoints.js';
 import type { HttpExchange } from '../http/http-exchange.js';
 import type { PortService } from '../http/http-port.js';
-import { matchRoute, pathOf, type Endpoint, type Route, routeTo } from '../http/routes.js';
+import { type Endpoint, matchRoute, pathOf, type Route, routeTo } from '../http/routes.js';
 import { answerMetrics, type MetricsText } from '../metrics/metrics-service.js';
-import { whenHere, type Later, type ServedCore } from '../served-core.js';
+import { type Later, type ServedCore, whenHere } from '../served-core.js';
 
 export interface VertexAiServiceOptions extends Pick<HttpEndpointsOptions, 'server' | 'maxInputSize' | 'restrictions'> {
   /** Paths, as Vertex AI gives them in `AIP_PREDICT_ROUTE` and `AIP_HEALTH_ROUTE`. */
@@ -53,14 +53,11 @@ export class VertexAiService implements PortService {
   #choose(ready: ReadonlySet<string>): void {
     if (this.#model === undefined) {
       if (ready.size !== 1) {
-        throw new TritonError(
-          'INVALID_ARG',
-          'Expect the model repository contains only a single model if default model is not specified',
-        );
+        throw invalidArg('Expect the model repository contains only a single model if default model is not specified');
       }
       [this.#model] = ready;
     } else if (!ready.has(this.#model)) {
-      throw new TritonError('INVALID_ARG', `Expect the default model '${this.#model}' is loaded`);
+      throw invalidArg(`Expect the default model '${this.#model}' is loaded`);
     }
   }
 

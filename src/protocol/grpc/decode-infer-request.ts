@@ -3,10 +3,9 @@
 // wins follows Triton's order: the form of the message, the model, the parameters, the tensors' data, the requested
 // outputs.
 
-import { TritonError } from '../../errors.js';
+import { invalidArg } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import type { InferTensor } from '../../model/exchange.js';
-import { ownMemory } from '../../model/own-memory.js';
+import { type InferTensor, ownMemory } from '../../model/exchange.js';
 import type { PacedWork } from '../../model/paced-work.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
 import type { SharedMemoryAccess } from '../../model/shared-memory.js';
@@ -249,18 +248,14 @@ export class InferRequestMessage implements RequestReference, RequestForm<Comple
       const reference = parameters === undefined ? undefined : readSharedMemory(parameters, input.name);
       if (reference !== undefined) {
         if (contents !== undefined) {
-          throw new TritonError(
-            'INVALID_ARG',
-            `unexpected 'content' provided when using shared memory for ${describe()}`,
-          );
+          throw invalidArg(`unexpected 'content' provided when using shared memory for ${describe()}`);
         }
         const { bytes, memory } = yield* sharedMemory.input(reference, input.datatype);
         input.bytes = bytes;
         this.#own(memory);
       } else if (contents !== undefined) {
         if (raw.length > 0) {
-          throw new TritonError(
-            'INVALID_ARG',
+          throw invalidArg(
             `contents field must not be specified when using raw_input_contents for '${input.name}' for model '${this.modelName}'`,
           );
         }
@@ -272,7 +267,7 @@ export class InferRequestMessage implements RequestReference, RequestForm<Comple
         this.#own(ownMemory(message));
         nextRaw += 2;
       } else {
-        throw new TritonError('INVALID_ARG', `unable to find data for ${describe()} in request.`);
+        throw invalidArg(`unable to find data for ${describe()} in request.`);
       }
     }
   }

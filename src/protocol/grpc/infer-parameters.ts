@@ -1,7 +1,7 @@
 // The map of InferParameter that requests, responses and tensors carry: its wire form both ways, the kind of each
 // value kept, because the rules for parameters depend on it.
 
-import { TritonError } from '../../errors.js';
+import { invalidArg } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import { FIXED64, LENGTH_DELIMITED, VARINT, type WireReader } from './wire-reader.js';
 import { LENGTH_BOUND, stringBound, VARINT_BOUND, type WireWriter } from './wire-writer.js';
@@ -143,11 +143,8 @@ function toParameterValue(name: string, value: Parameters[string]): ParameterVal
     case 'bigint':
       if (value >= MIN_INT64 && value <= MAX_INT64) return { kind: 'int64', value };
       if (value >= 0n && value <= MAX_UINT64) return { kind: 'uint64', value };
-      throw new TritonError('INVALID_ARG', `parameter '${name}' is ${value}, expected an integer of 64 bits`);
+      throw invalidArg(`parameter '${name}' is ${value}, expected an integer of 64 bits`);
     default:
-      throw new TritonError(
-        'INVALID_ARG',
-        `parameter '${name}' is of type ${typeof value}, expected a string, boolean, number or bigint`,
-      );
+      throw invalidArg(`parameter '${name}' is of type ${typeof value}, expected a string, boolean, number or bigint`);
   }
 }

@@ -1,12 +1,12 @@
 // What parameters of a ModelInferRequest and of its tensors mean, with Triton's rules for their kinds
 // (its gRPC infer handler: SetInferenceRequestMetadata, ParseSharedMemoryParams, ParseClassificationParams).
 
-import { TritonError } from '../../errors.js';
+import { invalidArg } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { RequestSequence } from '../../model/request-sequence.js';
 import type { SharedMemoryReference } from '../../model/shared-memory.js';
 import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START, SequenceFields } from '../sequence-parameters.js';
-import { setParameter, type ParameterMap, type ParameterValue } from './infer-parameters.js';
+import { type ParameterMap, type ParameterValue, setParameter } from './infer-parameters.js';
 
 /** The parameters of a request, those with a meaning of their own apart from those for the model. */
 export interface RequestParameters {
@@ -20,7 +20,7 @@ export interface RequestParameters {
 const EMPTY_FINAL_RESPONSE = 'triton_enable_empty_final_response';
 
 function refuse(message: string): never {
-  throw new TritonError('INVALID_ARG', message);
+  throw invalidArg(message);
 }
 
 function refuseKind(name: string, expected: string): never {

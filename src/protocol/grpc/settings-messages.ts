@@ -3,7 +3,7 @@
 
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 
-import { TritonError } from '../../errors.js';
+import { invalidArg } from '../../errors.js';
 import { LOG_FORMATS, type LogSettings } from '../../logger.js';
 import type { TraceSettings, TraceUpdate } from '../../model/traces.js';
 import { checkVerboseLevel, logFileIsFixed, logSettingsJson } from '../log-settings.js';
@@ -46,7 +46,7 @@ function number(
 ): TraceUpdate {
   const values = valuesOf(setting);
   if (values === undefined) return {};
-  if (values.length > 1) throw new TritonError('INVALID_ARG', `expect only 1 value for '${setting}'`);
+  if (values.length > 1) throw invalidArg(`expect only 1 value for '${setting}'`);
   return { [member]: values[0] === undefined ? null : read(values[0]) };
 }
 
@@ -76,22 +76,21 @@ export function decodeLogUpdate({ settings }: LogSettingsRequest): Partial<LogSe
 
 function boolean(member: 'info' | 'warning' | 'error', name: string, choice: Choice | undefined): Partial<LogSettings> {
   if (choice === undefined) return {};
-  if (choice.case !== 'boolParam') throw new TritonError('INVALID_ARG', `expect boolean for '${name}'`);
+  if (choice.case !== 'boolParam') throw invalidArg(`expect boolean for '${name}'`);
   return { [member]: choice.value };
 }
 
 function verboseLevel(choice: Choice | undefined): Partial<LogSettings> {
   if (choice === undefined) return {};
-  if (choice.case !== 'uint32Param') throw new TritonError('INVALID_ARG', "expect int32 for 'log_verbose_level'");
+  if (choice.case !== 'uint32Param') throw invalidArg("expect int32 for 'log_verbose_level'");
   return { verboseLevel: checkVerboseLevel(choice.value) };
 }
 
 function format(choice: Choice | undefined): Partial<LogSettings> {
   if (choice === undefined) return {};
-  if (choice.case !== 'stringParam') throw new TritonError('INVALID_ARG', "expect string for 'log_format'");
+  if (choice.case !== 'stringParam') throw invalidArg("expect string for 'log_format'");
   const found = LOG_FORMATS.find((known) => known === choice.value);
-  if (found === undefined)
-    throw new TritonError('INVALID_ARG', `invalid argument for log_format, got: ${choice.value}`);
+  if (found === undefined) throw invalidArg(`invalid argument for log_format, got: ${choice.value}`);
   return { format: found };
 }
 

@@ -2,10 +2,10 @@
 // become raw bytes once the datatype is known. What is noted stays small whatever was sent, and what takes time in
 // proportion to the bytes pauses.
 
-import { TritonError } from '../../errors.js';
-import { Pace, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
+import { invalidArg } from '../../errors.js';
+import { Pace, type PacedWork, PAUSE_BYTES } from '../../model/paced-work.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
-import { traitsOf, type Datatype } from '../../tensor/dtype.js';
+import { type Datatype, traitsOf } from '../../tensor/dtype.js';
 import { FIXED32, FIXED64, LENGTH_DELIMITED, VARINT, type WireReader } from './wire-reader.js';
 
 // By field number. `datatype` is what Triton's messages call the field.
@@ -152,16 +152,12 @@ export class TensorContents {
     if (this.#fields === 0) return new Uint8Array(0);
     const first = (31 - Math.clz32(this.#fields & -this.#fields)) as FieldNumber;
     if (first !== expected) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `unexpected explicit tensor data for ${describe()} of type '${FIELDS[first].datatype}', expected datatype '${datatype ?? '<invalid>'}'`,
       );
     }
     if (this.#fields !== 1 << first) {
-      throw new TritonError(
-        'INVALID_ARG',
-        `unexpected explicit tensor data for ${describe()}, binary data was already supplied.`,
-      );
+      throw invalidArg(`unexpected explicit tensor data for ${describe()}, binary data was already supplied.`);
     }
     if (FIELDS[first].width !== 0) return yield* this.#fixedWidth(reader, FIELDS[first].width);
     if (first === 8) return yield* this.#lengthPrefixed(reader);
@@ -281,8 +277,7 @@ function checkRange(
 ): void {
   const value = least === 0 ? low >>> 0 : low;
   if (value >= least && value <= most) return;
-  throw new TritonError(
-    'INVALID_ARG',
+  throw invalidArg(
     `unexpected value ${value} in explicit tensor data for ${describe()}, expected datatype '${datatype}' with values from ${least} to ${most}`,
   );
 }

@@ -2,7 +2,7 @@
 // become chunks of their own, handed on without a copy. The caller says beforehand how much it may need at most, so
 // that writing itself checks nothing.
 
-import { TritonError } from '../../errors.js';
+import { invalidArg } from '../../errors.js';
 import { MESSAGE_PREFIX_BYTES } from './message-frame.js';
 
 /** Largest message of gRPC in Triton, its prefix not counted. */
@@ -107,8 +107,7 @@ export class WireWriter {
     const { bytes, position } = this;
     const length = this.#bytesBefore + (position - this.#chunkStart) - MESSAGE_PREFIX_BYTES;
     if (length > MAX_MESSAGE_BYTES) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `${this.#what} has byte size ${length} which exceeds gRPC's byte size limit ${MAX_MESSAGE_BYTES}.`,
       );
     }

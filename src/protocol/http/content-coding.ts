@@ -3,8 +3,8 @@
 
 import { createDeflate, createGzip, deflateSync, gzipSync } from 'node:zlib';
 
-import { TritonError } from '../../errors.js';
-import { inflateLater, type InflateFault } from '../inflate.js';
+import { invalidArg, TritonError } from '../../errors.js';
+import { type InflateFault, inflateLater } from '../inflate.js';
 
 export type ContentCoding = 'identity' | 'gzip' | 'deflate';
 
@@ -31,7 +31,7 @@ export function maxCompressedSize(maxInflatedSize: number): number {
 export function inflateBody(body: Buffer, maxSize: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (body.length === 0) {
-      reject(new TritonError('INVALID_ARG', 'nothing to be decompressed'));
+      reject(invalidArg('nothing to be decompressed'));
       return;
     }
     inflateLater(body, 'either', maxSize, (result) => {
@@ -44,10 +44,9 @@ export function inflateBody(body: Buffer, maxSize: number): Promise<Buffer> {
 function inflateFailure(fault: InflateFault, maxSize: number): TritonError {
   if (fault.kind === 'corrupt') {
     const { reason, cause } = fault;
-    return new TritonError('INVALID_ARG', `failed to decompress the request body: ${reason}`, { cause });
+    return invalidArg(`failed to decompress the request body: ${reason}`, { cause });
   }
-  return new TritonError(
-    'INVALID_ARG',
+  return invalidArg(
     `Decompressed data size exceeds the maximum allowed value of ${maxSize} bytes. Use --http-max-input-size to increase the limit.`,
   );
 }

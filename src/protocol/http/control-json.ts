@@ -2,7 +2,7 @@
 // settings, whose numbers are text and which null clears; log settings, which null leaves as they are; shared memory; the
 // model repository.
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import { LOG_FORMATS, type LogSettings } from '../../logger.js';
 import type { RepositoryModel } from '../../model/repository-model.js';
 import type { SystemSharedMemoryRegion } from '../../model/shared-memory.js';
@@ -68,7 +68,7 @@ export function decodeSharedMemoryRegistration(name: string, body: Buffer): Syst
   const required = (field: string) => {
     const value = member(json, field);
     if (value !== undefined) return value;
-    throw new TritonError('INVALID_ARG', `Shared memory register request has no '${field}' field`);
+    throw invalidArg(`Shared memory register request has no '${field}' field`);
   };
   const key = asString(required('key'));
   const offset = member(json, 'offset');

@@ -3,11 +3,11 @@
 // parameters. Follows Triton's order of steps and its texts (server/src/http_server.cc, GenerateRequestClass). Takes time
 // in proportion to the bytes, and pauses meanwhile.
 
-import { TritonError } from '../../errors.js';
-import type { Parameters } from '../../model/parameters.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
 import type { InferTensor } from '../../model/exchange.js';
-import { Pace, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
+import { Pace, type PacedWork, PAUSE_BYTES } from '../../model/paced-work.js';
+import type { Parameters } from '../../model/parameters.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { DATATYPE_BYTE_SIZE } from '../../tensor/dtype.js';
 import { elementCount } from '../../tensor/shape.js';
@@ -18,7 +18,7 @@ import type { CompleteRequest, RequestForm } from '../request-form.js';
 import { checkJsonSize } from './decode-infer-request.js';
 import type { RequestBody } from './decode-raw-request.js';
 import { expectString, member, parameterNumber, ParameterTexts } from './json-members.js';
-import { tensorDataReader, type DataText } from './read-tensor-data.js';
+import { type DataText, tensorDataReader } from './read-tensor-data.js';
 
 /** The member whose own members are mapped by the same rule. */
 const NESTED = 'parameters';
@@ -31,7 +31,7 @@ export function* decodeGenerateRequest({ modelVersion, body, maxInputSize }: Req
   const parser = new JsonParser(body, {}, GENERATE_REQUEST);
   while (!parser.advance(PAUSE_BYTES)) yield;
   const json = parser.value;
-  if (!(json instanceof JsonObject)) throw new TritonError('INVALID_ARG', 'attempt to get members for non-object');
+  if (!(json instanceof JsonObject)) throw invalidArg('attempt to get members for non-object');
   const id = member(json, 'id');
   return new GenerateForm(json, { modelVersion, body, maxInputSize }, id === undefined ? '' : expectString(id, 'id'));
 }
@@ -105,10 +105,10 @@ class GenerateMapping {
 
   *addNested({ value, text }: GivenMember): PacedWork<void> {
     if (this.#config.inputs.some(({ name }) => name === NESTED)) {
-      throw refusal(`Keyword '${NESTED}' for nested schema also given as input tensor name`);
+      throw invalidArg(`Keyword '${NESTED}' for nested schema also given as input tensor name`);
     }
     if (!(value instanceof JsonObject)) {
-      throw refusal(`Expected JSON object for keyword: '${NESTED}': attempt to access JSON non-object as object`);
+      throw invalidArg(`Expected JSON object for keyword: '${NESTED}': attempt to access JSON non-object as object`);
     }
     for (const given of membersIn(text.bytes, value)) {
       try {
@@ -136,14 +136,14 @@ class GenerateMapping {
     } else if (typeof value === 'number' || typeof value === 'bigint' || value instanceof JsonDouble) {
       parameters[key] = parameterNumber(value);
     } else {
-      throw refusal(`parameter '${key}' has invalid type. It should be either 'int', 'bool', or 'string'.`);
+      throw invalidArg(`parameter '${key}' has invalid type. It should be either 'int', 'bool', or 'string'.`);
     }
   }
 
   *#addInput(input: CompleteTensorSpec, { value, text }: GivenMember): PacedWork<void> {
     const { name, datatype } = input;
     if (this.inputs.some((given) => given.name === name)) {
-      throw refusal(`[request id: ${this.id || '<id_unknown>'}] input '${name}' already exists in request`);
+      throw invalidArg(`[request id: ${this.id || '<id_unknown>'}] input '${name}' already exists in request`);
     }
     const count = value instanceof JsonArray ? value.length : 1;
     const shape = this.#shapeFor(input, count);
@@ -164,7 +164,7 @@ class GenerateMapping {
   #addSize(name: string, size: number): void {
     this.#byteSize += size;
     if (this.#byteSize <= this.#maxInputSize) return;
-    throw refusal(
+    throw invalidArg(
       `request size of ${this.#byteSize} bytes with input '${name}' of size ${size} bytes exceeds the maximum allowed input size of ${this.#maxInputSize}. ` +
         'Use --http-max-input-size to increase the limit.',
     );
@@ -177,12 +177,8 @@ class GenerateMapping {
     for (const dim of target) if (dim !== -1) rest /= dim;
     const open = target.lastIndexOf(-1);
     if (!Number.isInteger(rest) || (open < 0 && rest !== 1)) {
-      throw refusal(`The schema can not convert input '${name}' to tensor with proper shape`);
+      throw invalidArg(`The schema can not convert input '${name}' to tensor with proper shape`);
     }
     return target.map((dim, axis) => (dim !== -1 ? dim : axis === open ? rest : 1));
   }
-}
-
-function refusal(message: string): TritonError {
-  return new TritonError('INVALID_ARG', message);
 }

@@ -4,19 +4,18 @@
 // The core judges what only the model's configuration can tell. Decoding takes time in proportion to the bytes, and
 // pauses meanwhile.
 
-import { TritonError } from '../../errors.js';
-import type { Parameters } from '../../model/parameters.js';
+import { invalidArg } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import type { InferTensor, ModelInferRequest } from '../../model/exchange.js';
-import type { SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
-import { DATATYPE_BYTE_SIZE, isDatatype, type Datatype } from '../../tensor/dtype.js';
-import { ownMemory } from '../../model/own-memory.js';
-import { Pace, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
+import { type InferTensor, type ModelInferRequest, ownMemory } from '../../model/exchange.js';
+import { Pace, type PacedWork, PAUSE_BYTES } from '../../model/paced-work.js';
+import type { Parameters } from '../../model/parameters.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
+import type { SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
+import { type Datatype, DATATYPE_BYTE_SIZE, isDatatype } from '../../tensor/dtype.js';
 import { jsonElements, JsonParser } from '../json/json-parser.js';
 import { listOf, membersOf, objectOf, VALUE } from '../json/json-shape.js';
-import { JsonDouble, JsonObject, type JsonArray, type JsonInteger, type JsonValue } from '../json/json-value.js';
-import { checkTensorSize, inputDatatype, type CompleteRequest, type RequestForm } from '../request-form.js';
+import { type JsonArray, JsonDouble, type JsonInteger, JsonObject, type JsonValue } from '../json/json-value.js';
+import { checkTensorSize, type CompleteRequest, inputDatatype, type RequestForm } from '../request-form.js';
 import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START, SequenceFields } from '../sequence-parameters.js';
 import type { BinaryOutputs } from './binary-outputs.js';
 import { decodeRawRequest, type RequestBody } from './decode-raw-request.js';
@@ -136,8 +135,7 @@ class JsonForm implements RequestForm<CompleteInferRequest> {
 /** Throws INVALID_ARG when the JSON part is larger than allowed. */
 export function checkJsonSize(jsonLength: number, maxInputSize: number): void {
   if (jsonLength <= maxInputSize) return;
-  throw new TritonError(
-    'INVALID_ARG',
+  throw invalidArg(
     `request JSON size of ${jsonLength} bytes exceeds the maximum allowed input size of ${maxInputSize} bytes. ` +
       'Use --http-max-input-size to increase the limit.',
   );
@@ -161,7 +159,7 @@ const NO_PARAMETERS: RequestParameters = {
 function readParameters(value: JsonValue | undefined): RequestParameters {
   if (value === undefined) return NO_PARAMETERS;
   if (!(value instanceof JsonObject)) {
-    throw new TritonError('INVALID_ARG', 'failed to get request params.: attempt to get members for non-object');
+    throw invalidArg('failed to get request params.: attempt to get members for non-object');
   }
   // Without a prototype: a parameter may be called anything, __proto__ too.
   let custom: Record<string, string | boolean | number | bigint> | undefined;
@@ -202,8 +200,7 @@ function readParameters(value: JsonValue | undefined): RequestParameters {
 
 function customParameter(key: string, value: JsonValue, texts: ParameterTexts): Parameters[string] {
   if (key.startsWith('triton_')) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       "parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.",
     );
   }
@@ -212,10 +209,7 @@ function customParameter(key: string, value: JsonValue, texts: ParameterTexts): 
   if (typeof value === 'boolean') return value;
   if (typeof value === 'number' || typeof value === 'bigint' || value instanceof JsonDouble)
     return parameterNumber(value);
-  throw new TritonError(
-    'INVALID_ARG',
-    `parameter '${key}' has invalid type. It should be either 'int', 'bool', or 'string'.`,
-  );
+  throw invalidArg(`parameter '${key}' has invalid type. It should be either 'int', 'bool', or 'string'.`);
 }
 
 /** What an input takes beside its data, as so much of it. */
@@ -260,7 +254,7 @@ class InputReader {
       if (this.#pace.spend(BYTES_OF_AN_INPUT)) yield;
     }
     if (this.#binaryOffset !== this.#body.length) {
-      throw new TritonError('INVALID_ARG', `unexpected additional input data for model '${this.#modelName}'`);
+      throw invalidArg(`unexpected additional input data for model '${this.#modelName}'`);
     }
     return inputs;
   }
@@ -301,8 +295,7 @@ class InputReader {
     const start = this.#binaryOffset;
     const available = this.#body.length - start;
     if (size > available) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `unexpected size for input '${name}', expecting ${BigInt(size) - BigInt(available)} additional bytes for model '${this.#modelName}'`,
       );
     }
@@ -314,12 +307,11 @@ class InputReader {
   /** Undefined for a tensor without elements, whatever is given as its data. */
   #dataReader(input: JsonValue, name: string, datatype: string, count: number): TensorDataReader | undefined {
     const data = arrayMember(input, 'data');
-    if (!isDatatype(datatype)) throw new TritonError('INVALID_ARG', `invalid datatype for input ${name}`);
+    if (!isDatatype(datatype)) throw invalidArg(`invalid datatype for input ${name}`);
     if (count === 0) return undefined;
     const byteSize = count * DATATYPE_BYTE_SIZE[datatype];
     if (byteSize > this.#maxInputSize) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `JSON input '${name}' has a byte_size (${byteSize} bytes) that exceeds the maximum allowed value of ${this.#maxInputSize} bytes. ` +
           'Use --http-max-input-size to increase the limit.',
       );
@@ -330,9 +322,9 @@ class InputReader {
 
 function checkContentSource(data: boolean, binary: boolean, region: boolean): void {
   if (Number(data) + Number(binary) + Number(region) === 1) return;
-  if (!data && !binary && !region) throw new TritonError('INVALID_ARG', `${CONTENT_SOURCES} But no field is set`);
+  if (!data && !binary && !region) throw invalidArg(`${CONTENT_SOURCES} But no field is set`);
   const set = [data ? " 'data'" : '', binary ? " 'binary_data_size'" : '', region ? " 'shared_memory_region'" : ''];
-  throw new TritonError('INVALID_ARG', `${CONTENT_SOURCES} But set${set.join('')}`);
+  throw invalidArg(`${CONTENT_SOURCES} But set${set.join('')}`);
 }
 
 function readDims(shape: JsonArray): readonly JsonInteger[] {
@@ -412,10 +404,8 @@ function readOutputParameters(parameters: JsonValue): AskedOutput {
   const isBinary = binary !== undefined && expectBoolean(binary, 'binary_data');
   if (region !== undefined) {
     const place = readReference(region, parameters);
-    if (classes > 0)
-      throw new TritonError('INVALID_ARG', "Output can't set both 'shared_memory_region' and 'classification'");
-    if (isBinary)
-      throw new TritonError('INVALID_ARG', "Output can't set both 'shared_memory_region' and 'binary_data'");
+    if (classes > 0) throw invalidArg("Output can't set both 'shared_memory_region' and 'classification'");
+    if (isBinary) throw invalidArg("Output can't set both 'shared_memory_region' and 'binary_data'");
     return { isBinary, classes, place };
   }
   return { isBinary, classes, place: undefined };
@@ -423,8 +413,5 @@ function readOutputParameters(parameters: JsonValue): AskedOutput {
 
 function readClassification(value: JsonValue): JsonInteger {
   if (isUnsigned(value)) return value;
-  throw new TritonError(
-    'INVALID_ARG',
-    "Unable to set 'classification': attempt to access JSON non-unsigned-integer as unsigned-integer",
-  );
+  throw invalidArg("Unable to set 'classification': attempt to access JSON non-unsigned-integer as unsigned-integer");
 }

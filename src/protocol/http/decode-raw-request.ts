@@ -1,10 +1,9 @@
 // The raw binary request: a body without any JSON, which is the data of the model's only input. The shape follows
 // from the configuration and the number of bytes (Triton's AddRawInput; core/src/infer_request.cc).
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import type { ModelInferRequest } from '../../model/exchange.js';
-import { ownMemory } from '../../model/own-memory.js';
+import { type ModelInferRequest, ownMemory } from '../../model/exchange.js';
 import { DATATYPE_BYTE_SIZE } from '../../tensor/dtype.js';
 import { elementCount } from '../../tensor/shape.js';
 
@@ -22,8 +21,7 @@ export function decodeRawRequest(
   { modelVersion, body, maxInputSize }: RequestBody,
 ): ModelInferRequest {
   if (body.length > maxInputSize) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `Raw input has a byte_size (${body.length} bytes) that exceeds the maximum allowed value of ${maxInputSize} bytes. ` +
         'Use --http-max-input-size to increase the limit.',
     );
@@ -69,7 +67,7 @@ export function decodeRawRequest(
 }
 
 function refuse(message: string): TritonError {
-  return new TritonError('INVALID_ARG', `[request id: <id_unknown>] ${message}`);
+  return invalidArg(`[request id: <id_unknown>] ${message}`);
 }
 
 function asElement(body: Buffer): Buffer {

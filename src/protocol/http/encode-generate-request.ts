@@ -1,7 +1,7 @@
 // A ModelInferRequest as the body of POST …/generate_stream, for clients: inputs as flat lists by their names, parameters beside
 // them. Shapes are not sent, so that a tensor must have the shape that the server gives its elements.
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import { finishPaced, Pace } from '../../model/paced-work.js';
 import { traitsOf } from '../../tensor/dtype.js';
 import { elementCount, formatShape } from '../../tensor/shape.js';
@@ -67,10 +67,7 @@ function writeParameters(writer: JsonWriter, request: ClassifiedRequest, model: 
   const names = model.inputs.map(({ name }) => name);
   const taken = members.find(([name]) => names.includes(name));
   if (taken !== undefined) {
-    throw new TritonError(
-      'INVALID_ARG',
-      `parameter '${taken[0]}' is called as an input of model '${model.name}': ${ELSEWHERE}`,
-    );
+    throw invalidArg(`parameter '${taken[0]}' is called as an input of model '${model.name}': ${ELSEWHERE}`);
   }
   writer.raw(',');
   // An input may be called so.
@@ -83,6 +80,9 @@ function writeParameters(writer: JsonWriter, request: ClassifiedRequest, model: 
   });
   if (isNested) writer.raw('}');
 }
+
+// Which shape a flat list of elements has for a declared one: the generate extension sends no shapes. The rule is Triton's
+// (server/src/http_server.cc, GenerateRequestClass): the innermost open axis takes what the fixed ones leave, others are 1.
 
 /** Undefined when so many elements do not fit. `declared` is without the batch axis. */
 export function generatedShape(

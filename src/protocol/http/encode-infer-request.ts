@@ -1,12 +1,12 @@
 // A ModelInferRequest as the body of POST …/infer, for clients: JSON, and behind it every input as raw bytes (the
 // binary tensor data extension). All outputs are asked for in the same form.
 
-import { TritonError } from '../../errors.js';
-import type { Parameters } from '../../model/parameters.js';
+import { invalidArg } from '../../errors.js';
 import type { InferTensor } from '../../model/exchange.js';
+import type { Parameters } from '../../model/parameters.js';
 import type { ClassifiedRequest } from '../classified-request.js';
-import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START } from '../sequence-parameters.js';
 import { JsonWriter } from '../json/json-writer.js';
+import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START } from '../sequence-parameters.js';
 
 /** A body up to this size is joined to one chunk: copying it is cheaper than another write. */
 const JOINED_BYTES = 64 * 1024;
@@ -77,11 +77,7 @@ function writeParameter(name: string, value: unknown): void {
   else if (typeof value === 'boolean') writer.boolean(value);
   else if (typeof value === 'bigint' || Number.isSafeInteger(value)) writer.integer(value as number | bigint);
   else if (typeof value === 'number') writer.double(value);
-  else
-    throw new TritonError(
-      'INVALID_ARG',
-      `parameter '${name}' must be a string, a boolean or a number, got ${typeof value}`,
-    );
+  else throw invalidArg(`parameter '${name}' must be a string, a boolean or a number, got ${typeof value}`);
 }
 
 function writeInput({ name, datatype, shape, bytes }: InferTensor): void {

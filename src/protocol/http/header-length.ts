@@ -1,6 +1,6 @@
 // The header Inference-Header-Content-Length: where the JSON of a message ends and its binary tensors begin.
 
-import { TritonError } from '../../errors.js';
+import { invalidArg } from '../../errors.js';
 
 /**
  * Length of the JSON part; all of the body without the header. Throws INVALID_ARG in Triton's words. Stricter than
@@ -10,10 +10,10 @@ export function parseHeaderLength(header: string | undefined, bodyLength: number
   if (header === undefined) return bodyLength;
   const length = /^-?\d+$/.test(header) ? Number(header) : sameInEveryField(header);
   if (length === undefined) {
-    throw new TritonError('INVALID_ARG', `Unable to parse Inference-Header-Content-Length, got: ${header}`);
+    throw invalidArg(`Unable to parse Inference-Header-Content-Length, got: ${header}`);
   }
   if (length < 0 || length > bodyLength) {
-    throw new TritonError('INVALID_ARG', `inference header size should be in range (0, ${bodyLength}), got: ${header}`);
+    throw invalidArg(`inference header size should be in range (0, ${bodyLength}), got: ${header}`);
   }
   return length;
 }

@@ -1,11 +1,11 @@
 // Values of the JSON that management endpoints take, as the types that the protocol wants. The texts are those of
 // Triton's JSON library, which does not say which member it is about.
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { jsonElements, parseJson } from '../json/json-parser.js';
 import { listOf, membersOf as anyMembers, VALUE } from '../json/json-shape.js';
-import { JsonArray, JsonObject, JsonText, type JsonInteger, type JsonValue } from '../json/json-value.js';
+import { JsonArray, type JsonInteger, JsonObject, JsonText, type JsonValue } from '../json/json-value.js';
 import { isUnsigned } from './json-members.js';
 
 const MEMBERS = { limit: REQUEST_LIMITS.controlFields, what: 'members' };
@@ -43,10 +43,10 @@ export function asStrings(value: JsonValue): readonly string[] {
 
 /** Names and values of an object's members. */
 export function membersOf(value: JsonValue): readonly (readonly [name: string, value: JsonValue])[] {
-  if (!(value instanceof JsonObject)) throw new TritonError('INVALID_ARG', 'attempt to get members for non-object');
+  if (!(value instanceof JsonObject)) throw invalidArg('attempt to get members for non-object');
   return value.keys.map((key, index) => [key, value.values[index]!] as const);
 }
 
 function wrongType(what: string): TritonError {
-  return new TritonError('INVALID_ARG', `attempt to access JSON ${what}`);
+  return invalidArg(`attempt to access JSON ${what}`);
 }

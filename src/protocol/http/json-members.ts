@@ -1,8 +1,8 @@
 // Reads members of a request's JSON as the types that the protocol wants, with the texts of Triton's JSON library.
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
-import { JsonArray, JsonDouble, JsonObject, JsonText, type JsonInteger, type JsonValue } from '../json/json-value.js';
+import { JsonArray, JsonDouble, type JsonInteger, JsonObject, JsonText, type JsonValue } from '../json/json-value.js';
 
 /** The member, or undefined; values that are not objects have no members. */
 export function member(value: JsonValue, key: string): JsonValue | undefined {
@@ -70,7 +70,7 @@ export function parameterNumber(value: JsonInteger | JsonDouble): number | bigin
 }
 
 export function unparsable(key: string, reason: string): TritonError {
-  return new TritonError('INVALID_ARG', `Unable to parse '${key}': ${reason}`);
+  return invalidArg(`Unable to parse '${key}': ${reason}`);
 }
 
 function requiredMember(value: JsonValue, key: string): JsonValue {

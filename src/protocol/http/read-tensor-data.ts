@@ -2,10 +2,10 @@
 // The text is well-formed. Types are checked as Triton does, in its words; integers out of the datatype's range are
 // refused where Triton wraps them. A reader goes on in parts, so that long data need not be read in one go.
 
-import { TritonError } from '../../errors.js';
-import { ownMemory } from '../../model/own-memory.js';
+import { invalidArg, TritonError } from '../../errors.js';
+import { ownMemory } from '../../model/exchange.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
-import { traitsOf, type Datatype } from '../../tensor/dtype.js';
+import { type Datatype, traitsOf } from '../../tensor/dtype.js';
 import { escapeLength, unescapeInto } from '../json/json-string.js';
 import { doubleAt, numberEnd, smallIntegerAt, STRING_CLASS } from '../json/json-text.js';
 
@@ -46,8 +46,7 @@ export function tensorDataReader(text: DataText, { datatype, count, name }: Want
     case 'bytes':
       return new StringReader(text);
     case 'half':
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `receiving ${datatype} data via JSON is not supported. Please use the binary data format for input ${name}`,
       );
   }
@@ -59,11 +58,11 @@ type IntegerDatatype = {
 
 /** Thrown for too few and for too many elements, as Triton does. */
 function wrongCount(): TritonError {
-  return new TritonError('INVALID_ARG', "Unable to parse 'data': Shape does not match true shape of 'data' field");
+  return invalidArg("Unable to parse 'data': Shape does not match true shape of 'data' field");
 }
 
 function wrongType(expected: string): TritonError {
-  return new TritonError('INVALID_ARG', `Unable to parse 'data': attempt to access JSON ${expected}`);
+  return invalidArg(`Unable to parse 'data': attempt to access JSON ${expected}`);
 }
 
 const NOT_BOOLEAN = 'non-boolean as boolean';
@@ -341,10 +340,7 @@ function exactIntegerAt(bytes: Buffer, start: number, stop: number, signed: bool
 
 function outOfRange(value: string, datatype: IntegerDatatype): TritonError {
   const [least, most] = traitsOf(datatype).range;
-  return new TritonError(
-    'INVALID_ARG',
-    `Unable to parse 'data': ${datatype} values must be in range [ ${least}, ${most} ], got: ${value}`,
-  );
+  return invalidArg(`Unable to parse 'data': ${datatype} values must be in range [ ${least}, ${most} ], got: ${value}`);
 }
 
 /** Up to so many bytes a loop copies faster than a call. */
@@ -389,10 +385,7 @@ class StringReader extends TensorDataReader {
 
   #begin(): void {
     if (this.bytes[this.pos] !== 0x22) {
-      throw new TritonError(
-        'INVALID_ARG',
-        'Unable to parse JSON bytes array: attempt to access JSON non-string as string',
-      );
+      throw invalidArg('Unable to parse JSON bytes array: attempt to access JSON non-string as string');
     }
     if (++this.#count > REQUEST_LIMITS.bytesElements) {
       throw beyondLimit('elements of datatype BYTES', REQUEST_LIMITS.bytesElements);

@@ -1,6 +1,6 @@
 // A tensor's elements as JSON, flat: what answers have for `data`. A large tensor takes its time, with pauses.
 
-import { assert, TritonError } from '../../errors.js';
+import { assert, invalidArg, TritonError } from '../../errors.js';
 import type { InferTensor } from '../../model/exchange.js';
 import { isUtf8Paced } from '../../model/paced-bytes.js';
 import type { Pace, PacedWork } from '../../model/paced-work.js';
@@ -13,8 +13,7 @@ export function* writeTensorData(writer: JsonWriter, output: InferTensor, pace: 
   const { datatype } = output;
   const { kind, byteSize, array } = traitsOf(datatype);
   if (kind === 'half') {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `sending ${datatype} data via JSON is not supported. Please use the binary data format for output`,
     );
   }
@@ -80,8 +79,7 @@ function* writeStrings(writer: JsonWriter, { name, bytes }: InferTensor, pace: P
     offset = start + buffer.readUInt32LE(offset);
     assert(offset <= buffer.length, `output '${name}' has an incomplete element`);
     if (!(yield* isUtf8Paced(buffer.subarray(start, offset), pace))) {
-      throw new TritonError(
-        'INVALID_ARG',
+      throw invalidArg(
         `sending output '${name}' via JSON is not possible: an element is not valid UTF-8. Please use the binary data format for output`,
       );
     }

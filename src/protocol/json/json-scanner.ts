@@ -4,7 +4,7 @@
 
 import { isUtf8 } from 'node:buffer';
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import { hexAt } from './json-string.js';
 import { ESCAPED, isDigit, STRING_CLASS } from './json-text.js';
 import { HAS_ESCAPES, HAS_UTF8, PLAIN, type StringKind } from './json-value.js';
@@ -340,15 +340,12 @@ export class JsonScanner {
   }
 
   protected error(text: string, offset: number): TritonError {
-    return new TritonError(
-      'INVALID_ARG',
-      `failed to parse the request JSON buffer: ${text} at ${offset - this.#start}`,
-    );
+    return invalidArg(`failed to parse the request JSON buffer: ${text} at ${offset - this.#start}`);
   }
 }
 
 export function tooDeep(): TritonError {
-  return new TritonError('INVALID_ARG', `JSON nesting depth exceeds maximum allowed limit (${MAX_JSON_DEPTH})`);
+  return invalidArg(`JSON nesting depth exceeds maximum allowed limit (${MAX_JSON_DEPTH})`);
 }
 
 /** Offset of the first ill-formed UTF-8 sequence. Whole blocks first: the text may be long. */

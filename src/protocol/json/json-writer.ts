@@ -232,6 +232,9 @@ function writeDigits(buffer: Buffer, offset: number, value: number): number {
   return end;
 }
 
+// The writer that answers are written with, one after the other; one that pauses while another is written keeps it, and
+// the other gets a writer of its own.
+
 let free: JsonWriter | undefined = new JsonWriter();
 
 /** Lends a writer for one text; whoever borrows it gives it back, whatever comes of the text. */
