@@ -168,8 +168,8 @@ describe('the check of the layers', () => {
     ],
     [
       'keeps a wire in its folder',
-      { 'http1/server.ts': ['node:http'], 'frontend/http/a.ts': ['node:http'] },
-      ['src/frontend/http/a.ts -> node:http: frontend/http is none of http1, client'],
+      { 'client/http-transport.ts': ['node:http'], 'frontend/http/a.ts': ['node:http'] },
+      ['src/frontend/http/a.ts -> node:http: frontend/http is none of client'],
     ],
     ['refuses a folder without a row', { 'utils/a.ts': [] }, ['src/utils/a.ts: unknown layer utils']],
     [
