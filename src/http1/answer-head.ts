@@ -55,5 +55,5 @@ export function dateLine(): string {
 export function lastWords(status: number, text: string): string {
   const body = Buffer.from(text).toString('latin1');
   const headers = headerLines(['Content-Type', 'application/json', 'Content-Length', String(body.length)]);
-  return `${statusLine(status)}${headers}Connection: close\r\n\r\n${body}`;
+  return `${statusLine(status)}${headers}Connection: close\r\n${dateLine()}\r\n${body}`;
 }

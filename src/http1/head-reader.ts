@@ -46,8 +46,7 @@ export class HeadReader {
   read(bytes: Buffer, start: number, end: number): RequestHead | Fault | undefined {
     if (!this.#hasLine(bytes, start, end)) return this.#incomplete(bytes, start, end);
     for (;;) {
-      const progress =
-        this.#next === 0 ? this.#requestLine(bytes, start, end) : this.#fieldLine(bytes, start, end);
+      const progress = this.#next === 0 ? this.#requestLine(bytes, start, end) : this.#fieldLine(bytes, start, end);
       if (this.#fault !== undefined) return this.#fail(this.#fault);
       if (this.#next > MAX_HEAD_BYTES) return this.#fail(TOO_LARGE_HEAD);
       if (progress === 'more') return this.#incomplete(bytes, start, end);
