@@ -112,7 +112,9 @@ describe('answers', () => {
   });
 
   it('to HEAD, and with 204, have no body', () => {
-    const tested = new TestedHttp1({ onRequest: (one) => one.respond('abc', one.request.method === 'HEAD' ? 200 : 204) });
+    const tested = new TestedHttp1({
+      onRequest: (one) => one.respond('abc', one.request.method === 'HEAD' ? 200 : 204),
+    });
     expect(tested.receive(GET.replace('GET', 'HEAD')).sent).toBe(`${OK}Content-Length: 3\r\n${KEPT}\r\n`);
     expect(tested.receive(GET).sent).toBe(`HTTP/1.1 204 No Content\r\nContent-Length: 3\r\n${KEPT}\r\n`);
   });
@@ -293,14 +295,17 @@ describe('the end of a connection', () => {
     expect(tested.requests.map(({ aborts }) => aborts)).toEqual([0, 1]);
   });
 
-  it.each([GET.slice(0, -3), post('hello').slice(0, -3), `${CHUNKED}5\r\nhel`])('in the middle of %j is told', (sent) => {
-    const tested = new TestedHttp1().receive(sent);
-    tested.connection.inputEnded();
-    const text = tested.turn().sent;
-    expect(text).toContain('HTTP/1.1 400 ');
-    expect(text).toContain('the connection ended before the request');
-    expect(bodiesOf(tested).every((body) => body.endsWith('…'))).toBe(true);
-  });
+  it.each([GET.slice(0, -3), post('hello').slice(0, -3), `${CHUNKED}5\r\nhel`])(
+    'in the middle of %j is told',
+    (sent) => {
+      const tested = new TestedHttp1().receive(sent);
+      tested.connection.inputEnded();
+      const text = tested.turn().sent;
+      expect(text).toContain('HTTP/1.1 400 ');
+      expect(text).toContain('the connection ended before the request');
+      expect(bodiesOf(tested).every((body) => body.endsWith('…'))).toBe(true);
+    },
+  );
 });
 
 describe('what is no HTTP', () => {
@@ -364,7 +369,9 @@ describe('time', () => {
       expect([tested.at(301).statuses, tested.connection.isFinished]).toEqual([[408], true]);
       expect(tested.requests[0]!.isWhole).toBe(false);
     }
-    const answeredBefore = new TestedHttp1({ readsBodies: false, onRequest: answered }).receive(post('hello').slice(0, -1));
+    const answeredBefore = new TestedHttp1({ readsBodies: false, onRequest: answered }).receive(
+      post('hello').slice(0, -1),
+    );
     expect([answeredBefore.at(301).statuses, answeredBefore.connection.isFinished]).toEqual([[200], true]);
   });
 

@@ -89,7 +89,7 @@ export class HttpConnection implements ExchangeConnection {
         at = this.#body.receive(bytes, at, end);
         if (this.#body.fault !== undefined) this.#fail(this.#body.fault);
         else if (exchange.isReceived) this.#received(exchange);
-      } else if (this.#isHeld) {
+      } else if (this.#hasToWait()) {
         this.#rest = Buffer.from(bytes.subarray(at, end));
         return;
       } else if (this.#isClosing && this.#partial === undefined) {
@@ -103,7 +103,7 @@ export class HttpConnection implements ExchangeConnection {
   /** Reads what was held back, when it need not be any more. */
   proceed(): void {
     const rest = this.#rest;
-    if (rest === undefined || this.#isHeld) return;
+    if (rest === undefined || this.#hasToWait()) return;
     this.#rest = undefined;
     this.receive(rest, 0, rest.length);
   }
@@ -220,8 +220,13 @@ export class HttpConnection implements ExchangeConnection {
   }
 
   get #isHeld(): boolean {
-    if (this.#unanswered >= MAX_UNANSWERED) return true;
-    return this.isCongested && this.#unsentBytes > MAX_UNSENT_BYTES;
+    return this.#unanswered >= MAX_UNANSWERED || this.#unsentBytes > MAX_UNSENT_BYTES;
+  }
+
+  /** Answers that were given at once, to many requests of one read, may only have to be written. */
+  #hasToWait(): boolean {
+    if (this.#unsentBytes > MAX_UNSENT_BYTES) this.#environment.flush();
+    return this.#isHeld;
   }
 
   #allAnswered(): void {
