@@ -20,7 +20,6 @@ const METHODS: ReadonlySet<string> = new Set(
 const LONGEST_METHOD = 11;
 /** A path, `*`, or a whole URL. */
 const TARGET_FORM = /^(?:\/|\*$|[a-z][a-z0-9+.-]*:\/\/.)/i;
-const AUTHORITY_FORM = /^[^/?#@]+:[0-9]*$/;
 
 /** What a line has come to. */
 type Progress = 'more' | 'line' | 'end';
@@ -64,7 +63,7 @@ export class HeadReader {
     this.#searched = end - start;
     if (this.#searched > MAX_HEAD_BYTES) return this.#fail(TOO_LARGE_HEAD);
     // Other protocols may have no lines at all.
-    if (this.#next === 0 && !beginsMethod(bytes, start, end)) return this.#fail(malformed('unknown method'));
+    if (this.#next === 0 && !beginsMethod(bytes, start, end)) return this.#fail(malformed('Invalid method encountered'));
     return undefined;
   }
 
@@ -101,13 +100,13 @@ export class HeadReader {
     while (at < end && (PLACES[bytes[at]!]! & TOKEN) !== 0) at++;
     if (at === end) return 'more';
     const method = bytes.toString('latin1', start, at);
-    if (bytes[at] !== SPACE || !METHODS.has(method)) return this.#refuse('unknown method');
+    if (bytes[at] !== SPACE || !METHODS.has(method)) return this.#refuse('Invalid method encountered');
     const targetStart = ++at;
     while (at < end && (PLACES[bytes[at]!]! & TARGET) !== 0) at++;
     if (at === end) return 'more';
     const target = bytes.toString('latin1', targetStart, at);
-    const form = method === 'CONNECT' ? AUTHORITY_FORM : TARGET_FORM;
-    if (!form.test(target)) return this.#refuse('invalid request target');
+    // CONNECT has targets of another form, and is refused whatever they are.
+    if (method !== 'CONNECT' && !TARGET_FORM.test(target)) return this.#refuse('invalid request target');
     if (bytes[at] === CR) return at + 1 === end ? 'more' : this.#version('HTTP/0.9');
     if (bytes[at] !== SPACE) return this.#refuse('invalid request target');
     const versionEnd = at + 1 + 'HTTP/1.1'.length;

@@ -312,7 +312,7 @@ describe('what is no HTTP', () => {
   it('is told, as the last of the connection', () => {
     const tested = new TestedHttp1({ onRequest: answered }).receive(GET + 'hello\r\n\r\n' + GET);
     expect(tested.sent).toBe(
-      `${EMPTY}HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: 50\r\nConnection: close\r\n\r\n{"error":"malformed HTTP request: unknown method"}`,
+      `${EMPTY}HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: 62\r\nConnection: close\r\n\r\n{"error":"malformed HTTP request: Invalid method encountered"}`,
     );
     expect([tested.requests.length, tested.connection.isFinished]).toEqual([1, true]);
   });
@@ -341,6 +341,7 @@ describe('what is no HTTP', () => {
 
   it.each([
     ['CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n', 405],
+    ['CONNECT /v2 HTTP/1.1\r\nHost: h\r\n\r\n', 405],
     ['GET / HTTP/1.1\r\nHost: h\r\nExpect: tea\r\n\r\n', 417],
   ])('or is not to be had is refused: %j', (sent, status) => {
     const tested = new TestedHttp1({ onRequest: answered }).receive(sent);
