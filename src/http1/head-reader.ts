@@ -63,7 +63,8 @@ export class HeadReader {
     this.#searched = end - start;
     if (this.#searched > MAX_HEAD_BYTES) return this.#fail(TOO_LARGE_HEAD);
     // Other protocols may have no lines at all.
-    if (this.#next === 0 && !beginsMethod(bytes, start, end)) return this.#fail(malformed('Invalid method encountered'));
+    if (this.#next === 0 && !beginsMethod(bytes, start, end))
+      return this.#fail(malformed('Invalid method encountered'));
     return undefined;
   }
 
@@ -106,7 +107,7 @@ export class HeadReader {
     if (at === end) return 'more';
     const target = bytes.toString('latin1', targetStart, at);
     // CONNECT has targets of another form, and is refused whatever they are.
-    if (method !== 'CONNECT' && !TARGET_FORM.test(target)) return this.#refuse('invalid request target');
+    if (method !== 'CONNECT' && !TARGET_FORM.test(target)) return this.#refuse('Unexpected char in url schema');
     if (bytes[at] === CR) return at + 1 === end ? 'more' : this.#version('HTTP/0.9');
     if (bytes[at] !== SPACE) return this.#refuse('invalid request target');
     const versionEnd = at + 1 + 'HTTP/1.1'.length;
