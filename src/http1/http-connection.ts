@@ -206,8 +206,11 @@ export class HttpConnection implements ExchangeConnection {
     let first: Exchange | undefined = exchange;
     while (first?.ended === true) {
       this.#unanswered--;
-      first = first.next;
-      first?.takeTurn();
+      const { next }: Exchange = first;
+      // What is old would keep all that is younger alive until the next full collection.
+      first.next = undefined;
+      first = next;
+      next?.takeTurn();
     }
     this.#first = first;
     if (first === undefined) this.#allAnswered();
