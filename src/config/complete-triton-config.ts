@@ -3,13 +3,13 @@
 import { TritonError } from '../errors.js';
 import type { TraceStart } from '../model/trace-settings.js';
 import { checkHeaderPattern } from './check-header-pattern.js';
-import { grpcSettings } from './grpc-settings.js';
 import { checkSafePorts } from './hosting-environment.js';
 import { listOf } from './option-value.js';
 import { parseCacheConfig } from './parse-cache-config.js';
 import { parseMetricsConfig, type MetricsConfig } from './parse-metrics-config.js';
 import { parseOrigins } from './parse-origins.js';
 import { parseTraceConfig } from './parse-trace-config.js';
+import { tlsFiles } from './tls-files.js';
 import type { TritonConfig } from './triton-config.js';
 
 type WithoutDefault =
@@ -19,6 +19,9 @@ type WithoutDefault =
   | 'sagemakerSafePortRange'
   | 'httpHeaderForwardPattern'
   | 'grpcHeaderForwardPattern'
+  | 'httpServerCert'
+  | 'httpServerKey'
+  | 'httpRootCert'
   | 'grpcServerCert'
   | 'grpcServerKey'
   | 'grpcRootCert';
@@ -58,6 +61,11 @@ export function completeTritonConfig(given: TritonConfig, vertexAi: VertexAiDefa
     httpMaxInputSize: given.httpMaxInputSize ?? 67_108_864,
     httpHeaderForwardPattern: given.httpHeaderForwardPattern,
     corsAllowOrigin: parseOrigins(listOf(given.corsAllowOrigin), 'corsAllowOrigin'),
+    httpUseSsl: given.httpUseSsl ?? false,
+    httpUseSslMutual: given.httpUseSslMutual ?? false,
+    httpServerCert: given.httpServerCert,
+    httpServerKey: given.httpServerKey,
+    httpRootCert: given.httpRootCert,
     allowGrpc: given.allowGrpc ?? !vertexAi.prediction,
     grpcAddress: given.grpcAddress ?? '0.0.0.0',
     grpcPort: given.grpcPort ?? 8001,
@@ -128,8 +136,9 @@ function checkTogether(config: CompleteTritonConfig): void {
   }
   checkHeaderPattern(config.httpHeaderForwardPattern, 'httpHeaderForwardPattern');
   checkHeaderPattern(config.grpcHeaderForwardPattern, 'grpcHeaderForwardPattern');
-  // For what it refuses.
-  grpcSettings(config);
+  // For what they refuse.
+  tlsFiles(config, 'http');
+  tlsFiles(config, 'grpc');
   checkSafePorts(config.sagemakerSafePortRange, {
     HTTP: config.allowHttp ? config.httpPort : undefined,
     GRPC: config.allowGrpc ? config.grpcPort : undefined,

@@ -25,6 +25,16 @@ export interface TritonConfig {
    * Triton.
    */
   readonly corsAllowOrigin?: string | readonly string[];
+  /** Serves HTTP over TLS. Default false. */
+  readonly httpUseSsl?: boolean;
+  /** Serves HTTP over TLS to clients whose certificate `httpRootCert` vouches for. Default false. */
+  readonly httpUseSslMutual?: boolean;
+  /** Path of the server's certificate, a PEM file; intermediate ones follow it there. */
+  readonly httpServerCert?: string;
+  /** Path of the certificate's private key, a PEM file. */
+  readonly httpServerKey?: string;
+  /** Path of the certificates that vouch for those of clients, a PEM file. */
+  readonly httpRootCert?: string;
   /** Default true. */
   readonly allowGrpc?: boolean;
   /** Default `0.0.0.0`. */

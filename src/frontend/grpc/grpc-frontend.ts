@@ -6,12 +6,12 @@ import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS, isKnownEncoding, type CompressionLevel } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { Frontend } from '../frontend.js';
+import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { RestrictedFeatures, type Category, type Restriction } from '../restricted-features.js';
 import type { ServedCore } from '../served-core.js';
 import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './connection-keepalive.js';
 import type { CallListener, GrpcCall } from './grpc-call.js';
 import { GrpcPort } from './grpc-port.js';
-import { readGrpcTls, type GrpcTlsFiles } from './grpc-tls.js';
 import { categoryOfMethod, RESTRICTION_PREFIX } from './method-categories.js';
 import { RefusedCall } from './refused-call.js';
 import { isStreaming, servedMethods, type ServedMethod } from './service.js';
@@ -34,7 +34,7 @@ export interface GrpcFrontendOptions {
   /** Default: Triton's. */
   readonly keepalive?: KeepaliveOptions | undefined;
   /** Default: no TLS. */
-  readonly tls?: GrpcTlsFiles | undefined;
+  readonly tls?: TlsFiles | undefined;
   /** The HTTP/2 that it is served over. */
   readonly openPort: OpenHttp2Port;
 }
@@ -72,7 +72,7 @@ export class GrpcFrontend implements Frontend {
     const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls, openPort } = this.#options;
     this.#port = new GrpcPort({
       open: openPort,
-      tls: tls === undefined ? undefined : readGrpcTls(tls),
+      tls: tls === undefined ? undefined : readPortTls(tls),
       accept: (call) => this.#accept(call),
       keepalive,
       logger,
