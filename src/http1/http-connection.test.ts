@@ -259,6 +259,15 @@ describe('the end of a connection', () => {
     }
   });
 
+  it('comes after the next request when the server is about to leave', () => {
+    for (const before of ['', GET]) {
+      const tested = new TestedHttp1({ onRequest: answered }).receive(before);
+      tested.connection.retire();
+      expect([tested.sent, tested.connection.isFinished]).toEqual([before === '' ? '' : EMPTY, false]);
+      expect([tested.receive(GET).sent, tested.connection.isFinished]).toEqual([LAST, true]);
+    }
+  });
+
   it('comes after a stream that has begun without saying so', () => {
     const tested = new TestedHttp1().receive(GET);
     const { answer } = tested.requests[0]!;

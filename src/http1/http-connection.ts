@@ -69,6 +69,8 @@ export class HttpConnection implements ExchangeConnection {
   #isDeaf = false;
   /** The server wants the connection to end. */
   #isClosing = false;
+  /** The next request will be the last. */
+  #isRetiring = false;
   #lastWords: string | undefined;
   #hasServed = false;
   /** When what is waited for began to be. */
@@ -140,6 +142,11 @@ export class HttpConnection implements ExchangeConnection {
     this.#isDeaf = true;
     this.isFinished = true;
     this.#abortAll();
+  }
+
+  /** The next request is the last. */
+  retire(): void {
+    this.#isRetiring = true;
   }
 
   /** The connection ends after the answers to the requests that have come, one that has begun to come included. */
@@ -316,6 +323,7 @@ export class HttpConnection implements ExchangeConnection {
       this.#newest!.next = exchange;
     }
     this.#newest = exchange;
+    if (this.#isRetiring) this.closeWhenAnswered();
     if (head.bodyLength !== 0) this.#body.begin(exchange);
     else exchange.isReceived = true;
     if (head.expects === 'something else') {

@@ -38,6 +38,11 @@ export class HttpServer {
     return this.#listener.listen(address, port);
   }
 
+  /** Each connection, new ones too, closes after the next answer; a request on any of them is answered. */
+  retire(): void {
+    this.#listener.retire();
+  }
+
   /** No new connections; existing ones close as soon as they have no request under way. */
   drain(): void {
     this.#listener.drain();

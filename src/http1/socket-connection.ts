@@ -84,6 +84,10 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
     else this.#connection.tick();
   }
 
+  retire(): void {
+    this.#connection.retire();
+  }
+
   drain(): void {
     this.#connection.closeWhenAnswered();
   }

@@ -29,6 +29,10 @@ export class Http2Server implements Http2Port {
     return this.#listener.connections;
   }
 
+  retire(): void {
+    this.#listener.retire();
+  }
+
   drain(): void {
     this.#listener.drain();
   }

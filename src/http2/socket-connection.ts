@@ -88,6 +88,10 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
     this.connection.tick(now);
   }
 
+  retire(): void {
+    this.connection.announceEnd();
+  }
+
   drain(): void {
     this.connection.drain();
   }

@@ -16,6 +16,8 @@ export interface ListenedConnection {
   readonly socket: Socket;
   /** Called now and then, with milliseconds of any clock. */
   tick(now: number): void;
+  /** Tells its client to use other connections, and serves what comes all the same. */
+  retire(): void;
   /** Takes nothing new, and ends when all is answered. */
   drain(): void;
 }
@@ -51,6 +53,7 @@ export class Listener {
   readonly #sockets = new Set<Socket>();
   readonly #shared: SharedByConnections = { pool: new BlockPool(), turn: new WriteTurn() };
   readonly #memory = allocateReadMemory();
+  #isRetiring = false;
   #ticks: NodeJS.Timeout | undefined;
   #portClosed: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
@@ -93,6 +96,12 @@ export class Listener {
     return this.#connections.size;
   }
 
+  /** Clients are told to use other connections. What comes on these, and on new ones, is served. */
+  retire(): void {
+    this.#isRetiring = true;
+    for (const connection of this.#connections) connection.retire();
+  }
+
   /** No new connections; existing ones take nothing new and close after their last answer. */
   drain(): void {
     if (this.#portClosed !== undefined) return;
@@ -131,6 +140,7 @@ export class Listener {
     this.#connections.add(one);
     one.socket.once('close', () => this.#connections.delete(one));
     this.#keep(one.socket);
+    if (this.#isRetiring) one.retire();
     // It was accepted just before the port closed.
     if (this.#portClosed !== undefined) one.drain();
   }

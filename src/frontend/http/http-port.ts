@@ -52,6 +52,10 @@ export class HttpPort implements Frontend {
     return listenAt(this.#server, address, port);
   }
 
+  retire(): void {
+    this.#server?.retire();
+  }
+
   drain(): void {
     this.#server?.drain();
   }
