@@ -7,7 +7,7 @@ import { grpcSettings } from './grpc-settings.js';
 const settings = (config: TritonConfig) => grpcSettings(readTritonConfig(config, {}).config);
 
 describe('the settings of the gRPC port', () => {
-  it("are Triton's defaults: with its keepalive", () => {
+  it("are Triton's defaults, with its keepalive", () => {
     expect(settings({})).toEqual({
       compressionLevel: 'none',
       keepalive: {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { SecurePort } from '../frontend/port-tls.js';
 import { readTritonConfig } from './read-triton-config.js';
 import { tlsFiles } from './tls-files.js';
-import type { TritonConfig } from './triton-config.js';
+import type { TritonConfig } from './generated/triton-config.js';
 
 const invalid = (message: string) => expect.objectContaining({ code: 'INVALID_ARG', message });
 

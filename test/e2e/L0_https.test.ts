@@ -137,6 +137,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])("TLS of the ser
     const closed = new Promise((resolve) => silent.resume().once('close', resolve));
     await server.triton.stop();
     await closed;
+    expect(silent.destroyed).toBe(true);
   });
 });
 
