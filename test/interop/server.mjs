@@ -12,9 +12,9 @@ const certificates = process.argv[2];
 if (certificates === undefined) throw new Error('expected the folder of the certificates as the argument');
 
 const anyPort = { httpPort: 0, grpcPort: 0, metricsPort: 0 };
-const [serverCert, serverKey, rootCert] = ['server.pem', 'server.key', 'ca.pem'].map((name) =>
-  join(certificates, name),
-);
+const serverCert = join(certificates, 'server.pem');
+const serverKey = join(certificates, 'server.key');
+const rootCert = join(certificates, 'ca.pem');
 const encrypted = {
   ...anyPort,
   allowMetrics: false,
