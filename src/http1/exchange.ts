@@ -36,6 +36,8 @@ export class Exchange implements HttpRequest, HttpAnswer {
   isReceived = false;
   begun = false;
   ended = false;
+  /** Its answer has no other end than that of the connection. */
+  isOpenEnded = false;
   aborted = false;
   commonHeaders: HttpHeaders = NONE;
   reader: BodyReader | undefined;
@@ -179,13 +181,8 @@ export class Exchange implements HttpRequest, HttpAnswer {
     const isMeasured = hasLength(headers);
     this.#hasBody = this.method !== 'HEAD' && status !== 204;
     this.#isChunked = this.#hasBody && !isMeasured && !isVersion10;
-    // The body of an answer without a length ends with the connection.
-    const isOpenEnded = isVersion10 && !isMeasured;
-    let connection = '';
-    if (closing === '') {
-      connection = keepsAlive && !isOpenEnded ? KEEP_ALIVE : CLOSE;
-      if (isOpenEnded) this.#connection.closeWhenAnswered();
-    }
+    this.isOpenEnded = isVersion10 && !isMeasured;
+    const connection = closing !== '' ? '' : keepsAlive && !this.isOpenEnded ? KEEP_ALIVE : CLOSE;
     const chunked = this.#isChunked ? 'Transfer-Encoding: chunked\r\n' : '';
     this.#sendText(`${statusLine(status)}${lines}${common}${closing}${dateLine()}${connection}${chunked}\r\n`);
   }

@@ -177,6 +177,16 @@ describe('a client that asks faster than it takes answers', () => {
     expect([requests.length, connection.wantsInput, tested.statuses.length]).toEqual([1000, true, 1000]);
   });
 
+  it('loses nothing of what comes though it is not read', () => {
+    const tested = new TestedHttp1().receive(GET.repeat(200), post('a').slice(0, -1), 'b', GET);
+    for (let i = 0; i < tested.requests.length; i++) {
+      tested.requests[i]!.respond();
+      tested.turn();
+    }
+    expect(bodiesOf(tested).slice(-2)).toEqual(['b', '']);
+    expect(tested.statuses.length).toBe(202);
+  });
+
   it('has to take what waits for it before it is read again', () => {
     const tested = new TestedHttp1().receive(GET + GET);
     const { connection } = tested;
@@ -315,6 +325,28 @@ describe('the end of a connection', () => {
       expect(bodiesOf(tested).every((body) => body.endsWith('…'))).toBe(true);
     },
   );
+});
+
+describe('HTTP/1.0', () => {
+  const OLD = 'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n';
+
+  it('keeps a connection where that is asked for and possible', () => {
+    const tested = new TestedHttp1({ onRequest: answered });
+    expect(tested.receive(OLD + OLD + 'GET / HTTP/1.0\r\n\r\n' + OLD).sent).toBe(EMPTY + EMPTY + LAST);
+    expect([tested.requests.length, tested.connection.isFinished]).toEqual([3, true]);
+  });
+
+  it('has no chunks: a stream ends with the connection, and nothing comes behind it', () => {
+    const tested = new TestedHttp1().receive(OLD + OLD + OLD);
+    const [first, second, third] = tested.requests.map(({ answer }) => answer);
+    tested.requests[2]!.respond('third');
+    second!.begin(200, []);
+    void second!.send(Buffer.from('a'));
+    first!.respond(200, ['Content-Length', '0'], []);
+    second!.end(Buffer.from('b'));
+    expect(tested.turn().sent).toBe(`${EMPTY}${OK}Connection: close\r\n\r\nab`);
+    expect([tested.connection.isFinished, third!.aborted, tested.requests[2]!.aborts]).toEqual([true, false, 0]);
+  });
 });
 
 describe('what is no HTTP', () => {

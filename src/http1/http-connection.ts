@@ -84,6 +84,10 @@ export class HttpConnection implements ExchangeConnection {
 
   /** Bytes that came, which are valid during the call. */
   receive(bytes: Buffer, start: number, end: number): void {
+    if (this.#rest !== undefined) {
+      this.#rest = Buffer.concat([this.#rest, bytes.subarray(start, end)]);
+      return;
+    }
     let at = start;
     while (at < end && !this.#isDeaf) {
       const { exchange } = this.#body;
@@ -213,6 +217,11 @@ export class HttpConnection implements ExchangeConnection {
     let first: Exchange | undefined = exchange;
     while (first?.ended === true) {
       this.#unanswered--;
+      if (first.isOpenEnded) {
+        this.#abortAll();
+        this.#finish();
+        return;
+      }
       const { next }: Exchange = first;
       // What is old would keep all that is younger alive until the next full collection.
       first.next = undefined;
