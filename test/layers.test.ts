@@ -30,8 +30,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   core: PLAIN_DATA,
   host: PLAIN_DATA,
   link: ['core/instance/model-instance.ts', 'host', ...PLAIN_DATA],
-  http1: [],
-  http2: [],
+  sockets: [],
+  http1: ['sockets'],
+  http2: ['sockets'],
   frontend: FRONTEND,
   'frontend/http': ['frontend', ...FRONTEND],
   // It is given its port and its streams.
@@ -66,7 +67,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   cli: 'anything',
 };
 /** Modules of Node for one wire, and the layers that are that wire: all others see its contract. */
-const WIRES: Readonly<Record<string, readonly string[]>> = { 'node:http': ['http1', 'client'] };
+const WIRES: Readonly<Record<string, readonly string[]>> = { 'node:http': ['client'] };
 /** Nothing imports these. */
 const ENTRY_LAYERS = new Set(['index', 'cli']);
 
@@ -167,8 +168,8 @@ describe('the check of the layers', () => {
     ],
     [
       'keeps a wire in its folder',
-      { 'http1/server.ts': ['node:http'], 'frontend/http/a.ts': ['node:http'] },
-      ['src/frontend/http/a.ts -> node:http: frontend/http is none of http1, client'],
+      { 'client/http-transport.ts': ['node:http'], 'frontend/http/a.ts': ['node:http'] },
+      ['src/frontend/http/a.ts -> node:http: frontend/http is none of client'],
     ],
     ['refuses a folder without a row', { 'utils/a.ts': [] }, ['src/utils/a.ts: unknown layer utils']],
     [

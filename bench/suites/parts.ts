@@ -35,7 +35,7 @@ interface Budget {
 /** Parts that are alike for both wires are measured once. */
 const BUDGETS: readonly Budget[] = [
   { row: 'socket', title: 'gRPC: socket, frames, headers, flow control', budget: 4, part: 'socket-grpc' },
-  { row: 'socket', title: 'HTTP: socket, head, body (bare node:http)', budget: 7, part: 'socket-http' },
+  { row: 'socket', title: 'HTTP: socket, head, body', budget: 7, part: 'socket-http' },
   { row: 'codec', title: 'gRPC: decode, encode', budget: 2, part: 'codec-grpc' },
   { row: 'codec', title: 'HTTP binary: decode, encode', budget: 3, part: 'codec-http' },
   { row: 'engine', title: 'engine: find, validate, queue, decide, statistics', budget: 3, part: 'engine' },
@@ -134,12 +134,12 @@ async function measureAlone(
   return new Map(running.map(({ part, costs }) => [part, costs]));
 }
 
-/** Our HTTP/2 connections with an echo, and node:http with a constant. */
+/** Our HTTP/2 connections with an echo, and our HTTP/1.1 with a constant answer. */
 async function measureSockets({ pinning, timing }: SuiteOptions): Promise<readonly Comparison[]> {
   await using processes = new StartedProcesses();
   const generator = await processes.start('./load/load-generator.js', pinning.client);
   const http2 = await processes.start('./servers/http2-echo-server.js', pinning.server);
-  const http = await processes.start('./floor/http-floor.js', pinning.server);
+  const http = await processes.start('./servers/http1-constant-server.js', pinning.server);
   const expectedMessage = await askGrpc(http2.port('grpcPort'), grpcRequest);
   checkSameBytes(expectedMessage, grpcRequest);
   const httpPort = http.port('httpPort');
@@ -170,7 +170,7 @@ async function measureSockets({ pinning, timing }: SuiteOptions): Promise<readon
       },
     },
   ];
-  const titles = ['our HTTP/2, echo', 'node:http, constant answer'];
+  const titles = ['our HTTP/2, echo', 'our HTTP/1.1, constant answer'];
   const samples = await measureInterleaved(participants, generator, timing);
   return participants.map(({ name }, i): Comparison => {
     const measured = [{ server: name, title: titles[i]!, samples: samples[i]! }];

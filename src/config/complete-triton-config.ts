@@ -3,11 +3,11 @@
 import { invalidArg, TritonError } from '../errors.js';
 import { HeaderForwarding } from '../protocol/header-forwarding.js';
 import type { TritonConfig } from './generated/triton-config.js';
-import { grpcSettings } from './grpc-settings.js';
 import { checkSafePorts } from './hosting-environment.js';
 import { type GivenValue, listOf } from './option-value.js';
 import { type Option, type OptionName, OPTIONS, type VertexAiDefaults } from './options.js';
 import { parseCacheConfig } from './parse-cache-config.js';
+import { tlsFiles } from './tls-files.js';
 
 /** What an option comes to: its list parsed, or its value, which one without a default may lack. */
 type Completed<O extends Option> = O extends { readonly parse: (...given: never) => infer Parsed }
@@ -54,8 +54,9 @@ function checkTogether(config: CompleteTritonConfig): void {
     // For what it refuses.
     if (pattern !== undefined) void new HeaderForwarding(pattern, option);
   }
-  // For what it refuses.
-  grpcSettings(config);
+  // For what they refuse.
+  tlsFiles(config, 'http');
+  tlsFiles(config, 'grpc');
   checkSafePorts(config.sagemakerSafePortRange, {
     HTTP: config.allowHttp ? config.httpPort : undefined,
     GRPC: config.allowGrpc ? config.grpcPort : undefined,

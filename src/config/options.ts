@@ -103,6 +103,25 @@ export const OPTION_GROUPS = {
       defaultText: "none, as Triton's",
       effect: 'Origins (`https://example.org`) whose pages may call the server from a browser, or `*` for all.',
     },
+    httpUseSsl: {
+      kind: 'boolean',
+      default: false,
+      effect: 'Serves HTTP over TLS. The ports of metrics, Vertex AI and SageMaker stay without.',
+    },
+    httpUseSslMutual: {
+      kind: 'boolean',
+      default: false,
+      effect: 'Serves HTTP over TLS to clients whose certificate `httpRootCert` vouches for.',
+    },
+    httpServerCert: {
+      kind: 'string',
+      effect: "Path of the server's certificate, a PEM file; intermediate ones follow it there.",
+    },
+    httpServerKey: { kind: 'string', effect: "Path of the certificate's private key, a PEM file." },
+    httpRootCert: {
+      kind: 'string',
+      effect: 'Path of the certificates that vouch for those of clients, a PEM file.',
+    },
   },
   gRPC: {
     allowGrpc: {

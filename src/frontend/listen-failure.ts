@@ -1,6 +1,19 @@
-// Why a port could not be opened, in one wording for all protocols: Triton's where it has one.
+// Opens ports, and says why one could not be opened, in one wording for all protocols: Triton's where it has one.
 
 import { TritonError } from '../errors.js';
+
+/** Resolves with the real port. Rejects with UNAVAILABLE when the address cannot be used. */
+export async function listenAt(
+  listener: { listen(address: string, port: number): Promise<number> },
+  address: string,
+  port: number,
+): Promise<number> {
+  try {
+    return await listener.listen(address, port);
+  } catch (error) {
+    throw listenFailure(error as NodeJS.ErrnoException, address, port);
+  }
+}
 
 /** UNAVAILABLE, with what Node said as its cause. */
 export function listenFailure(error: NodeJS.ErrnoException, address: string, port: number): TritonError {

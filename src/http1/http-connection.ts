@@ -1,99 +1,413 @@
-// One client connection: its exchanges under way, which learn that the client has hung up; and its end, which comes after
-// the last of its answers. Answers leave in the order of their requests, whatever the order in which they are ready.
+// A connection of HTTP/1.1 without its socket: it is given bytes and gives bytes. Requests that come are served at once, whatever
+// those before them wait for, up to a bound; answers leave in the order of their requests.
 
-import type { Socket } from 'node:net';
+import type { Output } from '../sockets/output.js';
+import { BLOCK_BYTES } from '../sockets/output.js';
+import { lastWords } from './answer-head.js';
+import { BodyReceiver } from './body-receiver.js';
+import { CR, LF } from './characters.js';
+import { Exchange, type ExchangeConnection } from './exchange.js';
+import { faultText, malformed, TOO_SLOW, type Fault } from './fault.js';
+import { HeadReader, MAX_HEAD_BYTES } from './head-reader.js';
+import type { ServeRequest } from './http-exchange.js';
+import type { RequestHead } from './request-head.js';
 
-import type { HttpAnswer } from './http-exchange.js';
+/** From a connection's beginning, or a head's, to the end of that head. */
+const HEAD_MILLISECONDS = 60_000;
+/** For a whole request; large uploads over slow links take their time. */
+const REQUEST_MILLISECONDS = 300_000;
+// Clients pool connections and load balancers keep them for up to ten minutes: whoever closes first without the other
+// knowing loses a request, so the server waits longer than it says.
+const IDLE_MILLISECONDS = 621_000;
+/** Requests of one connection that wait for their answers; the next ones are not read. */
+const MAX_UNANSWERED = 128;
+/** Of answers that the client has not taken; nothing more is read from it, and nothing more sent. */
+const MAX_UNSENT_BYTES = 256 * 1024;
+/** A head up to this size is kept: the next one is mostly the same. */
+const LARGEST_KEPT_HEAD = 2048;
+/** Up to this size bytes are copied behind the head: that costs less than one more piece of memory to write. */
+const LARGEST_COPIED = 16 * 1024;
 
-/** A request and its answer, as far as a connection cares. */
-export interface ConnectedExchange extends HttpAnswer {
-  /** Whether the whole request has come. */
-  readonly isComplete: boolean;
-  /** Whether the whole answer has left. */
-  readonly isSent: boolean;
-  /** Calls back when the answer and those queued behind it are on the socket. */
-  onSent(listener: () => void): void;
-  /** The client hung up. */
-  abort(): void;
-  /** Its neighbours among those that are open. */
-  before: ConnectedExchange | undefined;
-  after: ConnectedExchange | undefined;
+/** The time in milliseconds, kept current by whoever calls the connections' {@link HttpConnection.tick}. */
+export interface Clock {
+  now: number;
 }
 
-export class HttpConnection {
-  readonly socket: Socket;
-  /** The request that came last; its answer is the last on the wire. */
-  newest: ConnectedExchange | undefined;
-  /** An answer has said that none comes after it. */
-  lastAnswered = false;
-  // A list, because tables that a Set has outgrown keep alive what was in it until the next full collection.
-  #first: ConnectedExchange | undefined;
-  #last: ConnectedExchange | undefined;
+export interface ConnectionEnvironment {
+  readonly serve: ServeRequest;
+  readonly output: Output;
+  readonly clock: Clock;
+  /** There is something to write, or to read that was held back. */
+  readonly onOutput: () => void;
+  /** Writes what there is now. */
+  readonly flush: () => void;
+  /** Bytes that were written and that the socket has not passed on. */
+  readonly heldBytes: () => number;
+}
+
+export class HttpConnection implements ExchangeConnection {
+  readonly #environment: ConnectionEnvironment;
+  readonly #output: Output;
+  /** Nothing comes after what has been sent. */
+  isFinished = false;
+  /** The socket takes no more for the moment. To be set by its owner, who calls {@link drained} in the end. */
+  isCongested = false;
+  readonly #heads = new HeadReader();
+  readonly #body = new BodyReceiver();
+  /** A head that is byte for byte the same is not read again. */
+  #lastHead: RequestHead | undefined;
+  /** The beginning of a head. */
+  #partial: Buffer | undefined;
+  #partialBytes = 0;
+  #hasCarriageReturn = false;
+  /** What was received and has to wait. */
+  #rest: Buffer | undefined;
+  #first: Exchange | undefined;
+  #newest: Exchange | undefined;
   #unanswered = 0;
-  #closing = false;
+  /** No further requests are taken. */
+  #isDeaf = false;
+  /** The server wants the connection to end. */
+  #isClosing = false;
+  /** The next request will be the last. */
+  #isRetiring = false;
+  #lastWords: string | undefined;
+  #hasServed = false;
+  /** When what is waited for began to be. */
+  #since: number;
 
-  constructor(socket: Socket) {
-    this.socket = socket;
-    socket.once('close', () => {
-      for (let exchange = this.#first; exchange !== undefined; exchange = this.#first) {
-        this.ended(exchange);
-        exchange.abort();
+  constructor(environment: ConnectionEnvironment) {
+    this.#environment = environment;
+    this.#output = environment.output;
+    this.#since = environment.clock.now;
+  }
+
+  /** Bytes that came, which are valid during the call. */
+  receive(bytes: Buffer, start: number, end: number): void {
+    if (this.#rest !== undefined) {
+      this.#rest = Buffer.concat([this.#rest, bytes.subarray(start, end)]);
+      return;
+    }
+    let at = start;
+    while (at < end && !this.#isDeaf) {
+      const { exchange } = this.#body;
+      if (exchange !== undefined) {
+        at = this.#body.receive(bytes, at, end);
+        if (this.#body.fault !== undefined) this.#fail(this.#body.fault);
+        else if (exchange.isReceived) this.#received(exchange);
+      } else if (this.#hasToWait()) {
+        this.#rest = Buffer.from(bytes.subarray(at, end));
+        return;
+      } else if (this.#isClosing && this.#partial === undefined) {
+        return;
+      } else {
+        at = this.#receiveHead(bytes, at, end);
       }
-    });
-  }
-
-  opened(exchange: ConnectedExchange): void {
-    this.newest = exchange;
-    exchange.before = this.#last;
-    if (this.#last === undefined) this.#first = exchange;
-    else this.#last.after = exchange;
-    this.#last = exchange;
-    this.#unanswered++;
-  }
-
-  /** The answer of an exchange has ended. */
-  ended(exchange: ConnectedExchange): void {
-    const { before, after } = exchange;
-    if (before !== undefined) before.after = after;
-    else if (this.#first === exchange) this.#first = after;
-    else return;
-    if (after === undefined) this.#last = before;
-    else after.before = before;
-    exchange.before = exchange.after = undefined;
-  }
-
-  /** No answer after those to the requests that have come by now. */
-  closeWhenAnswered(): void {
-    this.#closing = true;
-    const { newest } = this;
-    if (newest === undefined) {
-      // Nothing has come, or only the beginning of a request, which will be answered.
-      if (this.socket.bytesRead === 0) this.socket.destroy();
-    } else if (this.#unanswered === 0 && !newest.isSent) {
-      this.#endAfter(newest);
     }
   }
 
-  /** Sends `text` after the answers to the requests that have come, as the last of this connection. */
-  endWith(text: string): void {
-    if (this.#closing) return;
-    this.#closing = true;
-    const end = () => void this.socket.end(text, () => this.socket.destroy());
-    const { newest } = this;
-    if (newest === undefined || newest.isSent) end();
-    else newest.onSent(end);
+  /** Reads what was held back, when it need not be any more. */
+  proceed(): void {
+    const rest = this.#rest;
+    if (rest === undefined || this.#hasToWait()) return;
+    this.#rest = undefined;
+    this.receive(rest, 0, rest.length);
   }
 
-  /** Called before the head of an answer is written. True: it is to say that the connection closes. */
-  beforeAnswer(exchange: ConnectedExchange): boolean {
-    this.#unanswered--;
-    if (!this.#closing) return false;
-    if (exchange === this.newest) this.lastAnswered = true;
-    else if (this.#unanswered === 0) this.#endAfter(exchange);
-    return exchange === this.newest;
+  /** False while the client has to wait until it has taken answers. */
+  get wantsInput(): boolean {
+    return this.#isDeaf || (this.#rest === undefined && !this.#isHeld);
   }
 
-  #endAfter(exchange: ConnectedExchange): void {
-    exchange.onSent(() => this.socket.end());
+  directTarget(): Buffer | undefined {
+    return this.#body.exchange === undefined ? undefined : this.#body.directTarget();
   }
+
+  /** The socket has passed on what it was given. */
+  drained(): void {
+    this.isCongested = false;
+    this.#first?.openRoom();
+  }
+
+  /**
+   * The client sends nothing more. Whether it has hung up, or waits for its answers, nothing tells: what it would have to wait for
+   * is given up.
+   */
+  inputEnded(): void {
+    if (this.isFinished) return;
+    const isCut = this.#partial !== undefined || this.#body.exchange !== undefined;
+    if (isCut && !this.#isDeaf) this.#fail(malformed('the connection ended before the request'));
+    this.#abortAll();
+    this.#finish();
+  }
+
+  /** There is no connection any more. */
+  lost(): void {
+    this.#isDeaf = true;
+    this.isFinished = true;
+    this.#abortAll();
+  }
+
+  /** The next request is the last. */
+  retire(): void {
+    this.#isRetiring = true;
+  }
+
+  /** The connection ends after the answers to the requests that have come, one that has begun to come included. */
+  closeWhenAnswered(): void {
+    this.#isClosing = true;
+    if (this.#first === undefined && this.#partial === undefined) this.#finish();
+  }
+
+  /** To be called now and then: ends what has lasted too long. */
+  tick(): void {
+    if (this.#isDeaf || !this.wantsInput) return;
+    const age = this.#environment.clock.now - this.#since;
+    if (this.#body.exchange !== undefined) {
+      if (age > REQUEST_MILLISECONDS) this.#fail(TOO_SLOW);
+    } else if (this.#partial !== undefined || !this.#hasServed) {
+      if (age > HEAD_MILLISECONDS) this.#fail(TOO_SLOW);
+    } else if (this.#first === undefined && age > IDLE_MILLISECONDS) {
+      this.#finish();
+    }
+  }
+
+  // For exchanges.
+
+  beginAnswer(exchange: Exchange): boolean {
+    if (!this.#isClosing || exchange !== this.#newest) return false;
+    this.#isDeaf = true;
+    return true;
+  }
+
+  sendText(text: string): void {
+    const output = this.#output;
+    if (text.length > BLOCK_BYTES) {
+      output.refer(Buffer.from(text, 'latin1'));
+    } else {
+      output.reserve(text.length);
+      output.end += output.block.write(text, output.end, 'latin1');
+    }
+    this.#environment.onOutput();
+  }
+
+  sendBytes(bytes: Uint8Array): void {
+    const output = this.#output;
+    if (bytes.length > LARGEST_COPIED) {
+      output.refer(bytes);
+    } else {
+      output.reserve(bytes.length);
+      output.block.set(bytes, output.end);
+      output.end += bytes.length;
+    }
+    this.#environment.onOutput();
+  }
+
+  room(exchange: Exchange): void | Promise<void> {
+    if (!exchange.hasTurn) {
+      return exchange.queuedBytes < MAX_UNSENT_BYTES ? undefined : exchange.waitForRoom();
+    }
+    if (this.#unsentBytes < MAX_UNSENT_BYTES) return undefined;
+    this.#environment.flush();
+    return this.#unsentBytes < MAX_UNSENT_BYTES || exchange.aborted ? undefined : exchange.waitForRoom();
+  }
+
+  answerEnded(exchange: Exchange): void {
+    if (exchange !== this.#first) return;
+    let first: Exchange | undefined = exchange;
+    while (first?.ended === true) {
+      this.#unanswered--;
+      if (first.isOpenEnded) {
+        this.#abortAll();
+        this.#finish();
+        return;
+      }
+      const { next }: Exchange = first;
+      // What is old would keep all that is younger alive until the next full collection.
+      first.next = undefined;
+      first = next;
+      next?.takeTurn();
+    }
+    this.#first = first;
+    if (first === undefined) this.#allAnswered();
+    else if (!this.isCongested) first.openRoom();
+    if (this.#rest !== undefined) this.#environment.onOutput();
+  }
+
+  get #unsentBytes(): number {
+    return this.#output.bytes + this.#environment.heldBytes();
+  }
+
+  get #isHeld(): boolean {
+    return this.#unanswered >= MAX_UNANSWERED || this.#unsentBytes > MAX_UNSENT_BYTES;
+  }
+
+  /** Answers that were given at once, to many requests of one read, may only have to be written. */
+  #hasToWait(): boolean {
+    if (this.#unsentBytes > MAX_UNSENT_BYTES) this.#environment.flush();
+    return this.#isHeld;
+  }
+
+  #allAnswered(): void {
+    this.#newest = undefined;
+    if (this.#lastWords !== undefined) this.#endWith(this.#lastWords);
+    else if (this.#isDeaf || (this.#isClosing && this.#partial === undefined)) this.#finish();
+    else if (this.#body.exchange === undefined) this.#since = this.#environment.clock.now;
+  }
+
+  #receiveHead(bytes: Buffer, start: number, end: number): number {
+    const last = this.#lastHead;
+    if (this.#partial !== undefined) return this.#receivePartial(bytes, start, end);
+    if (last !== undefined && !this.#hasCarriageReturn) {
+      const headEnd = start + last.text.length;
+      if (headEnd <= end && bytes.toString('latin1', start, headEnd) === last.text) {
+        this.#since = this.#environment.clock.now;
+        this.#serve(last);
+        return headEnd;
+      }
+    }
+    // Empty lines before a request are nothing.
+    if (this.#hasCarriageReturn || bytes[start] === CR) return this.#receiveEmptyLine(bytes, start);
+    this.#since = this.#environment.clock.now;
+    const read = this.#heads.read(bytes, start, end);
+    if (read === undefined) {
+      this.#keepPartial(bytes, start, end);
+      return end;
+    }
+    return this.#headRead(read, start + this.#heads.length);
+  }
+
+  #receiveEmptyLine(bytes: Buffer, start: number): number {
+    if (this.#hasCarriageReturn && bytes[start] !== LF) this.#fail(malformed('a carriage return without a line feed'));
+    this.#hasCarriageReturn = !this.#hasCarriageReturn;
+    return start + 1;
+  }
+
+  #receivePartial(bytes: Buffer, start: number, end: number): number {
+    const before = this.#partialBytes;
+    this.#keepPartial(bytes, start, Math.min(end, start + MAX_HEAD_BYTES + 1 - before));
+    const partial = this.#partial!;
+    const read = this.#heads.read(partial, 0, this.#partialBytes);
+    if (read === undefined) return end;
+    this.#partial = undefined;
+    this.#partialBytes = 0;
+    return this.#headRead(read, start + this.#heads.length - before);
+  }
+
+  #keepPartial(bytes: Buffer, start: number, end: number): void {
+    const size = this.#partialBytes + end - start;
+    const { length } = (this.#partial ??= Buffer.allocUnsafeSlow(Math.max(512, 2 * size)));
+    if (size > length) {
+      const larger = Buffer.allocUnsafeSlow(2 * size);
+      this.#partial.copy(larger, 0, 0, this.#partialBytes);
+      this.#partial = larger;
+    }
+    bytes.copy(this.#partial, this.#partialBytes, start, end);
+    this.#partialBytes = size;
+  }
+
+  #headRead(read: RequestHead | Fault, end: number): number {
+    if ('status' in read) {
+      this.#fail(read);
+    } else {
+      this.#lastHead = read.text.length <= LARGEST_KEPT_HEAD ? read : undefined;
+      this.#serve(read);
+    }
+    return end;
+  }
+
+  #serve(head: RequestHead): void {
+    this.#hasServed = true;
+    if (head.method === 'CONNECT') {
+      // It asks for a connection to elsewhere.
+      this.#fail({ status: 405, message: 'Method Not Allowed' });
+      return;
+    }
+    const exchange = new Exchange(this, head);
+    this.#unanswered++;
+    if (this.#first === undefined) {
+      this.#first = exchange;
+      exchange.hasTurn = true;
+    } else {
+      this.#newest!.next = exchange;
+    }
+    this.#newest = exchange;
+    if (this.#isRetiring) this.closeWhenAnswered();
+    if (head.bodyLength !== 0) this.#body.begin(exchange);
+    else exchange.isReceived = true;
+    if (head.expects === 'something else') {
+      this.closeWhenAnswered();
+      refuse(exchange, { status: 417, message: 'the only expectation that is met is 100-continue' });
+      return;
+    }
+    if (head.bodyLength === 0) exchange.continue();
+    this.#environment.serve(exchange, exchange);
+    if (head.bodyLength !== 0) return;
+    const { reader } = exchange;
+    exchange.reader = undefined;
+    if (!exchange.begun) reader?.end();
+    this.#received(exchange);
+  }
+
+  /** The whole request is here. */
+  #received({ keepsAlive }: Exchange): void {
+    if (!keepsAlive) {
+      this.#isDeaf = true;
+      if (this.#first === undefined) this.#finish();
+    } else if (this.#first === undefined) {
+      this.#since = this.#environment.clock.now;
+    }
+  }
+
+  /** What comes cannot be told apart any more: says so where that can still be said, and ends. */
+  #fail(fault: Fault): void {
+    const receiving = this.#body.exchange;
+    const newest = this.#newest;
+    this.#isDeaf = true;
+    this.#partial = undefined;
+    this.#body.stop();
+    if (receiving !== undefined && !receiving.begun) {
+      receiving.dropBody();
+      this.closeWhenAnswered();
+      refuse(receiving, fault);
+    } else if (newest === undefined ? receiving === undefined : newest.begun && newest.isReceived) {
+      const words = lastWords(fault.status, faultText(fault));
+      if (newest === undefined) this.#endWith(words);
+      else this.#lastWords = words;
+    } else {
+      this.closeWhenAnswered();
+    }
+  }
+
+  #endWith(words: string): void {
+    this.sendText(words);
+    this.#finish();
+  }
+
+  #finish(): void {
+    if (this.isFinished) return;
+    this.#isDeaf = true;
+    this.isFinished = true;
+    this.#rest = undefined;
+    this.#partial = undefined;
+    this.#body.stop();
+    this.#environment.onOutput();
+  }
+
+  /** What is not answered yet never will be. */
+  #abortAll(): void {
+    let exchange = this.#first;
+    this.#first = this.#newest = undefined;
+    this.#unanswered = 0;
+    while (exchange !== undefined) {
+      if (!exchange.ended) exchange.abort();
+      exchange = exchange.next;
+    }
+  }
+}
+
+function refuse(exchange: Exchange, fault: Fault): void {
+  const body = Buffer.from(faultText(fault));
+  const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
+  exchange.respond(fault.status, headers, [body]);
 }

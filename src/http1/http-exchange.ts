@@ -12,13 +12,21 @@ export interface HttpRequest {
   readonly rawHeaders: readonly string[];
   /** The length of the body that the request declares, 0 without one; undefined for a chunked body. */
   readonly bodyLength: number | undefined;
-  /** Reads the body, which a client that expects 100-continue is asked for. A body that nobody reads is dropped. */
+  /**
+   * Reads the body, which a client that expects 100-continue is asked for. To be called before the request's `serve` returns: a
+   * body that nobody reads by then is dropped.
+   */
   readBody(reader: BodyReader): void;
   /** Drops what still comes of the body; its reader is told nothing more. */
   dropBody(): void;
 }
 
 export interface BodyReader {
+  /**
+   * Asked for once, when a body of known length does not come in one piece: memory of that length, into which the body is
+   * received; then `data` is not told. Without it the body is told piece by piece.
+   */
+  memory?(length: number): Buffer | undefined;
   /** The next bytes; nobody else writes to them. */
   data(chunk: Buffer): void;
   /** The body is here. Not told when the client hangs up before, nor when the request has been answered. */

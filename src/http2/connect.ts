@@ -6,10 +6,10 @@ import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'nod
 import type { ConnectionListener } from './connection-listener.js';
 import type { ConnectionOptions } from './connection-options.js';
 import type { Http2Connection } from './connection.js';
-import { BlockPool } from './output.js';
+import { BlockPool } from '../sockets/output.js';
 import { SocketConnection } from './socket-connection.js';
-import { allocateReadMemory, directSocket, readByEvents, type ByteSink } from './socket-reader.js';
-import { WriteTurn } from './write-turn.js';
+import { allocateReadMemory, directSocket, readByEvents, type ByteSink } from '../sockets/socket-reader.js';
+import { WriteTurn } from '../sockets/write-turn.js';
 
 /** How exact the timeouts of connections are. */
 const TICK_MILLISECONDS = 500;

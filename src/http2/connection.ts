@@ -16,7 +16,7 @@ import { HeaderReceiver } from './header-receiver.js';
 import { Http2Error, nameOfErrorCode, type ErrorCodeName } from './http2-error.js';
 import type { Http2Stream, StreamListener } from './http2-stream.js';
 import type { OutgoingHeaders } from './outgoing-headers.js';
-import type { BlockPool, Output } from './output.js';
+import type { BlockPool, Output } from '../sockets/output.js';
 import { PingBook } from './ping-book.js';
 import type { ReceivingConnection } from './receiving-connection.js';
 import { Sender } from './sender.js';

@@ -3,7 +3,7 @@
 import { FLAG, FRAME, FRAME_HEAD_BYTES, writeFrameHead, writeUint32 } from './frame.js';
 import { HpackEncoder } from './hpack/hpack-encoder.js';
 import type { OutgoingHeaders } from './outgoing-headers.js';
-import { BLOCK_BYTES, Output, type BlockPool } from './output.js';
+import { BLOCK_BYTES, Output, type BlockPool } from '../sockets/output.js';
 import { INITIAL_SETTINGS, type Settings } from './settings.js';
 
 /** Chunks up to this are copied: a reference costs as much as copying so many bytes. */

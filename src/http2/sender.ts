@@ -5,7 +5,7 @@
 import { DEFAULT_WINDOW, FRAME, FRAME_HEAD_BYTES, MAX_WINDOW } from './frame.js';
 import { FrameWriter, type DataRange } from './frame-writer.js';
 import type { OutgoingHeaders } from './outgoing-headers.js';
-import type { BlockPool, Output } from './output.js';
+import type { BlockPool, Output } from '../sockets/output.js';
 import { PartQueue, type Part } from './part-queue.js';
 import { INITIAL_SETTINGS, type Settings } from './settings.js';
 import { StreamLine } from './stream-line.js';

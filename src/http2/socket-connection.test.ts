@@ -8,10 +8,10 @@ import { frames } from '../../test/support/tested-http2.js';
 import { HEAD, OK } from '../../test/support/http2-echo.js';
 import type { ConnectionListener } from './connection-listener.js';
 import type { Http2Stream } from './http2-stream.js';
-import { BlockPool } from './output.js';
+import { BlockPool } from '../sockets/output.js';
 import { SocketConnection } from './socket-connection.js';
-import { KEEPS_NOTHING } from './socket-reader.js';
-import { WriteTurn } from './write-turn.js';
+import { KEEPS_NOTHING } from '../sockets/socket-reader.js';
+import { WriteTurn } from '../sockets/write-turn.js';
 
 /** A socket that passes on what it is given at once, or when it is told to. */
 class FakeSocket extends Duplex {

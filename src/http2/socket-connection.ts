@@ -6,10 +6,11 @@ import type { Socket } from 'node:net';
 import type { ConnectionListener } from './connection-listener.js';
 import type { ConnectionOptions } from './connection-options.js';
 import { Http2Connection } from './connection.js';
-import type { BlockPool } from './output.js';
-import { KEEPS_NOTHING, type ByteSink } from './socket-reader.js';
+import type { ListenedConnection } from '../sockets/listener.js';
+import type { BlockPool } from '../sockets/output.js';
+import { KEEPS_NOTHING, type ByteSink } from '../sockets/socket-reader.js';
 import type { Role } from './stream-table.js';
-import type { Writing, WriteTurn } from './write-turn.js';
+import type { Writing, WriteTurn } from '../sockets/write-turn.js';
 
 /** How long the last answers of a connection that ends in order may take to reach the peer. */
 const FLUSH_MILLISECONDS = 30_000;
@@ -25,7 +26,7 @@ export interface SocketEnvironment {
   readonly turn: WriteTurn;
 }
 
-export class SocketConnection implements ByteSink, Writing {
+export class SocketConnection implements ByteSink, ListenedConnection, Writing {
   readonly connection: Http2Connection;
   readonly socket: Socket;
   readonly #turn: WriteTurn;
@@ -85,6 +86,14 @@ export class SocketConnection implements ByteSink, Writing {
   /** To be called now and then, with milliseconds of any clock. */
   tick(now: number): void {
     this.connection.tick(now);
+  }
+
+  retire(): void {
+    this.connection.announceEnd();
+  }
+
+  drain(): void {
+    this.connection.drain();
   }
 
   #writeSoon(): void {

@@ -3,10 +3,12 @@
 import { grpcSettings } from '../config/grpc-settings.js';
 import type { MetricsConfig } from '../config/parse-metrics-config.js';
 import type { ReadTritonConfig } from '../config/read-triton-config.js';
+import { tlsFiles } from '../config/tls-files.js';
 import type { ModelControlMode } from '../core/model-control.js';
 import type { GrpcFrontendOptions } from '../frontend/grpc/grpc-frontend.js';
 import type { HttpServiceOptions } from '../frontend/http/http-service.js';
 import type { MetricsOptions } from '../frontend/metrics/metrics-report.js';
+import type { TlsFiles } from '../frontend/port-tls.js';
 import type { SagemakerServiceOptions } from '../frontend/sagemaker/sagemaker-service.js';
 import type { VertexAiServiceOptions } from '../frontend/vertex-ai/vertex-ai-service.js';
 import type { LogSettings } from '../logger.js';
@@ -22,6 +24,8 @@ export type ServerPorts = Readonly<Record<FrontendName, number | undefined>>;
 interface Place {
   readonly address: string;
   readonly port: number;
+  /** Default: no TLS. */
+  readonly tls?: TlsFiles | undefined;
 }
 
 /** In seconds; see the options `shutdownDelaySecs` and `exitTimeoutSecs`. */
@@ -75,6 +79,7 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
           port: config.httpPort,
           headerForwardPattern: config.httpHeaderForwardPattern,
           corsAllowOrigin: config.corsAllowOrigin,
+          tls: tlsFiles(config, 'http'),
         }
       : undefined,
     grpc: config.allowGrpc
@@ -84,6 +89,7 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
           maxMessageSize: config.grpcMaxMessageSize,
           headerForwardPattern: config.grpcHeaderForwardPattern,
           ...grpcSettings(config),
+          tls: tlsFiles(config, 'grpc'),
           restrictions: restrictions.grpc,
         }
       : undefined,

@@ -128,8 +128,8 @@ export class Server {
       }
       const service = services[name];
       if (service === undefined) return [];
-      const { address, port } = this.#options[name]!;
-      return [[name, new HttpPort(service, { address, port, logger })]];
+      const { address, port, tls } = this.#options[name]!;
+      return [[name, new HttpPort(service, { address, port, tls, logger })]];
     });
   }
 

@@ -12,12 +12,16 @@ const certificates = process.argv[2];
 if (certificates === undefined) throw new Error('expected the folder of the certificates as the argument');
 
 const anyPort = { httpPort: 0, grpcPort: 0, metricsPort: 0 };
-const grpcOnly = {
+const serverCert = join(certificates, 'server.pem');
+const serverKey = join(certificates, 'server.key');
+const rootCert = join(certificates, 'ca.pem');
+const encrypted = {
   ...anyPort,
-  allowHttp: false,
   allowMetrics: false,
-  grpcServerCert: join(certificates, 'server.pem'),
-  grpcServerKey: join(certificates, 'server.key'),
+  httpServerCert: serverCert,
+  httpServerKey: serverKey,
+  grpcServerCert: serverCert,
+  grpcServerKey: serverKey,
 };
 
 const servers = {
@@ -39,8 +43,14 @@ const servers = {
   }),
   // Models that clients load and unload.
   managed: new Triton({ ...anyPort, restrictedEndpoints: [], modelControlMode: 'explicit', loadModel: ['AddSub'] }),
-  secure: new Triton({ ...grpcOnly, grpcUseSsl: true }),
-  mutual: new Triton({ ...grpcOnly, grpcUseSslMutual: true, grpcRootCert: join(certificates, 'ca.pem') }),
+  secure: new Triton({ ...encrypted, httpUseSsl: true, grpcUseSsl: true }),
+  mutual: new Triton({
+    ...encrypted,
+    httpUseSslMutual: true,
+    httpRootCert: rootCert,
+    grpcUseSslMutual: true,
+    grpcRootCert: rootCert,
+  }),
 };
 
 bindModels(servers.open);

@@ -37,6 +37,16 @@ export interface TritonConfig {
    * Triton's.
    */
   readonly corsAllowOrigin?: string | readonly string[];
+  /** Serves HTTP over TLS. The ports of metrics, Vertex AI and SageMaker stay without. Default: false. */
+  readonly httpUseSsl?: boolean;
+  /** Serves HTTP over TLS to clients whose certificate `httpRootCert` vouches for. Default: false. */
+  readonly httpUseSslMutual?: boolean;
+  /** Path of the server's certificate, a PEM file; intermediate ones follow it there. Default: none. */
+  readonly httpServerCert?: string;
+  /** Path of the certificate's private key, a PEM file. Default: none. */
+  readonly httpServerKey?: string;
+  /** Path of the certificates that vouch for those of clients, a PEM file. Default: none. */
+  readonly httpRootCert?: string;
   /** Serves gRPC. Default: true, unless the environment says that Vertex AI hosts the server. */
   readonly allowGrpc?: boolean;
   /** The address that the gRPC port listens at. Default: `0.0.0.0`. */

@@ -6,12 +6,12 @@ import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS, type CompressionLevel, isKnownEncoding } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { Frontend } from '../frontend.js';
+import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { type Category, RestrictedFeatures, type Restriction } from '../restricted-features.js';
 import type { ServedCore } from '../served-core.js';
 import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './connection-keepalive.js';
 import { type CallListener, type GrpcCall, RefusedCall } from './grpc-call.js';
 import { GrpcPort } from './grpc-port.js';
-import { type GrpcTlsFiles, readGrpcTls } from './grpc-tls.js';
 import { isStreaming, type ServedMethod, servedMethods } from './service.js';
 import { StreamCall } from './stream-call.js';
 import { UnaryCall } from './unary-call.js';
@@ -32,7 +32,7 @@ export interface GrpcFrontendOptions {
   /** Default: Triton's. */
   readonly keepalive?: KeepaliveOptions | undefined;
   /** Default: no TLS. */
-  readonly tls?: GrpcTlsFiles | undefined;
+  readonly tls?: TlsFiles | undefined;
   /** The HTTP/2 that it is served over. */
   readonly openPort: OpenHttp2Port;
 }
@@ -73,7 +73,7 @@ export class GrpcFrontend implements Frontend {
     const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls, openPort } = this.#options;
     this.#port = new GrpcPort({
       open: openPort,
-      tls: tls === undefined ? undefined : readGrpcTls(tls),
+      tls: tls === undefined ? undefined : readPortTls(tls),
       accept: (call) => this.#accept(call),
       keepalive,
       logger,

@@ -3,9 +3,9 @@
 
 import type { ConnectionOptions } from '../../http2/connection-options.js';
 import type { Http2Port, OpenHttp2Port } from '../../http2/http2-port.js';
-import { listenFailure } from '../listen-failure.js';
+import { listenAt } from '../listen-failure.js';
+import type { PortTls } from '../port-tls.js';
 import { GrpcConnection, type GrpcConnectionOptions } from './grpc-connection.js';
-import type { GrpcTls } from './grpc-tls.js';
 
 const CONNECTION: ConnectionOptions = {
   // Wide, because what arrives is nearly always read at once; how much one call may send is limited by its messages' size.
@@ -26,7 +26,7 @@ const FLUSH_MILLISECONDS = 1000;
 export interface GrpcPortOptions extends GrpcConnectionOptions {
   readonly open: OpenHttp2Port;
   /** Default: no TLS. */
-  readonly tls?: GrpcTls | undefined;
+  readonly tls?: PortTls | undefined;
 }
 
 export class GrpcPort {
@@ -44,12 +44,8 @@ export class GrpcPort {
   }
 
   /** Resolves with the real port. Rejects with UNAVAILABLE when the address cannot be used. */
-  async listen(address: string, port: number): Promise<number> {
-    try {
-      return await this.#port.listen(address, port);
-    } catch (error) {
-      throw listenFailure(error as NodeJS.ErrnoException, address, port);
-    }
+  listen(address: string, port: number): Promise<number> {
+    return listenAt(this.#port, address, port);
   }
 
   /** Open now. */

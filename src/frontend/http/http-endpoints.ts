@@ -2,6 +2,7 @@
 
 import { TritonError } from '../../errors.js';
 import type { HeaderForwarding } from '../../protocol/header-forwarding.js';
+import { KnownHeaders } from '../../protocol/http/known-headers.js';
 import { DESCRIPTIONS } from '../descriptions.js';
 import { RestrictedFeatures, type Restriction } from '../restricted-features.js';
 import type { ServedCore } from '../served-core.js';
@@ -32,7 +33,7 @@ export class HttpEndpoints {
   constructor(options: HttpEndpointsOptions) {
     this.#restricted = new RestrictedFeatures(options.restrictions ?? []);
     const { forwarding, framing = HEADER_FRAMING } = options;
-    this.#options = { ...options, forwarding, framing, pending: new PendingWork() };
+    this.#options = { ...options, forwarding, framing, pending: new PendingWork(), known: new KnownHeaders() };
   }
 
   /** Resolves when no answer is being made any more that the core has given out of its hands. */

@@ -4,7 +4,8 @@ import { TritonError } from '../../errors.js';
 import { HttpServer } from '../../http1/http-server.js';
 import type { Logger } from '../../model/logger.js';
 import type { Frontend } from '../frontend.js';
-import { listenFailure } from '../listen-failure.js';
+import { listenAt } from '../listen-failure.js';
+import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { HttpExchange } from './http-exchange.js';
 
 export interface PortService {
@@ -21,6 +22,8 @@ export interface PortService {
 export interface HttpPortOptions {
   readonly address: string;
   readonly port: number;
+  /** Default: no TLS. */
+  readonly tls?: TlsFiles | undefined;
   readonly logger: Logger;
 }
 
@@ -28,43 +31,42 @@ export class HttpPort implements Frontend {
   readonly name: string;
   readonly #service: PortService;
   readonly #options: HttpPortOptions;
-  readonly #server: HttpServer;
+  #server: HttpServer | undefined;
 
   constructor(service: PortService, options: HttpPortOptions) {
     this.name = service.name;
     this.#service = service;
     this.#options = options;
-    this.#server = new HttpServer({
-      serve: (request, answer) => this.serve(new HttpExchange(request, answer)),
-      onError: (error) => options.logger.error(`${service.name}: ${error.message}`),
-    });
   }
 
+  /** Rejects also with INVALID_ARG when certificates cannot be used. */
   async start(): Promise<number> {
-    const { address, port } = this.#options;
+    const { address, port, tls, logger } = this.#options;
+    this.#server = new HttpServer({
+      serve: (request, answer) => this.serve(new HttpExchange(request, answer)),
+      tls: tls === undefined ? undefined : readPortTls(tls),
+      onError: (error) => logger.error(`${this.name}: ${error.message}`),
+      onHandshakeError: (error) => logger.verbose(1, `${this.name}: handshake failed: ${error.message}`),
+    });
     this.#service.open?.();
-    try {
-      return await this.#server.listen(address, port);
-    } catch (error) {
-      throw listenFailure(error as NodeJS.ErrnoException, address, port);
-    }
+    return listenAt(this.#server, address, port);
   }
 
   retire(): void {
-    this.#server.retire();
+    this.#server?.retire();
   }
 
   drain(): void {
-    this.#server.drain();
+    this.#server?.drain();
   }
 
   get connections(): number {
-    return this.#server.connections;
+    return this.#server?.connections ?? 0;
   }
 
   async close(): Promise<void> {
     await this.#service.close?.();
-    await this.#server.close();
+    await this.#server?.close();
   }
 
   /** Answers a request, whatever becomes of it. */

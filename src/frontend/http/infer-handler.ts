@@ -25,6 +25,7 @@ import {
   encodeInferResponse,
 } from '../../protocol/http/encode-infer-response.js';
 import { parseHeaderLength } from '../../protocol/http/header-length.js';
+import type { KnownHeaders } from '../../protocol/http/known-headers.js';
 import { completeRequest, type InferOptions } from '../complete-request.js';
 import { Inference } from '../inference.js';
 import type { BinaryFraming } from './binary-framing.js';
@@ -40,11 +41,13 @@ export interface InferHandlerOptions extends InferOptions {
   readonly pending: PendingWork;
   /** How messages with binary tensors say where their JSON ends. */
   readonly framing: BinaryFraming;
+  /** Headers of binary requests that need not be parsed again. */
+  readonly known: KnownHeaders;
 }
 
 /** Throws what is wrong before the body is read; everything later is answered. */
 export function handleInfer(exchange: HttpExchange, route: Route, options: InferHandlerOptions): void {
-  const { server, maxInputSize } = options;
+  const { server, maxInputSize, known } = options;
   const { request } = exchange;
   const resolve = () => {
     const model = server.resolve(route.model, route.version);
@@ -62,7 +65,7 @@ export function handleInfer(exchange: HttpExchange, route: Route, options: Infer
   }
   const headerLength = options.framing.headerLength(request);
   const received = (body: Buffer) => {
-    run(exchange, { modelVersion: route.version, body, headerLength, maxInputSize, resolve }, options);
+    run(exchange, { modelVersion: route.version, body, headerLength, maxInputSize, known, resolve }, options);
   };
   if (coding !== 'identity') {
     receiveBody(exchange, maxCompressedSize(maxInputSize), (compressed) => {

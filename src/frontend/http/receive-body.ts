@@ -1,5 +1,5 @@
-// Collects a request's body into one buffer: without a copy when it comes in one piece, with one copy when its length
-// is known, with a list of pieces otherwise, which are joined in the end, with pauses when they are many.
+// Collects a request's body into one buffer: as it is when it comes in one piece, into its own memory when its length is
+// known, as a list of pieces otherwise, which are joined in the end, with pauses when they are many.
 
 import { invalidArg, TritonError } from '../../errors.js';
 import { assemble } from '../../model/paced-bytes.js';
@@ -40,24 +40,20 @@ export function receiveBody(exchange: HttpExchange, limit: number, received: (bo
     pieces.length = 0;
     refuse(error);
   };
-  const data = (piece: Buffer) => {
-    const offset = size;
-    size += piece.length;
-    if (length === undefined) {
-      if (size > limit) drop(tooLarge(`more than ${limit}`, limit));
-      else if (pieces.length >= MAX_PIECES && size < pieces.length * TINY) drop(tooManyChunks());
-      else pieces.push(piece);
-    } else if (piece.length === length) {
-      whole = piece;
-    } else {
-      try {
-        whole ??= Buffer.allocUnsafeSlow(length);
-      } catch (error) {
-        drop(noMemory(length, error));
-        return;
-      }
-      piece.copy(whole, offset);
+  const memory = (bytes: number) => {
+    try {
+      whole = Buffer.allocUnsafeSlow(bytes);
+    } catch (error) {
+      drop(noMemory(bytes, error));
     }
+    return whole;
+  };
+  const data = (piece: Buffer) => {
+    size += piece.length;
+    if (piece.length === length) whole = piece;
+    else if (size > limit) drop(tooLarge(`more than ${limit}`, limit));
+    else if (pieces.length >= MAX_PIECES && size < pieces.length * TINY) drop(tooManyChunks());
+    else pieces.push(piece);
   };
   const end = () => {
     if (whole !== undefined) {
@@ -70,7 +66,7 @@ export function receiveBody(exchange: HttpExchange, limit: number, received: (bo
     });
     if (run !== undefined) answer.onAbort(() => run.cancel());
   };
-  request.readBody({ data, end });
+  request.readBody({ memory, data, end });
 }
 
 function noMemory(size: number, cause: unknown): TritonError {

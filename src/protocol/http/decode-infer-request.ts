@@ -20,6 +20,7 @@ import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START, SequenceFields } from '../se
 import type { BinaryOutputs } from './binary-outputs.js';
 import { decodeRawRequest, type RequestBody } from './decode-raw-request.js';
 import { parseHeaderLength } from './header-length.js';
+import type { KnownHeaders } from './known-headers.js';
 import {
   arrayMember,
   expectBoolean,
@@ -36,6 +37,8 @@ import { tensorDataReader, type TensorDataReader } from './read-tensor-data.js';
 export interface InferBody extends RequestBody {
   /** The header Inference-Header-Content-Length as it came; undefined without it. */
   readonly headerLength: string | undefined;
+  /** The JSON of requests before, which need not be parsed again. Default: none is known. */
+  readonly known?: KnownHeaders | undefined;
 }
 
 export interface CompleteInferRequest extends CompleteRequest {
@@ -68,8 +71,14 @@ export function* decodeInferRequest(given: InferBody): PacedWork<RequestForm<Com
   const jsonLength = parseHeaderLength(given.headerLength, body.length);
   if (jsonLength === 0) return new RawForm(given);
   checkJsonSize(jsonLength, maxInputSize);
-  const parser = new JsonParser(body, { end: jsonLength }, INFER_REQUEST);
+  // Without binary tensors behind it, the JSON is another one each time.
+  const known = jsonLength < body.length ? given.known : undefined;
+  const json = known?.find(body, jsonLength);
+  if (json !== undefined) return new JsonForm(json, given, jsonLength);
+  const header = known?.copy(body, jsonLength);
+  const parser = new JsonParser(header ?? body, { end: jsonLength }, INFER_REQUEST);
   while (!parser.advance(PAUSE_BYTES)) yield;
+  if (header !== undefined) known!.add(header, parser.value);
   return new JsonForm(parser.value, given, jsonLength);
 }
 
@@ -268,7 +277,8 @@ class InputReader {
     const datatype = stringMember(input, 'datatype');
     const dims = readDims(arrayMember(input, 'shape'));
     const count = elementCount(name, dims, datatype);
-    const shape = dims.every((dim) => typeof dim === 'number') ? dims : dims.map(Number);
+    // Of its own: the JSON may be that of other requests too.
+    const shape = dims.map(Number);
     if (region !== undefined) {
       const { bytes, memory } = yield* this.#sharedMemory.input(readReference(region, parameters), datatype);
       this.#own(memory);

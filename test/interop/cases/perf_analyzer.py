@@ -97,6 +97,7 @@ def statistics_behind_a_header():
 
 
 def tls():
+    _perf("AddSub", "http", *SHAPES, "-u", f"https://{address('http', 'secure')}", "--ssl-https-ca-certificates-file", f"{CERTIFICATES}/ca.pem", server="secure")
     _perf("AddSub", "grpc", *SHAPES, "--ssl-grpc-use-ssl", "--ssl-grpc-root-certifications-file", f"{CERTIFICATES}/ca.pem", server="secure")
 
 

@@ -4,15 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { selfSignedCertificate } from '../../../test/support/self-signed-certificate.js';
-import { readGrpcTls, type GrpcTlsFiles } from './grpc-tls.js';
+import { selfSignedCertificate } from '../../test/support/self-signed-certificate.js';
+import { readPortTls, type TlsFiles } from './port-tls.js';
 
 let folder: string;
-let files: GrpcTlsFiles;
+let files: TlsFiles;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'tstriton-'));
   const { cert, key } = selfSignedCertificate();
-  files = { serverCert: write('cert.pem', cert), serverKey: write('key.pem', key), rootCert: undefined, mutual: false };
+  files = {
+    port: 'grpc',
+    serverCert: write('cert.pem', cert),
+    serverKey: write('key.pem', key),
+    rootCert: undefined,
+    mutual: false,
+  };
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -26,11 +32,11 @@ const invalid = (message: string) => expect.objectContaining({ code: 'INVALID_AR
 
 describe('the files of TLS', () => {
   it('are read', () => {
-    const { cert, key, ca, requestCert } = readGrpcTls({ ...files, rootCert: files.serverCert, mutual: true });
+    const { cert, key, ca, requestCert } = readPortTls({ ...files, rootCert: files.serverCert, mutual: true });
     expect(cert.toString()).toContain('BEGIN CERTIFICATE');
     expect(key.toString()).toContain('PRIVATE KEY');
     expect([ca?.equals(cert), requestCert]).toEqual([true, true]);
-    expect(readGrpcTls(files).ca).toBeUndefined();
+    expect(readPortTls(files).ca).toBeUndefined();
   });
 
   it.each([
@@ -39,10 +45,10 @@ describe('the files of TLS', () => {
     ['rootCert', 'grpcRootCert'],
   ])('must be there (%s)', (member, option) => {
     const path = join(folder, 'missing.pem');
-    expect(() => readGrpcTls({ ...files, [member]: path })).toThrow(
+    expect(() => readPortTls({ ...files, [member]: path })).toThrow(
       invalid(expect.stringMatching(new RegExp(`^${option}: cannot read ${path}: ENOENT`)) as string),
     );
-    expect(() => readGrpcTls({ ...files, [member]: folder })).toThrow(
+    expect(() => readPortTls({ ...files, [member]: folder })).toThrow(
       invalid(expect.stringMatching(new RegExp(`^${option}: cannot read ${folder}: EISDIR`)) as string),
     );
   });
@@ -53,7 +59,7 @@ describe('the files of TLS', () => {
     ['rootCert', 'grpcRootCert: expected certificates in PEM form in '],
   ])('must be what they should be (%s)', (member, text) => {
     const path = write('garbage.pem', 'garbage');
-    expect(() => readGrpcTls({ ...files, [member]: path })).toThrow(
+    expect(() => readPortTls({ ...files, [member]: path })).toThrow(
       invalid(expect.stringContaining(`${text}${path}, got: `) as string),
     );
   });
@@ -61,14 +67,21 @@ describe('the files of TLS', () => {
   it('may not be a key with a passphrase', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const text = privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' });
-    expect(() => readGrpcTls({ ...files, serverKey: write('locked.pem', text as string) })).toThrow(
+    expect(() => readPortTls({ ...files, serverKey: write('locked.pem', text as string) })).toThrow(
       invalid(expect.stringContaining('grpcServerKey: expected an unencrypted private key') as string),
+    );
+  });
+
+  it('are those of the port that they are for', () => {
+    const path = join(folder, 'missing.pem');
+    expect(() => readPortTls({ ...files, port: 'http', rootCert: path })).toThrow(
+      invalid(expect.stringMatching(/^httpRootCert: cannot read /) as string),
     );
   });
 
   it('must fit together', () => {
     const other = write('other.pem', selfSignedCertificate().key);
-    expect(() => readGrpcTls({ ...files, serverKey: other })).toThrow(
+    expect(() => readPortTls({ ...files, serverKey: other })).toThrow(
       invalid(
         expect.stringContaining(`grpcServerKey: expected the key of the certificate ${files.serverCert}`) as string,
       ),

@@ -1,14 +1,19 @@
-// The certificate, the key and the root certificates of the gRPC port, read from files when the server starts, so that
-// what is wrong with them is said then and not by handshakes that fail.
+// The certificate, the key and the root certificates of a port, read from files when the server starts, so that what is wrong
+// with them is said then and not by handshakes that fail.
 
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 
-import { TritonError } from '../../errors.js';
+import { TritonError } from '../errors.js';
+
+/** Ports that may have TLS, by the prefixes of their options. */
+export type SecurePort = 'http' | 'grpc';
 
 /** Paths of PEM files. */
-export interface GrpcTlsFiles {
+export interface TlsFiles {
+  /** Whose options they are. */
+  readonly port: SecurePort;
   readonly serverCert: string;
   readonly serverKey: string;
   /** Whose certificates clients may show. Default: the roots that Node.js knows. */
@@ -18,7 +23,7 @@ export interface GrpcTlsFiles {
 }
 
 /** What the port makes TLS of: PEM texts that fit together. */
-export interface GrpcTls {
+export interface PortTls {
   readonly cert: Buffer;
   readonly key: Buffer;
   readonly ca: Buffer | undefined;
@@ -28,14 +33,14 @@ export interface GrpcTls {
 }
 
 /** Throws INVALID_ARG naming the option and the file that cannot be used, and why. */
-export function readGrpcTls({ serverCert, serverKey, rootCert, mutual }: GrpcTlsFiles): GrpcTls {
-  const cert = readPem('grpcServerCert', serverCert);
-  const key = readPem('grpcServerKey', serverKey);
-  const ca = rootCert === undefined ? undefined : readPem('grpcRootCert', rootCert);
-  check('grpcServerCert', serverCert, 'a certificate', () => new X509Certificate(cert));
-  check('grpcServerKey', serverKey, 'an unencrypted private key', () => createPrivateKey(key));
-  if (ca !== undefined) check('grpcRootCert', rootCert!, 'certificates', () => new X509Certificate(ca));
-  check('grpcServerKey', serverKey, `the key of the certificate ${serverCert}`, () =>
+export function readPortTls({ port, serverCert, serverKey, rootCert, mutual }: TlsFiles): PortTls {
+  const cert = readPem(`${port}ServerCert`, serverCert);
+  const key = readPem(`${port}ServerKey`, serverKey);
+  const ca = rootCert === undefined ? undefined : readPem(`${port}RootCert`, rootCert);
+  check(`${port}ServerCert`, serverCert, 'a certificate', () => new X509Certificate(cert));
+  check(`${port}ServerKey`, serverKey, 'an unencrypted private key', () => createPrivateKey(key));
+  if (ca !== undefined) check(`${port}RootCert`, rootCert!, 'certificates', () => new X509Certificate(ca));
+  check(`${port}ServerKey`, serverKey, `the key of the certificate ${serverCert}`, () =>
     createSecureContext({ cert, key, ca }),
   );
   return { cert, key, ca, requestCert: mutual, rejectUnauthorized: mutual };

@@ -45,6 +45,7 @@ export function directSocket(memory: Buffer, sink: ByteSink): DirectSocketOption
 
 /** Begins to read a socket that a server has accepted without reading it; returns the one to use instead. */
 export function readAccepted(accepted: Socket, memory: Buffer, sink: ByteSink): Socket {
+  const { allowHalfOpen } = accepted;
   const holder = accepted as unknown as { _handle?: object | null };
   const handle = holder._handle;
   if (typeof handle !== 'object' || handle === null) return readByEvents(accepted, sink);
@@ -52,6 +53,7 @@ export function readAccepted(accepted: Socket, memory: Buffer, sink: ByteSink): 
   accepted.destroy();
   const options: SocketConstructorOpts & { readonly handle: object } & DirectSocketOptions = {
     handle,
+    allowHalfOpen,
     ...directSocket(memory, sink),
   };
   const socket = new Socket(options);

@@ -1,0 +1,59 @@
+// The head of an answer as text. The date is that of the second, made once in it.
+
+import type { HttpHeaders } from './http-exchange.js';
+
+const REASONS: Readonly<Record<number, string>> = {
+  200: 'OK',
+  204: 'No Content',
+  400: 'Bad Request',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  413: 'Payload Too Large',
+  417: 'Expectation Failed',
+  431: 'Request Header Fields Too Large',
+  500: 'Internal Server Error',
+  501: 'Not Implemented',
+  503: 'Service Unavailable',
+  505: 'HTTP Version Not Supported',
+};
+
+export const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+
+export function statusLine(status: number): string {
+  return `HTTP/1.1 ${status} ${REASONS[status] ?? 'unknown'}\r\n`;
+}
+
+/** The lines of headers. Throws for one that would end its line early: it would begin another header, or another answer. */
+export function headerLines(headers: HttpHeaders): string {
+  let lines = '';
+  for (let i = 0; i < headers.length; i += 2) {
+    const line = `${headers[i]!}: ${headers[i + 1]!}`;
+    if (FORBIDDEN.test(line)) throw new Error(`a header of an answer has a character that none may have: ${line}`);
+    lines += `${line}\r\n`;
+  }
+  return lines;
+}
+
+// oxlint-disable-next-line no-control-regex -- they are what it is about
+const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
+
+let second = 0;
+let line = '';
+
+export function dateLine(): string {
+  const now = Math.floor(Date.now() / 1000);
+  if (now !== second) {
+    second = now;
+    line = `Date: ${new Date(now * 1000).toUTCString()}\r\n`;
+  }
+  return line;
+}
+
+/** An answer to what is no request, one character a byte. */
+export function lastWords(status: number, text: string): string {
+  const body = Buffer.from(text).toString('latin1');
+  const headers = headerLines(['Content-Type', 'application/json', 'Content-Length', String(body.length)]);
+  return `${statusLine(status)}${headers}Connection: close\r\n${dateLine()}\r\n${body}`;
+}

@@ -1,0 +1,234 @@
+// A request and its answer on a connection. Answers leave in the order of their requests: until those before it have left, an
+// answer waits here.
+
+import { CONTINUE, dateLine, headerLines, statusLine } from './answer-head.js';
+import type { BodyReader, HttpAnswer, HttpHeaders, HttpRequest } from './http-exchange.js';
+import type { RequestHead } from './request-head.js';
+
+/** What an exchange needs of its connection. */
+export interface ExchangeConnection {
+  /** Called before the head of an answer is made. True: the server wants it to say that the connection closes. */
+  beginAnswer(exchange: Exchange): boolean;
+  /** Sends text of one byte a character. Only for the exchange whose turn it is. */
+  sendText(text: string): void;
+  /** Sends bytes that nobody writes to any more. Only for the exchange whose turn it is. */
+  sendBytes(bytes: Uint8Array): void;
+  /** A promise while the client is so slow that nothing more should be sent. */
+  room(exchange: Exchange): void | Promise<void>;
+  /** The answer has ended. */
+  answerEnded(exchange: Exchange): void;
+  /** Nothing comes after the answers to the requests that have come. */
+  closeWhenAnswered(): void;
+}
+
+const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=620\r\n`;
+const CLOSE = 'Connection: close\r\n';
+const LAST_CHUNK = '0\r\n\r\n';
+
+export class Exchange implements HttpRequest, HttpAnswer {
+  readonly #connection: ExchangeConnection;
+  readonly #head: RequestHead;
+  /** The one after it on the connection. */
+  next: Exchange | undefined;
+  /** Whether its answer is the next on the wire. */
+  hasTurn = false;
+  /** Whether its body has come whole. */
+  isReceived = false;
+  begun = false;
+  ended = false;
+  /** Its answer has no other end than that of the connection. */
+  isOpenEnded = false;
+  aborted = false;
+  commonHeaders: HttpHeaders = NONE;
+  reader: BodyReader | undefined;
+  #expectsContinue: boolean;
+  #isChunked = false;
+  #hasBody = true;
+  #onAbort: (() => void) | undefined;
+  #queue: (string | Uint8Array)[] | undefined;
+  /** Of what waits for its turn. */
+  queuedBytes = 0;
+  #room: { readonly promise: Promise<void>; readonly open: () => void } | undefined;
+
+  constructor(connection: ExchangeConnection, head: RequestHead) {
+    this.#connection = connection;
+    this.#head = head;
+    this.#expectsContinue = head.expects === '100-continue';
+  }
+
+  get method(): string {
+    return this.#head.method;
+  }
+
+  get target(): string {
+    return this.#head.target;
+  }
+
+  get bodyLength(): number | undefined {
+    return this.#head.bodyLength;
+  }
+
+  /** Whether the client wants to send further requests. */
+  get keepsAlive(): boolean {
+    return this.#head.keepsAlive;
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#head.rawHeaders;
+  }
+
+  header(name: string): string | undefined {
+    return this.#head.header(name);
+  }
+
+  readBody(reader: BodyReader): void {
+    this.continue();
+    this.reader = reader;
+  }
+
+  dropBody(): void {
+    this.reader = undefined;
+  }
+
+  /** Asks for the body where the client waits for that. */
+  continue(): void {
+    if (!this.#expectsContinue) return;
+    this.#expectsContinue = false;
+    this.#sendText(CONTINUE);
+  }
+
+  respond(status: number, headers: HttpHeaders, body: readonly Uint8Array[]): void {
+    if (this.begun || this.aborted) return;
+    this.#begin(status, headers);
+    for (const part of body) this.#sendPart(part);
+    this.#end();
+  }
+
+  begin(status: number, headers: HttpHeaders): void {
+    if (!this.begun && !this.aborted) this.#begin(status, headers);
+  }
+
+  send(part: Uint8Array): void | Promise<void> {
+    if (this.ended || this.aborted) return undefined;
+    this.#sendPart(part);
+    return this.#connection.room(this);
+  }
+
+  end(part?: Uint8Array): void {
+    if (this.ended || this.aborted) return;
+    if (part !== undefined) this.#sendPart(part);
+    this.#end();
+  }
+
+  onAbort(listener: () => void): void {
+    if (this.aborted) listener();
+    else if (!this.ended) this.#onAbort = listener;
+  }
+
+  closeConnection(): void {
+    this.#connection.closeWhenAnswered();
+  }
+
+  // For the connection.
+
+  /** The client hung up. */
+  abort(): void {
+    this.aborted = true;
+    this.reader = undefined;
+    this.#queue = undefined;
+    this.openRoom();
+    const listener = this.#onAbort;
+    this.#onAbort = undefined;
+    listener?.();
+  }
+
+  /** The answers before it have left. */
+  takeTurn(): void {
+    this.hasTurn = true;
+    const queue = this.#queue;
+    this.#queue = undefined;
+    this.queuedBytes = 0;
+    for (const part of queue ?? NO_PARTS) {
+      if (typeof part === 'string') this.#connection.sendText(part);
+      else this.#connection.sendBytes(part);
+    }
+  }
+
+  /** One wait for all that is sent meanwhile: a fast callable has hundreds of answers under way. */
+  waitForRoom(): Promise<void> {
+    if (this.#room === undefined) {
+      let open!: () => void;
+      const promise = new Promise<void>((resolve) => (open = resolve));
+      this.#room = { promise, open };
+    }
+    return this.#room.promise;
+  }
+
+  openRoom(): void {
+    const room = this.#room;
+    this.#room = undefined;
+    room?.open();
+  }
+
+  #begin(status: number, headers: HttpHeaders): void {
+    const lines = headerLines(headers);
+    const common = this.commonHeaders === NONE ? '' : headerLines(this.commonHeaders);
+    this.begun = true;
+    const { isVersion10, keepsAlive } = this.#head;
+    // Whether the body still comes is anybody's guess, so nothing can come after it.
+    if (this.#expectsContinue) this.#connection.closeWhenAnswered();
+    const closing = this.#connection.beginAnswer(this) ? CLOSE : '';
+    const isMeasured = hasLength(headers);
+    this.#hasBody = this.method !== 'HEAD' && status !== 204;
+    this.#isChunked = this.#hasBody && !isMeasured && !isVersion10;
+    this.isOpenEnded = isVersion10 && !isMeasured;
+    const connection = closing !== '' ? '' : keepsAlive && !this.isOpenEnded ? KEEP_ALIVE : CLOSE;
+    const chunked = this.#isChunked ? 'Transfer-Encoding: chunked\r\n' : '';
+    this.#sendText(`${statusLine(status)}${lines}${common}${closing}${dateLine()}${connection}${chunked}\r\n`);
+  }
+
+  #sendPart(part: Uint8Array): void {
+    // A chunk without bytes would end the body.
+    if (!this.#hasBody || part.length === 0) return;
+    if (!this.#isChunked) {
+      this.#sendBytes(part);
+      return;
+    }
+    this.#sendText(`${part.length.toString(16)}\r\n`);
+    this.#sendBytes(part);
+    this.#sendText('\r\n');
+  }
+
+  #end(): void {
+    if (this.#isChunked) this.#sendText(LAST_CHUNK);
+    this.ended = true;
+    this.#onAbort = undefined;
+    this.#connection.answerEnded(this);
+  }
+
+  #sendText(text: string): void {
+    if (this.hasTurn) this.#connection.sendText(text);
+    else this.#wait(text);
+  }
+
+  #sendBytes(bytes: Uint8Array): void {
+    if (this.hasTurn) this.#connection.sendBytes(bytes);
+    else this.#wait(bytes);
+  }
+
+  #wait(part: string | Uint8Array): void {
+    (this.#queue ??= []).push(part);
+    this.queuedBytes += part.length;
+  }
+}
+
+const NONE: HttpHeaders = [];
+const NO_PARTS: readonly Uint8Array[] = [];
+
+function hasLength(headers: HttpHeaders): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    if (name === 'Content-Length' || (name.length === 14 && name.toLowerCase() === 'content-length')) return true;
+  }
+  return false;
+}

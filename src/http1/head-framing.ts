@@ -1,0 +1,90 @@
+// What the fields of a head mean for its message: where the body ends, and what becomes of the connection. Whatever leaves that
+// open, or says it twice, is refused (RFC 9112, sections 3.2, 6.1 and 6.3): whoever reads it otherwise sees other requests.
+
+import { malformed, type Fault } from './fault.js';
+import type { Framing } from './request-head.js';
+
+const LARGEST_LENGTH = '18446744073709551615';
+const CONTINUES = /(?:^|\W)100-continue(?:$|\W)/i;
+
+export class HeadFraming {
+  #hosts = 0;
+  #lengths = 0;
+  #length: number | undefined;
+  #coding: string | undefined;
+  #closes = false;
+  #keepsAlive = false;
+  #expectation: string | undefined;
+
+  reset(): void {
+    this.#hosts = 0;
+    this.#lengths = 0;
+    this.#length = undefined;
+    this.#coding = undefined;
+    this.#closes = false;
+    this.#keepsAlive = false;
+    this.#expectation = undefined;
+  }
+
+  host(): void {
+    this.#hosts++;
+  }
+
+  contentLength(value: string): Fault | undefined {
+    if (this.#lengths++ > 0) return malformed('more than one Content-Length');
+    if (!/^[0-9]+$/.test(value)) return malformed('Content-Length is not a number');
+    const digits = value.replace(/^0+(?=.)/, '');
+    const isTooLarge =
+      digits.length > LARGEST_LENGTH.length || (digits.length === LARGEST_LENGTH.length && digits > LARGEST_LENGTH);
+    if (isTooLarge) return malformed('Content-Length overflows');
+    this.#length = Number(digits);
+    return undefined;
+  }
+
+  transferEncoding(value: string): void {
+    this.#coding = this.#coding === undefined ? value : `${this.#coding}, ${value}`;
+  }
+
+  connection(value: string): void {
+    for (const part of value.split(',')) {
+      const option = part.trim().toLowerCase();
+      if (option === 'close') this.#closes = true;
+      else if (option === 'keep-alive') this.#keepsAlive = true;
+    }
+  }
+
+  expect(value: string): void {
+    this.#expectation = this.#expectation === undefined ? value : `${this.#expectation}, ${value}`;
+  }
+
+  /** For HTTP/1.1 or HTTP/1.0, when all fields have been told. */
+  decide(isVersion10: boolean): Framing | Fault {
+    const coding = this.#coding;
+    if (coding !== undefined && this.#lengths > 0) return malformed('both Content-Length and Transfer-Encoding');
+    if (this.#hosts > 1) return malformed('more than one Host header');
+    if (this.#hosts === 0 && !isVersion10) return malformed('no Host header');
+    const fault = coding === undefined ? undefined : codingFault(coding, isVersion10);
+    if (fault !== undefined) return fault;
+    return {
+      isVersion10,
+      bodyLength: coding === undefined ? (this.#length ?? 0) : undefined,
+      keepsAlive: !this.#closes && (!isVersion10 || this.#keepsAlive),
+      expects: isVersion10 ? 'nothing' : expectationOf(this.#expectation),
+    };
+  }
+}
+
+function codingFault(coding: string, isVersion10: boolean): Fault | undefined {
+  if (isVersion10) return malformed('HTTP/1.0 has no Transfer-Encoding');
+  const codings = coding.split(',').map((name) => name.trim().toLowerCase());
+  if (codings.indexOf('chunked') !== codings.length - 1) {
+    return malformed(`chunked must be the last transfer coding, once, got: ${coding}`);
+  }
+  if (codings.length === 1) return undefined;
+  return { status: 501, message: `the only transfer coding that is supported is chunked, got: ${coding}` };
+}
+
+function expectationOf(value: string | undefined): Framing['expects'] {
+  if (value === undefined) return 'nothing';
+  return CONTINUES.test(value) ? '100-continue' : 'something else';
+}

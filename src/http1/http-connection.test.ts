@@ -1,0 +1,444 @@
+import { describe, expect, it } from 'vitest';
+
+import { TestedHttp1, type TestedRequest } from '../../test/support/tested-http1.js';
+
+const GET = 'GET / HTTP/1.1\r\nHost: h\r\n\r\n';
+const CLOSE = 'GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n';
+const CHUNKED = 'POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n';
+const OK = 'HTTP/1.1 200 OK\r\n';
+const KEPT = 'Connection: keep-alive\r\nKeep-Alive: timeout=620\r\n';
+const EMPTY = `${OK}Content-Length: 0\r\n${KEPT}\r\n`;
+const LAST = `${OK}Content-Length: 0\r\nConnection: close\r\n\r\n`;
+
+const answered = (tested: TestedRequest) => tested.respond();
+
+function post(body: string, headers = ''): string {
+  return `POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${body.length}\r\n${headers}\r\n${body}`;
+}
+
+function bodiesOf({ requests }: TestedHttp1): string[] {
+  return requests.map(({ body, isWhole }) => (isWhole ? body : `${body}…`));
+}
+
+describe('requests', () => {
+  it('are served as they come, in one read or in many', () => {
+    const bytes = GET + post('hello') + post('') + CHUNKED + '3\r\nabc\r\n2\r\nde\r\n0\r\nX: y\r\n\r\n' + GET;
+    for (const parts of [[bytes], bytes.split(''), bytes.match(/.{1,40}/gs)!]) {
+      const tested = new TestedHttp1().receive(...parts);
+      expect(bodiesOf(tested)).toEqual(['', 'hello', '', 'abcde', '']);
+      for (const one of tested.requests) one.respond();
+      expect(tested.turn().sent).toBe(EMPTY.repeat(5));
+      expect(tested.connection.isFinished).toBe(false);
+    }
+  });
+
+  it('may have empty lines before them, and nothing else', () => {
+    expect(new TestedHttp1({ onRequest: answered }).receive(`\r\n\r\n${GET}\r`, `\n\r\n${GET}`).statuses).toEqual([
+      200, 200,
+    ]);
+    for (const before of ['\n', '\r', '\r\r\n', ' ', '\0']) {
+      expect(new TestedHttp1({ onRequest: answered }).receive(GET + before + GET).statuses).toEqual([200, 400]);
+    }
+  });
+
+  it('share a head that is byte for byte the same, and no other', () => {
+    const tested = new TestedHttp1({ onRequest: answered });
+    tested.receive(post('abc'), post('def'), post('gh'), post('abc', 'X: y\r\n'), post('xyz'));
+    expect(tested.requests.map(({ request }) => request.header('x'))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      'y',
+      undefined,
+    ]);
+    expect(tested.requests.map(({ body }) => body)).toEqual(['abc', 'def', 'gh', 'abc', 'xyz']);
+    const [first, second, third] = tested.requests;
+    expect(second!.request.rawHeaders).toBe(first!.request.rawHeaders);
+    expect(third!.request.rawHeaders).not.toBe(first!.request.rawHeaders);
+  });
+
+  it('keep what they were given when the memory of the socket is used again', () => {
+    const tested = new TestedHttp1();
+    const [, ...rest] = post('x'.repeat(100)).split('');
+    tested.receive('P', rest.join(''), post('a'.repeat(99)), CHUNKED + '2\r\nbb\r\n', '1\r\nc\r\n0\r\n\r\n');
+    expect(bodiesOf(tested)).toEqual(['x'.repeat(100), 'a'.repeat(99), 'bbc']);
+    expect(tested.requests[0]!.request.rawHeaders).toEqual(['Host', 'h', 'Content-Length', '100']);
+  });
+
+  it.each([true, false])('with large bodies are received into memory of their own: %s', (hasMemory) => {
+    const body = Array.from({ length: 200_000 }, (_, i) => String.fromCharCode(65 + (i % 26))).join('');
+    const tested = new TestedHttp1({ hasMemory });
+    const bytes = post(body) + post('z');
+    tested.receive(bytes.slice(0, 50), bytes.slice(50, 60_000), bytes.slice(60_000, 120_000), bytes.slice(120_000));
+    expect(bodiesOf(tested).map((got) => got.length)).toEqual([200_000, 1]);
+    expect(tested.requests[0]!.body === body).toBe(true);
+    expect(tested.requests[0]!.pieces.length === 1).toBe(hasMemory);
+  });
+
+  it('whose body nobody reads are answered, and the next one is found behind it', () => {
+    const tested = new TestedHttp1({ readsBodies: false, onRequest: answered });
+    tested.receive(post('x'.repeat(1000)).slice(0, 200), 'x'.repeat(700), 'x'.repeat(1000), GET);
+    expect(tested.statuses).toEqual([200, 400]);
+    const other = new TestedHttp1({ readsBodies: false, onRequest: answered });
+    expect(other.receive(post('hello') + GET + CHUNKED + '1\r\nx\r\n0\r\n\r\n' + GET).statuses).toEqual([
+      200, 200, 200, 200,
+    ]);
+  });
+});
+
+describe('answers', () => {
+  it('leave in the order of the requests, whichever is ready first', () => {
+    const tested = new TestedHttp1().receive(GET + GET + GET);
+    const [first, second, third] = tested.requests;
+    third!.respond('3');
+    second!.answer.begin(200, []);
+    void second!.answer.send(Buffer.from('two'));
+    expect(tested.turn().sent).toBe('');
+    first!.respond('1');
+    expect(tested.turn().sent).toBe(
+      `${OK}Content-Length: 1\r\n${KEPT}\r\n1${OK}${KEPT}Transfer-Encoding: chunked\r\n\r\n3\r\ntwo\r\n`,
+    );
+    second!.answer.end(Buffer.from('!'));
+    expect(tested.turn().sent).toBe(`1\r\n!\r\n0\r\n\r\n${OK}Content-Length: 1\r\n${KEPT}\r\n3`);
+  });
+
+  it('have no chunk without bytes, which would end them', () => {
+    const tested = new TestedHttp1().receive(GET);
+    const { answer } = tested.requests[0]!;
+    answer.begin(200, []);
+    void answer.send(Buffer.alloc(0));
+    answer.end(Buffer.alloc(0));
+    expect(tested.turn().sent).toBe(`${OK}${KEPT}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`);
+  });
+
+  it('to HEAD, and with 204, have no body', () => {
+    const tested = new TestedHttp1({
+      onRequest: (one) => one.respond('abc', one.request.method === 'HEAD' ? 200 : 204),
+    });
+    expect(tested.receive(GET.replace('GET', 'HEAD')).sent).toBe(`${OK}Content-Length: 3\r\n${KEPT}\r\n`);
+    expect(tested.receive(GET).sent).toBe(`HTTP/1.1 204 No Content\r\nContent-Length: 3\r\n${KEPT}\r\n`);
+  });
+
+  it('have the headers that all answers have, and end the connection where that is asked for', () => {
+    const tested = new TestedHttp1({
+      onRequest: (one) => {
+        one.answer.commonHeaders = ['Vary', 'Origin'];
+        one.answer.closeConnection();
+        one.respond();
+      },
+    });
+    expect(tested.receive(GET + GET).sent).toBe(`${OK}Content-Length: 0\r\nVary: Origin\r\nConnection: close\r\n\r\n`);
+    expect([tested.requests.length, tested.connection.isFinished]).toEqual([1, true]);
+  });
+
+  it('cannot have headers that would be more than one', () => {
+    const tested = new TestedHttp1().receive(GET);
+    const { answer } = tested.requests[0]!;
+    for (const bad of ['a\r\nb: c', 'a\nb', 'a\0', 'ā']) {
+      expect(() => answer.respond(200, ['X', bad], [])).toThrow('a character that none may have');
+    }
+    expect([answer.begun, tested.turn().sent]).toEqual([false, '']);
+    tested.requests[0]!.respond();
+    expect(tested.turn().sent).toBe(EMPTY);
+  });
+
+  it('to a client that asks for 100-continue come after that, or instead of it', () => {
+    const expecting = post('hello', 'Expect: 100-continue\r\n');
+    const read = new TestedHttp1({ onRequest: (one) => expect(one.isWhole).toBe(false) });
+    expect(read.receive(expecting.slice(0, -5)).sent).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    read.receive('hello').requests[0]!.respond();
+    expect(read.turn().sent).toBe(EMPTY);
+    const refused = new TestedHttp1({ readsBodies: false, onRequest: answered });
+    expect(refused.receive(expecting.slice(0, -5), GET).sent).toBe(LAST);
+    expect(refused.connection.isFinished).toBe(true);
+    // Behind another request it has to wait for its turn.
+    const second = new TestedHttp1();
+    expect(second.receive(GET + expecting.slice(0, -5)).sent).toBe('');
+    second.requests[0]!.respond();
+    expect(second.turn().statuses).toEqual([200, 100]);
+  });
+});
+
+describe('a client that asks faster than it takes answers', () => {
+  it('is not read further than some requests that wait, and then again', () => {
+    const tested = new TestedHttp1().receive(GET.repeat(1000));
+    const { requests, connection } = tested;
+    const bound = requests.length;
+    expect([bound < 1000, connection.wantsInput]).toEqual([true, false]);
+    requests[1]!.respond();
+    expect(tested.turn().requests.length).toBe(bound);
+    requests[0]!.respond();
+    expect(tested.turn().requests.length).toBe(bound + 2);
+    expect(connection.wantsInput).toBe(false);
+    for (let i = 0; i < 1000; i++) {
+      requests[i]!.respond();
+      tested.turn();
+    }
+    expect([requests.length, connection.wantsInput, tested.statuses.length]).toEqual([1000, true, 1000]);
+  });
+
+  it('loses nothing of what comes though it is not read', () => {
+    const tested = new TestedHttp1().receive(GET.repeat(200), post('a').slice(0, -1), 'b', GET);
+    for (let i = 0; i < tested.requests.length; i++) {
+      tested.requests[i]!.respond();
+      tested.turn();
+    }
+    expect(bodiesOf(tested).slice(-2)).toEqual(['b', '']);
+    expect(tested.statuses.length).toBe(202);
+  });
+
+  it('has to take what waits for it before it is read again', () => {
+    const tested = new TestedHttp1().receive(GET + GET);
+    const { connection } = tested;
+    connection.isCongested = true;
+    tested.held = 1_000_000;
+    expect(connection.wantsInput).toBe(false);
+    tested.receive(GET);
+    expect(tested.requests.length).toBe(2);
+    tested.held = 0;
+    connection.drained();
+    expect(tested.turn().requests.length).toBe(3);
+    expect(connection.wantsInput).toBe(true);
+  });
+
+  it('holds back who sends more, until there is room again or it is gone', async () => {
+    const tested = new TestedHttp1().receive(GET + GET);
+    const [first, second] = tested.requests.map(({ answer }) => answer);
+    for (const answer of [first!, second!]) answer.begin(200, []);
+    const part = Buffer.alloc(100_000);
+    expect(first!.send(part)).toBeUndefined();
+    expect(tested.turn().sent.length).toBeGreaterThan(100_000);
+    tested.connection.isCongested = true;
+    tested.held = 300_000;
+    const told: string[] = [];
+    const room = Promise.resolve(first!.send(part)).then(() => told.push('first'));
+    expect([second!.send(part), second!.send(part)]).toEqual([undefined, undefined]);
+    const behind = Promise.resolve(second!.send(part)).then(() => told.push('second'));
+    await Promise.resolve();
+    expect(told).toEqual([]);
+    tested.held = 0;
+    tested.connection.drained();
+    await room;
+    expect(told).toEqual(['first']);
+    tested.connection.lost();
+    await behind;
+    expect(told).toEqual(['first', 'second']);
+  });
+
+  it('takes a stream that is written faster than turns end in pieces', () => {
+    const tested = new TestedHttp1().receive(GET);
+    const { answer } = tested.requests[0]!;
+    answer.begin(200, []);
+    for (let i = 0; i < 100; i++) expect(answer.send(Buffer.alloc(10_000))).toBeUndefined();
+    // Some of it has been written before the turn was over.
+    expect(tested.sent.length).toBeGreaterThan(700_000);
+  });
+});
+
+describe('the end of a connection', () => {
+  it('comes after the answer to a request that asks for it, and nothing else does', () => {
+    const tested = new TestedHttp1({ onRequest: answered }).receive(CLOSE + GET);
+    expect([tested.sent, tested.requests.length, tested.connection.isFinished]).toEqual([LAST, 1, true]);
+    const later = new TestedHttp1().receive(GET + CLOSE + GET);
+    later.requests[1]!.respond();
+    later.requests[0]!.respond();
+    expect([later.turn().sent, later.connection.isFinished]).toEqual([EMPTY + LAST, true]);
+  });
+
+  it('comes at once when nothing is under way', () => {
+    for (const before of ['', GET]) {
+      const tested = new TestedHttp1({ onRequest: answered }).receive(before);
+      tested.connection.closeWhenAnswered();
+      expect(tested.connection.isFinished).toBe(true);
+    }
+  });
+
+  it('comes after what is under way, a request that has begun to come included', () => {
+    for (const [before, begun, rest] of [
+      ['', GET.slice(0, 10), GET.slice(10)],
+      [GET, post('hello').slice(0, -2), 'lo'],
+      [GET + GET, '', ''],
+    ] as const) {
+      const tested = new TestedHttp1().receive(before, begun);
+      tested.connection.closeWhenAnswered();
+      expect(tested.connection.isFinished).toBe(false);
+      for (const one of tested.receive(rest, GET).requests) one.respond();
+      expect(tested.turn().sent.endsWith(LAST)).toBe(true);
+      expect(bodiesOf(tested)).toEqual(before === '' ? [''] : ['', rest === '' ? '' : 'hello']);
+      expect(tested.connection.isFinished).toBe(true);
+    }
+  });
+
+  it('comes after the next request when the server is about to leave', () => {
+    for (const before of ['', GET]) {
+      const tested = new TestedHttp1({ onRequest: answered }).receive(before);
+      tested.connection.retire();
+      expect([tested.sent, tested.connection.isFinished]).toEqual([before === '' ? '' : EMPTY, false]);
+      expect([tested.receive(GET).sent, tested.connection.isFinished]).toEqual([LAST, true]);
+    }
+  });
+
+  it('comes after a stream that has begun without saying so', () => {
+    const tested = new TestedHttp1().receive(GET);
+    const { answer } = tested.requests[0]!;
+    answer.begin(200, []);
+    tested.connection.closeWhenAnswered();
+    tested.receive(GET);
+    answer.end();
+    expect(tested.turn().sent).toBe(`${OK}${KEPT}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`);
+    expect([tested.requests.length, tested.connection.isFinished]).toEqual([1, true]);
+  });
+
+  it('aborts what has not been answered', () => {
+    const tested = new TestedHttp1().receive(GET + GET + post('hello').slice(0, -1));
+    tested.requests[1]!.respond();
+    tested.connection.lost();
+    expect(tested.requests.map(({ aborts, answer }) => [aborts, answer.aborted])).toEqual([
+      [1, true],
+      [0, false],
+      [1, true],
+    ]);
+    let told = false;
+    tested.requests[0]!.answer.onAbort(() => (told = true));
+    expect(told).toBe(true);
+    tested.requests[0]!.respond();
+    tested.receive('o');
+    expect([tested.turn().sent, tested.requests[2]!.isWhole]).toEqual(['', false]);
+  });
+
+  it('by the client leaves what has been answered, and aborts the rest', () => {
+    const tested = new TestedHttp1().receive(GET + GET);
+    tested.requests[0]!.respond();
+    tested.connection.inputEnded();
+    expect([tested.turn().sent, tested.connection.isFinished]).toEqual([EMPTY, true]);
+    expect(tested.requests.map(({ aborts }) => aborts)).toEqual([0, 1]);
+  });
+
+  it.each([GET.slice(0, -3), post('hello').slice(0, -3), `${CHUNKED}5\r\nhel`])(
+    'in the middle of %j is told',
+    (sent) => {
+      const tested = new TestedHttp1().receive(sent);
+      tested.connection.inputEnded();
+      const text = tested.turn().sent;
+      expect(text).toContain('HTTP/1.1 400 ');
+      expect(text).toContain('the connection ended before the request');
+      expect(bodiesOf(tested).every((body) => body.endsWith('…'))).toBe(true);
+    },
+  );
+});
+
+describe('HTTP/1.0', () => {
+  const OLD = 'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n';
+
+  it('keeps a connection where that is asked for and possible', () => {
+    const tested = new TestedHttp1({ onRequest: answered });
+    expect(tested.receive(OLD + OLD + 'GET / HTTP/1.0\r\n\r\n' + OLD).sent).toBe(EMPTY + EMPTY + LAST);
+    expect([tested.requests.length, tested.connection.isFinished]).toEqual([3, true]);
+  });
+
+  it('has no chunks: a stream ends with the connection, and nothing comes behind it', () => {
+    const tested = new TestedHttp1().receive(OLD + OLD + OLD);
+    const [first, second, third] = tested.requests.map(({ answer }) => answer);
+    tested.requests[2]!.respond('third');
+    second!.begin(200, []);
+    void second!.send(Buffer.from('a'));
+    first!.respond(200, ['Content-Length', '0'], []);
+    second!.end(Buffer.from('b'));
+    expect(tested.turn().sent).toBe(`${EMPTY}${OK}Connection: close\r\n\r\nab`);
+    expect([tested.connection.isFinished, third!.aborted, tested.requests[2]!.aborts]).toEqual([true, false, 0]);
+  });
+});
+
+describe('what is no HTTP', () => {
+  it('is told, as the last of the connection', () => {
+    const tested = new TestedHttp1({ onRequest: answered }).receive(GET + 'hello\r\n\r\n' + GET);
+    expect(tested.sent).toBe(
+      `${EMPTY}HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: 62\r\nConnection: close\r\n\r\n{"error":"malformed HTTP request: Invalid method encountered"}`,
+    );
+    expect([tested.requests.length, tested.connection.isFinished]).toEqual([1, true]);
+  });
+
+  it('behind a request that waits makes its answer the last', () => {
+    const tested = new TestedHttp1().receive(GET + 'hello\r\n\r\n');
+    expect(tested.connection.isFinished).toBe(false);
+    tested.requests[0]!.respond();
+    expect([tested.turn().sent, tested.connection.isFinished]).toEqual([LAST, true]);
+  });
+
+  it('in a body is the answer to its request, unless that has begun', () => {
+    const unbegun = new TestedHttp1().receive(CHUNKED + 'zz\r\n');
+    expect([unbegun.statuses, unbegun.connection.isFinished]).toEqual([[400], true]);
+    expect(unbegun.requests[0]!.isWhole).toBe(false);
+    const begun = new TestedHttp1({ readsBodies: false, onRequest: answered }).receive(CHUNKED + 'zz\r\n');
+    expect([begun.statuses, begun.connection.isFinished]).toEqual([[200], true]);
+  });
+
+  it('names what it quotes byte by byte', () => {
+    const tested = new TestedHttp1().receive('GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: \xe9\r\n\r\n');
+    const [head, body] = tested.sent.split('\r\n\r\n');
+    expect(Number(/Content-Length: ([0-9]+)/.exec(head!)![1])).toBe(body!.length);
+    expect(Buffer.from(body!, 'latin1').toString()).toContain('got: é');
+  });
+
+  it.each([
+    ['CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n', 405],
+    ['CONNECT /v2 HTTP/1.1\r\nHost: h\r\n\r\n', 405],
+    ['GET / HTTP/1.1\r\nHost: h\r\nExpect: tea\r\n\r\n', 417],
+  ])('or is not to be had is refused: %j', (sent, status) => {
+    const tested = new TestedHttp1({ onRequest: answered }).receive(sent);
+    expect([tested.statuses, tested.requests.length, tested.connection.isFinished]).toEqual([[status], 0, true]);
+  });
+});
+
+describe('time', () => {
+  it.each(['', 'GET / HTTP/1.1\r\nHost: h\r\n'])('for a head is a minute: %j', (sent) => {
+    const tested = new TestedHttp1().receive(sent);
+    expect(tested.at(60).connection.isFinished).toBe(false);
+    expect([tested.at(61).statuses, tested.connection.isFinished]).toEqual([[408], true]);
+  });
+
+  it('for a head begins with it, on a connection that was idle, and is not lengthened by pieces', () => {
+    const tested = new TestedHttp1({ onRequest: answered }).receive(GET).at(100).receive('GET').at(130).receive(' /');
+    tested.at(159);
+    expect(tested.statuses).toEqual([200]);
+    expect(tested.at(161).statuses).toEqual([408]);
+  });
+
+  it('for a whole request is five minutes', () => {
+    for (const sent of [post('hello').slice(0, -1), `${CHUNKED}5\r\nhel`]) {
+      const tested = new TestedHttp1().receive(sent).at(299);
+      expect(tested.connection.isFinished).toBe(false);
+      expect([tested.at(301).statuses, tested.connection.isFinished]).toEqual([[408], true]);
+      expect(tested.requests[0]!.isWhole).toBe(false);
+    }
+    const answeredBefore = new TestedHttp1({ readsBodies: false, onRequest: answered }).receive(
+      post('hello').slice(0, -1),
+    );
+    expect([answeredBefore.at(301).statuses, answeredBefore.connection.isFinished]).toEqual([[200], true]);
+  });
+
+  it('between requests is more than the client is told', () => {
+    const tested = new TestedHttp1({ onRequest: answered }).receive(GET).at(5).receive(GET);
+    expect(tested.at(625).connection.isFinished).toBe(false);
+    expect([tested.at(627).statuses, tested.connection.isFinished]).toEqual([[200, 200], true]);
+  });
+
+  it('for an answer is as long as it takes', () => {
+    const tested = new TestedHttp1().receive(GET).at(100_000);
+    expect(tested.connection.isFinished).toBe(false);
+    tested.requests[0]!.respond();
+    expect(tested.turn().at(100_600).statuses).toEqual([200]);
+    expect(tested.connection.isFinished).toBe(false);
+  });
+
+  it('does not pass for a client that is not read', () => {
+    const tested = new TestedHttp1().receive(GET.repeat(999) + 'GET');
+    expect(tested.at(10_000).connection.isFinished).toBe(false);
+    for (let i = 0; i < 999; i++) {
+      tested.requests[i]!.respond();
+      tested.turn();
+    }
+    expect(tested.at(10_059).connection.isFinished).toBe(false);
+    expect(tested.at(10_061).statuses.at(-1)).toBe(408);
+  });
+});

@@ -1,0 +1,158 @@
+// Binds a connection to its socket: received bytes in, answers out in one write per turn of the event loop, and the end of each
+// told to the other. A client that does not take its answers is not read any more, and cut off when it never does.
+
+import type { Socket } from 'node:net';
+
+import type { ListenedConnection, SharedByConnections } from '../sockets/listener.js';
+import { Output } from '../sockets/output.js';
+import { KEEPS_NOTHING, type ByteSink } from '../sockets/socket-reader.js';
+import type { Writing } from '../sockets/write-turn.js';
+import { HttpConnection, type Clock } from './http-connection.js';
+import type { ServeRequest } from './http-exchange.js';
+
+/** A client that takes nothing of an answer for so long is gone. */
+const STALLED_MILLISECONDS = 300_000;
+/** How long the client may take to close its side when ours is closed; until then it can read why. */
+const LINGER_MILLISECONDS = 1000;
+
+export interface SocketEnvironment extends SharedByConnections {
+  readonly serve: ServeRequest;
+  readonly clock: Clock;
+}
+
+export class SocketConnection implements ByteSink, ListenedConnection, Writing {
+  readonly socket: Socket;
+  readonly #connection: HttpConnection;
+  readonly #output: Output;
+  readonly #environment: SocketEnvironment;
+  #isBusy = false;
+  #isWaiting = false;
+  #isEnding = false;
+  #isReading = true;
+  #endedAt = Infinity;
+
+  /** `read` gives the socket, and has it read to the sink from then on. */
+  constructor(read: (sink: ByteSink) => Socket, environment: SocketEnvironment) {
+    const { serve, clock, pool } = environment;
+    this.#environment = environment;
+    this.#output = new Output(pool);
+    this.#connection = new HttpConnection({
+      serve,
+      clock,
+      output: this.#output,
+      onOutput: () => this.#writeSoon(),
+      flush: () => this.#send(),
+      heldBytes: () => this.socket.writableLength,
+    });
+    const socket = read(this);
+    this.socket = socket;
+    // Sockets of TLS pass on later what they are given.
+    this.#output.copiesBlocks = socket.writableHighWaterMark !== KEEPS_NOTHING;
+    socket.on('drain', () => this.#drained());
+    socket.on('timeout', () => socket.destroy());
+    // It is followed by the end.
+    socket.on('error', () => undefined);
+    socket.on('end', () => this.#inputEnded());
+    socket.on('close', () => this.#connection.lost());
+  }
+
+  received(bytes: Buffer, start: number, end: number): void {
+    this.#isBusy = true;
+    this.#connection.receive(bytes, start, end);
+    this.#isBusy = false;
+    this.write();
+  }
+
+  directTarget(): Buffer | undefined {
+    return this.#connection.directTarget();
+  }
+
+  /** Writes what there is. */
+  write(): void {
+    this.#isWaiting = false;
+    if (this.#isEnding) return;
+    this.#isBusy = true;
+    this.#connection.proceed();
+    this.#isBusy = false;
+    this.#send();
+    if (this.#connection.isFinished && this.#output.bytes === 0) this.#end();
+    else this.#readOrWait();
+  }
+
+  tick(now: number): void {
+    if (now - this.#endedAt > LINGER_MILLISECONDS) this.socket.destroy();
+    else this.#connection.tick();
+  }
+
+  retire(): void {
+    this.#connection.retire();
+  }
+
+  drain(): void {
+    this.#connection.closeWhenAnswered();
+  }
+
+  #writeSoon(): void {
+    if (this.#isBusy || this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#environment.turn.add(this);
+  }
+
+  #send(): void {
+    const output = this.#output;
+    const { socket } = this;
+    const connection = this.#connection;
+    if (output.bytes === 0 || connection.isCongested) return;
+    if (socket.destroyed) {
+      output.take();
+      output.sent(false);
+      return;
+    }
+    const isTaken = writeAll(socket, output.take());
+    output.sent(isTaken || output.copiesBlocks);
+    if (isTaken || !socket.writableNeedDrain) return;
+    connection.isCongested = true;
+    socket.setTimeout(STALLED_MILLISECONDS);
+  }
+
+  #drained(): void {
+    this.socket.setTimeout(0);
+    if (!this.#connection.isCongested) return;
+    this.#connection.drained();
+    this.write();
+  }
+
+  #readOrWait(): void {
+    const { wantsInput } = this.#connection;
+    if (wantsInput === this.#isReading) return;
+    this.#isReading = wantsInput;
+    if (wantsInput) this.socket.resume();
+    else this.socket.pause();
+  }
+
+  #inputEnded(): void {
+    this.#isBusy = true;
+    this.#connection.inputEnded();
+    this.#isBusy = false;
+    this.write();
+  }
+
+  /** What is written still goes out, and the client has some time to read it. */
+  #end(): void {
+    this.#isEnding = true;
+    // What still comes is dropped: unread, it would have the connection reset before the client has read the last answer.
+    this.socket.resume();
+    this.socket.end(() => (this.#endedAt = this.#environment.clock.now));
+  }
+}
+
+/** Whether the socket has passed everything on already. */
+function writeAll(socket: Socket, chunks: readonly Uint8Array[]): boolean {
+  if (chunks.length === 1) socket.write(chunks[0]!);
+  else {
+    socket.cork();
+    for (const chunk of chunks) socket.write(chunk);
+    socket.uncork();
+  }
+  return socket.writableLength === 0;
+}

@@ -1,0 +1,161 @@
+// A port that takes connections, with TLS or without: what is alike for every wire. It binds the port, accepts and reads sockets,
+// tells the connections what time it is, and ends them all.
+
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from 'node:tls';
+
+import { BlockPool } from './output.js';
+import { allocateReadMemory, readAccepted, readByEvents, type ByteSink } from './socket-reader.js';
+import { WriteTurn } from './write-turn.js';
+
+/** How exact the timeouts of connections are. */
+const TICK_MILLISECONDS = 500;
+
+/** A connection of some wire. */
+export interface ListenedConnection {
+  readonly socket: Socket;
+  /** Called now and then, with milliseconds of any clock. */
+  tick(now: number): void;
+  /** Tells its client to use other connections, and serves what comes all the same. */
+  retire(): void;
+  /** Takes nothing new, and ends when all is answered. */
+  drain(): void;
+}
+
+/** What the connections of a port share. */
+export interface SharedByConnections {
+  readonly pool: BlockPool;
+  readonly turn: WriteTurn;
+}
+
+export interface ListenerOptions {
+  /** Makes the connection; `read` gives its socket and has it read to the sink from then on. */
+  readonly connect: (read: (sink: ByteSink) => Socket, shared: SharedByConnections) => ListenedConnection;
+  /** Default: no TLS. */
+  readonly tls?: TlsOptions | undefined;
+  /** Why a client's TLS is not that of the wire; undefined when it is. */
+  readonly refuseSecure?: (socket: TLSSocket) => Error | undefined;
+  /** Whether a client that has closed its sending half may still be sent something. Default: no. */
+  readonly allowHalfOpen?: boolean;
+  /** Told the time before the connections are. */
+  readonly onTick?: (now: number) => void;
+  /** Told when the port fails after it was opened. */
+  readonly onError?: ((error: Error) => void) | undefined;
+  /** Told why a TLS handshake came to nothing. */
+  readonly onHandshakeError?: ((error: Error) => void) | undefined;
+}
+
+export class Listener {
+  readonly #options: ListenerOptions;
+  readonly #server: Server;
+  readonly #connections = new Set<ListenedConnection>();
+  /** Sockets in their handshake of TLS too. */
+  readonly #sockets = new Set<Socket>();
+  readonly #shared: SharedByConnections = { pool: new BlockPool(), turn: new WriteTurn() };
+  readonly #memory = allocateReadMemory();
+  #isRetiring = false;
+  #ticks: NodeJS.Timeout | undefined;
+  #portClosed: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    const { allowHalfOpen = false, tls, onHandshakeError } = options;
+    const sockets = { noDelay: true, keepAlive: true, allowHalfOpen };
+    if (tls === undefined) {
+      this.#server = createServer({ ...sockets, pauseOnConnect: true }, (accepted) =>
+        this.#connect((sink) => readAccepted(accepted, this.#memory, sink)),
+      );
+      return;
+    }
+    this.#server = createTlsServer({ ...tls, ...sockets }, (socket) => this.#connectSecure(socket));
+    this.#server.on('connection', (socket: Socket) => this.#keep(socket));
+    this.#server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
+      onHandshakeError?.(error);
+      // Node leaves that to us.
+      socket.destroy();
+    });
+  }
+
+  /** Resolves with the real port. Rejects with what Node says when the address cannot be used. */
+  listen(address: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, address, () => {
+        this.#server.off('error', reject);
+        this.#server.on('error', (error: Error) => this.#options.onError?.(error));
+        this.#ticks = setInterval(() => this.#tick(), TICK_MILLISECONDS).unref();
+        resolve((this.#server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  /** Open now. */
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  /** Clients are told to use other connections. What comes on these, and on new ones, is served. */
+  retire(): void {
+    this.#isRetiring = true;
+    for (const connection of this.#connections) connection.retire();
+  }
+
+  /** No new connections; existing ones take nothing new and close after their last answer. */
+  drain(): void {
+    if (this.#portClosed !== undefined) return;
+    this.#portClosed = new Promise((resolve) => this.#server.close(() => resolve()));
+    for (const connection of this.#connections) connection.drain();
+  }
+
+  /** Drains, ends after a grace what has not ended, and resolves when no socket is open. Idempotent. */
+  close(graceMilliseconds: number): Promise<void> {
+    return (this.#closed ??= this.#close(graceMilliseconds));
+  }
+
+  async #close(graceMilliseconds: number): Promise<void> {
+    this.drain();
+    const timer = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, graceMilliseconds);
+    await this.#portClosed;
+    if (this.#sockets.size > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
+    clearTimeout(timer);
+    clearInterval(this.#ticks);
+  }
+
+  #connectSecure(socket: TLSSocket): void {
+    const refusal = this.#options.refuseSecure?.(socket);
+    if (refusal === undefined) {
+      this.#connect((sink) => readByEvents(socket, sink));
+      return;
+    }
+    this.#options.onHandshakeError?.(refusal);
+    socket.destroy();
+  }
+
+  #connect(read: (sink: ByteSink) => Socket): void {
+    const one = this.#options.connect(read, this.#shared);
+    this.#connections.add(one);
+    one.socket.once('close', () => this.#connections.delete(one));
+    this.#keep(one.socket);
+    if (this.#isRetiring) one.retire();
+    // It was accepted just before the port closed.
+    if (this.#portClosed !== undefined) one.drain();
+  }
+
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      if (this.#sockets.size === 0) this.#onEmpty?.();
+    });
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    this.#options.onTick?.(now);
+    for (const one of this.#connections) one.tick(now);
+  }
+}
