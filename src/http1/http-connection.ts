@@ -5,10 +5,9 @@ import type { Output } from '../sockets/output.js';
 import { BLOCK_BYTES } from '../sockets/output.js';
 import { lastWords } from './answer-head.js';
 import { BodyReceiver } from './body-receiver.js';
-import { CR, LF } from './characters.js';
 import { Exchange, type ExchangeConnection } from './exchange.js';
 import { faultText, malformed, TOO_SLOW, type Fault } from './fault.js';
-import { HeadReader, MAX_HEAD_BYTES } from './head-reader.js';
+import { HeadReceiver } from './head-receiver.js';
 import type { ServeRequest } from './http-exchange.js';
 import type { RequestHead } from './request-head.js';
 
@@ -23,8 +22,6 @@ const IDLE_MILLISECONDS = 621_000;
 const MAX_UNANSWERED = 128;
 /** Of answers that the client has not taken; nothing more is read from it, and nothing more sent. */
 const MAX_UNSENT_BYTES = 256 * 1024;
-/** A head up to this size is kept: the next one is mostly the same. */
-const LARGEST_KEPT_HEAD = 2048;
 /** Up to this size bytes are copied behind the head: that costs less than one more piece of memory to write. */
 const LARGEST_COPIED = 16 * 1024;
 
@@ -52,14 +49,8 @@ export class HttpConnection implements ExchangeConnection {
   isFinished = false;
   /** The socket takes no more for the moment. To be set by its owner, who calls {@link drained} in the end. */
   isCongested = false;
-  readonly #heads = new HeadReader();
+  readonly #heads = new HeadReceiver();
   readonly #body = new BodyReceiver();
-  /** A head that is byte for byte the same is not read again. */
-  #lastHead: RequestHead | undefined;
-  /** The beginning of a head. */
-  #partial: Buffer | undefined;
-  #partialBytes = 0;
-  #hasCarriageReturn = false;
   /** What was received and has to wait. */
   #rest: Buffer | undefined;
   #first: Exchange | undefined;
@@ -98,7 +89,7 @@ export class HttpConnection implements ExchangeConnection {
       } else if (this.#hasToWait()) {
         this.#rest = Buffer.from(bytes.subarray(at, end));
         return;
-      } else if (this.#isClosing && this.#partial === undefined) {
+      } else if (this.#isClosing && !this.#heads.isPartial) {
         return;
       } else {
         at = this.#receiveHead(bytes, at, end);
@@ -135,7 +126,7 @@ export class HttpConnection implements ExchangeConnection {
    */
   inputEnded(): void {
     if (this.isFinished) return;
-    const isCut = this.#partial !== undefined || this.#body.exchange !== undefined;
+    const isCut = this.#heads.isPartial || this.#body.exchange !== undefined;
     if (isCut && !this.#isDeaf) this.#fail(malformed('the connection ended before the request'));
     this.#abortAll();
     this.#finish();
@@ -156,7 +147,7 @@ export class HttpConnection implements ExchangeConnection {
   /** The connection ends after the answers to the requests that have come, one that has begun to come included. */
   closeWhenAnswered(): void {
     this.#isClosing = true;
-    if (this.#first === undefined && this.#partial === undefined) this.#finish();
+    if (this.#first === undefined && !this.#heads.isPartial) this.#finish();
   }
 
   /** To be called now and then: ends what has lasted too long. */
@@ -165,7 +156,7 @@ export class HttpConnection implements ExchangeConnection {
     const age = this.#environment.clock.now - this.#since;
     if (this.#body.exchange !== undefined) {
       if (age > REQUEST_MILLISECONDS) this.#fail(TOO_SLOW);
-    } else if (this.#partial !== undefined || !this.#hasServed) {
+    } else if (this.#heads.isPartial || !this.#hasServed) {
       if (age > HEAD_MILLISECONDS) this.#fail(TOO_SLOW);
     } else if (this.#first === undefined && age > IDLE_MILLISECONDS) {
       this.#finish();
@@ -251,69 +242,19 @@ export class HttpConnection implements ExchangeConnection {
   #allAnswered(): void {
     this.#newest = undefined;
     if (this.#lastWords !== undefined) this.#endWith(this.#lastWords);
-    else if (this.#isDeaf || (this.#isClosing && this.#partial === undefined)) this.#finish();
+    else if (this.#isDeaf || (this.#isClosing && !this.#heads.isPartial)) this.#finish();
     else if (this.#body.exchange === undefined) this.#since = this.#environment.clock.now;
   }
 
   #receiveHead(bytes: Buffer, start: number, end: number): number {
-    const last = this.#lastHead;
-    if (this.#partial !== undefined) return this.#receivePartial(bytes, start, end);
-    if (last !== undefined && !this.#hasCarriageReturn) {
-      const headEnd = start + last.text.length;
-      if (headEnd <= end && bytes.toString('latin1', start, headEnd) === last.text) {
-        this.#since = this.#environment.clock.now;
-        this.#serve(last);
-        return headEnd;
-      }
-    }
-    // Empty lines before a request are nothing.
-    if (this.#hasCarriageReturn || bytes[start] === CR) return this.#receiveEmptyLine(bytes, start);
-    this.#since = this.#environment.clock.now;
-    const read = this.#heads.read(bytes, start, end);
-    if (read === undefined) {
-      this.#keepPartial(bytes, start, end);
-      return end;
-    }
-    return this.#headRead(read, start + this.#heads.length);
-  }
-
-  #receiveEmptyLine(bytes: Buffer, start: number): number {
-    if (this.#hasCarriageReturn && bytes[start] !== LF) this.#fail(malformed('a carriage return without a line feed'));
-    this.#hasCarriageReturn = !this.#hasCarriageReturn;
-    return start + 1;
-  }
-
-  #receivePartial(bytes: Buffer, start: number, end: number): number {
-    const before = this.#partialBytes;
-    this.#keepPartial(bytes, start, Math.min(end, start + MAX_HEAD_BYTES + 1 - before));
-    const partial = this.#partial!;
-    const read = this.#heads.read(partial, 0, this.#partialBytes);
-    if (read === undefined) return end;
-    this.#partial = undefined;
-    this.#partialBytes = 0;
-    return this.#headRead(read, start + this.#heads.length - before);
-  }
-
-  #keepPartial(bytes: Buffer, start: number, end: number): void {
-    const size = this.#partialBytes + end - start;
-    const { length } = (this.#partial ??= Buffer.allocUnsafeSlow(Math.max(512, 2 * size)));
-    if (size > length) {
-      const larger = Buffer.allocUnsafeSlow(2 * size);
-      this.#partial.copy(larger, 0, 0, this.#partialBytes);
-      this.#partial = larger;
-    }
-    bytes.copy(this.#partial, this.#partialBytes, start, end);
-    this.#partialBytes = size;
-  }
-
-  #headRead(read: RequestHead | Fault, end: number): number {
-    if ('status' in read) {
-      this.#fail(read);
-    } else {
-      this.#lastHead = read.text.length <= LARGEST_KEPT_HEAD ? read : undefined;
-      this.#serve(read);
-    }
-    return end;
+    const heads = this.#heads;
+    const hadBegun = heads.isPartial;
+    const head = heads.receive(bytes, start, end);
+    if (!hadBegun && (head !== undefined || heads.isPartial)) this.#since = this.#environment.clock.now;
+    if (head === undefined) return heads.end;
+    if ('status' in head) this.#fail(head);
+    else this.#serve(head);
+    return heads.end;
   }
 
   #serve(head: RequestHead): void {
@@ -364,7 +305,7 @@ export class HttpConnection implements ExchangeConnection {
     const receiving = this.#body.exchange;
     const newest = this.#newest;
     this.#isDeaf = true;
-    this.#partial = undefined;
+    this.#heads.stop();
     this.#body.stop();
     if (receiving !== undefined && !receiving.begun) {
       receiving.dropBody();
@@ -389,7 +330,7 @@ export class HttpConnection implements ExchangeConnection {
     this.#isDeaf = true;
     this.isFinished = true;
     this.#rest = undefined;
-    this.#partial = undefined;
+    this.#heads.stop();
     this.#body.stop();
     this.#environment.onOutput();
   }

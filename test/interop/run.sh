@@ -112,7 +112,9 @@ export INTEROP_SERVERS
 export INTEROP_CERTIFICATES=$scratch
 export PATH=$environment/bin:$environment/debian/usr/bin:$environment/debian/usr/sbin:$environment/python/bin:$PATH
 libraries=("$environment"/debian/usr/lib/*/ "$environment"/python/lib/python3*/site-packages/nvidia/cuda_runtime/lib)
-export INTEROP_LIBRARIES=${libraries[0]}:${libraries[1]}
+# All of them: packages bring folders of other kinds too.
+INTEROP_LIBRARIES=$(IFS=: && echo "${libraries[*]}")
+export INTEROP_LIBRARIES
 export PYTHONDONTWRITEBYTECODE=1 GRPC_VERBOSITY=NONE
 
 code=0
