@@ -58,7 +58,7 @@ export const OPTION_GROUPS = {
       unit: 'seconds',
       default: 0,
       effect:
-        'For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load balancers notice, and clients are told to use other connections.',
+        'How long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load balancers notice, and clients are told to use other connections.',
     },
     exitTimeoutSecs: {
       kind: [0, 2_147_483],

@@ -9,7 +9,7 @@ export interface TritonConfig {
   /** Whether a model that is not ready keeps the server from being ready. Default: true. */
   readonly strictReadiness?: boolean;
   /**
-   * For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load
+   * How long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load
    * balancers notice, and clients are told to use other connections. In seconds. Default: 0.
    */
   readonly shutdownDelaySecs?: number;
