@@ -12,8 +12,9 @@ import { encodeInferRequest } from '../protocol/grpc/encode-infer-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
 import type { ClientTlsOptions } from './client-options.js';
-import { unaryCall, type UnaryRequest } from './grpc-call.js';
+import type { GrpcRequest } from './grpc-exchange.js';
 import { ERRORS_AS_STATUS, GrpcResponses } from './grpc-responses.js';
+import { unaryCall } from './grpc-unary-call.js';
 import { Http2Connection, STREAM_WINDOW } from './http2-connection.js';
 import type { ServerUrl } from './parse-url.js';
 import { readGrpcAnswer, type ServerOperation } from './server-operation.js';
@@ -70,7 +71,7 @@ export class GrpcTransport implements Transport {
 
   // What a server refuses unprocessed (its GOAWAY crossed our request) is sent once more, over a new connection.
   async #unary(method: string, chunks: readonly Uint8Array[], call: Call, headers: Headers): Promise<Buffer> {
-    const request: UnaryRequest = { method, chunks, headers, address: this.#server.address };
+    const request: GrpcRequest = { method, chunks, headers, address: this.#server.address };
     call.throwIfAborted();
     const connection = this.#connection('unary');
     const first = await unaryCall(connection, request, call);

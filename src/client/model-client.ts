@@ -10,18 +10,12 @@ import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import { ClientCalls, type BegunCall } from './client-calls.js';
-import {
-  completeClientOptions,
-  completeInferOptions,
-  type CompleteClientOptions,
-  type CompleteInferOptions,
-  type InferOptions,
-  type ModelClientOptions,
-} from './client-options.js';
+import { completeClientOptions, type CompleteClientOptions, type ModelClientOptions } from './client-options.js';
 import { decodeOutputs } from './decode-outputs.js';
 import { encodeInputs, type InferKind } from './encode-inputs.js';
 import type { AnswersOnce, AskedOutputs, ClientInputs, InputArguments, OutputName } from './input-values.js';
 import { inferArguments } from './infer-arguments.js';
+import { completeInferOptions, type CompleteInferOptions, type InferOptions } from './infer-options.js';
 import { OutputStream } from './output-stream.js';
 import { openTransport } from './open-transport.js';
 import { parseUrl } from './parse-url.js';

@@ -15,6 +15,7 @@ import {
   type LogSettingsResponse,
   type TraceSettingResponse,
 } from '../protocol/grpc/generated/grpc_service_pb.js';
+import type { ModelMetadata } from '../protocol/model-metadata.js';
 import { plainMessage } from '../protocol/plain-message.js';
 import type { Call } from './call.js';
 import { ClientCalls } from './client-calls.js';
@@ -30,7 +31,6 @@ import { parseUrl } from './parse-url.js';
 import type {
   LogSettingsUpdate,
   ModelLoad,
-  ModelMetadata,
   RepositoryModel,
   ServedLogSettings,
   ServedModelConfig,
