@@ -1,9 +1,12 @@
 // The options of a client and of a call that is no inference, checked: what is not understood is refused, never ignored.
 
 import { checkMembers, expectInteger } from '../model/check.js';
-import { expectSignal, expectTimeout } from './option-values.js';
+import type { CallTimings } from './call-timings.js';
+import { expectFunction, expectLimit, expectSignal, expectTimeout } from './option-values.js';
 import { checkHeaders, withToken } from './request-headers.js';
+import { completeRetry, DEFAULT_RETRY, type RetryOptions, type RetryPolicy } from './retry-policy.js';
 import type { Headers } from './transport.js';
+import type { ConcurrencyLimits } from './turn-queue.js';
 
 /** Certificates in PEM form, for `https://` and `grpcs://`. */
 export interface ClientTlsOptions {
@@ -23,6 +26,17 @@ export interface ServerClientOptions {
   /** Cancels the calls in flight and all later ones. */
   readonly signal?: AbortSignal;
   readonly tls?: ClientTlsOptions;
+  /** How requests that failed are sent again, where that is safe; false for never. */
+  readonly retry?: RetryOptions | false;
+  /**
+   * How many calls, streams included, are under way at once; more wait for their turn, until their deadline. Default: 128 over HTTP,
+   * where each takes a connection, and no limit over gRPC.
+   */
+  readonly maxConcurrency?: number;
+  /** How many calls may wait for their turn; more are rejected with a TritonQueueFullError. Default: no limit. */
+  readonly maxQueueSize?: number;
+  /** The largest answer, or message of a stream, that is taken, in bytes. Default: 1 GiB. */
+  readonly maxResponseBytes?: number;
   /** The token of a server with restricted endpoints, `Triton.getAccessToken()`: sent with every request, in a header of its own. */
   readonly accessToken?: string;
 }
@@ -40,24 +54,49 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Cancels the call, at the server too. */
   readonly signal?: AbortSignal;
+  /** How this call is sent again; what is left out is as the client has it. */
+  readonly retry?: RetryOptions | false;
+  /** Told where the time went: for each request that the call sends, when it has been answered or has failed. */
+  readonly onTimings?: (timings: CallTimings) => void;
 }
 
-const SERVER_CLIENT_MEMBERS = ['timeoutMs', 'headers', 'signal', 'tls', 'accessToken'];
+const SERVER_CLIENT_MEMBERS = [
+  'timeoutMs',
+  'headers',
+  'signal',
+  'tls',
+  'retry',
+  'maxConcurrency',
+  'maxQueueSize',
+  'maxResponseBytes',
+  'accessToken',
+];
 const CLIENT_MEMBERS = ['modelVersion', ...SERVER_CLIENT_MEMBERS];
-export const CALL_MEMBERS = ['timeoutMs', 'headers', 'signal'];
+export const CALL_MEMBERS = ['timeoutMs', 'headers', 'signal', 'retry', 'onTimings'];
 const TLS_MEMBERS = ['ca', 'cert', 'key'];
 const DEFAULT_TIMEOUT_MS = 60_000;
+const DEFAULT_CONCURRENCY = { http: 128, grpc: Infinity } as const;
+const DEFAULT_RESPONSE_BYTES = 2 ** 30;
+/** gRPC's own limit, and Triton's. */
+const MAX_RESPONSE_BYTES = 2_147_483_647;
 
 /** What every call has. */
 export interface CallLimits {
   readonly timeoutMs: number;
   readonly headers: Headers;
   readonly signal: AbortSignal | undefined;
+  readonly retry: RetryPolicy;
+  readonly onTimings: ((timings: CallTimings) => void) | undefined;
 }
 
-export interface CompleteClientOptions extends CallLimits {
-  readonly modelVersion: number | undefined;
+/** How a transport is to behave. */
+export interface TransportOptions extends ConcurrencyLimits {
   readonly tls: ClientTlsOptions | undefined;
+  readonly maxResponseBytes: number;
+}
+
+export interface CompleteClientOptions extends CallLimits, TransportOptions {
+  readonly modelVersion: number | undefined;
 }
 
 /** Throws INVALID_ARG. */
@@ -67,7 +106,7 @@ export function completeClientOptions(
   of: 'model' | 'server' = 'model',
 ): CompleteClientOptions {
   checkMembers(options, of === 'model' ? CLIENT_MEMBERS : SERVER_CLIENT_MEMBERS, 'options of a client');
-  const { modelVersion, timeoutMs, headers, signal, tls, accessToken } = options;
+  const { modelVersion, timeoutMs, headers, signal, tls, accessToken, retry } = options;
   if (tls !== undefined) checkMembers(tls, TLS_MEMBERS, 'options.tls of a client');
   return {
     modelVersion:
@@ -76,6 +115,16 @@ export function completeClientOptions(
     headers: withToken(checkHeaders(headers), accessToken, protocol),
     signal: expectSignal(signal),
     tls,
+    retry: completeRetry(retry, DEFAULT_RETRY),
+    onTimings: undefined,
+    maxConcurrency: expectLimit(options.maxConcurrency ?? DEFAULT_CONCURRENCY[protocol], 'maxConcurrency'),
+    maxQueueSize: expectLimit(options.maxQueueSize ?? Infinity, 'maxQueueSize', 0),
+    maxResponseBytes: expectInteger(
+      options.maxResponseBytes ?? DEFAULT_RESPONSE_BYTES,
+      1,
+      MAX_RESPONSE_BYTES,
+      'maxResponseBytes',
+    ),
   };
 }
 
@@ -85,10 +134,13 @@ export function completeCallOptions(options: CallOptions, client: CompleteClient
   return callLimits(options, client);
 }
 
-export function callLimits({ timeoutMs, headers, signal }: CallOptions, client: CompleteClientOptions): CallLimits {
+export function callLimits(options: CallOptions, client: CompleteClientOptions): CallLimits {
+  const { timeoutMs, headers, signal, retry, onTimings } = options;
   return {
     headers: headers === undefined ? client.headers : { ...client.headers, ...checkHeaders(headers) },
     signal: expectSignal(signal),
     timeoutMs: timeoutMs === undefined ? client.timeoutMs : expectTimeout(timeoutMs),
+    retry: completeRetry(retry, client.retry),
+    onTimings: expectFunction(onTimings, 'onTimings'),
   };
 }

@@ -10,7 +10,7 @@ import { GRPC_STATUS } from '../protocol/grpc/grpc-status.js';
 import { formatGrpcTimeout } from '../protocol/grpc/grpc-timeout.js';
 import { MessageFrameReader } from '../protocol/grpc/message-frame.js';
 import type { Call } from './call.js';
-import { unprocessedError } from './connection-error.js';
+import { tooLargeError, unprocessedError } from './connection-error.js';
 import { isGrpcHead, lostError, notGrpcError, statusError } from './grpc-outcome.js';
 import type { Http2Connection, StreamUser } from './http2-connection.js';
 import type { Headers } from './transport.js';
@@ -21,6 +21,8 @@ export interface GrpcRequest {
   /** The frame of the request message. */
   readonly chunks: readonly Uint8Array[];
   readonly headers: Headers;
+  /** Of one message of the answer. */
+  readonly maxResponseBytes: number;
   /** For messages. */
   readonly address: string;
 }
@@ -30,9 +32,6 @@ export interface Unprocessed {
   readonly kind: 'unprocessed';
   readonly error: TritonError;
 }
-
-/** gRPC's own limit, and Triton's. */
-const MAX_MESSAGE_BYTES = 2_147_483_647;
 
 export abstract class GrpcExchange implements StreamUser {
   readonly headers: OutgoingHeaders;
@@ -63,6 +62,8 @@ export abstract class GrpcExchange implements StreamUser {
 
   opened(stream: Http2Stream): void {
     this.#stream = stream;
+    const { clock } = this.call;
+    if (clock !== undefined) this.connection.whenConnected(() => clock.connected());
     const { chunks } = this.#request;
     for (let i = 0; i < chunks.length; i++) stream.sendData(chunks[i]!, i === chunks.length - 1);
   }
@@ -75,7 +76,9 @@ export abstract class GrpcExchange implements StreamUser {
       return;
     }
     this.#head = headers;
-    if (isGrpcHead(headers)) this.#reader = new MessageFrameReader(MAX_MESSAGE_BYTES, headers.get('grpc-encoding'));
+    this.call.clock?.answered();
+    if (isGrpcHead(headers))
+      this.#reader = new MessageFrameReader(this.#request.maxResponseBytes, headers.get('grpc-encoding'));
     // Nothing but the status: it comes with the first headers.
     if (headers.get('grpc-status') !== undefined) this.#trailers = headers;
   }
@@ -105,7 +108,8 @@ export abstract class GrpcExchange implements StreamUser {
     if (status !== undefined) {
       if (Number(status) === GRPC_STATUS.OK) return this.#checkMessages();
       const encodedMessage = this.#trailers?.get('grpc-message');
-      throw statusError({ status: Number(status), encodedMessage, address }, this.call);
+      const pushback = this.#trailers?.get('grpc-retry-pushback-ms');
+      throw statusError({ status: Number(status), encodedMessage, pushback, address }, this.call);
     }
     if (this.#head !== undefined && !isGrpcHead(this.#head)) throw notGrpcError(this.#head, address);
     if (this.#head === undefined && error?.code === 'REFUSED_STREAM') {
@@ -114,9 +118,14 @@ export abstract class GrpcExchange implements StreamUser {
     throw lostError(error, { address, head: this.#head, usable: this.connection.usable });
   }
 
-  #checkMessages(): undefined {
+  /** Of bytes that are no messages, or too large a one. */
+  protected get failure(): TritonError | undefined {
     const failure = this.#reader?.failure;
-    if (failure !== undefined) throw malformed(failure.message);
+    if (failure?.status !== GRPC_STATUS.RESOURCE_EXHAUSTED) return failure && malformed(failure.message);
+    return tooLargeError(this.#request.maxResponseBytes, this.#request.address);
+  }
+
+  #checkMessages(): undefined {
     if (this.#reader?.idle === false) throw malformed('it ends inside a message');
   }
 }

@@ -5,7 +5,7 @@ import { TritonError } from '../errors.js';
 import type { Http2Error } from '../http2/http2-error.js';
 import type { Http2Stream } from '../http2/http2-stream.js';
 import type { Call } from './call.js';
-import { GrpcExchange, inOwnMemory, malformed, type GrpcRequest, type Unprocessed } from './grpc-exchange.js';
+import { GrpcExchange, inOwnMemory, type GrpcRequest, type Unprocessed } from './grpc-exchange.js';
 import type { Http2Connection } from './http2-connection.js';
 
 export type StreamStep = { readonly kind: 'message'; readonly message: Buffer } | EndStep;
@@ -73,8 +73,9 @@ export class GrpcStreamCall extends GrpcExchange {
       reader.add(Buffer.from(chunk));
       for (let message = reader.next(); message !== undefined; message = reader.next())
         this.#messages.push(inOwnMemory(message.bytes));
-      if (reader.failure !== undefined) {
-        this.#leave({ error: malformed(reader.failure.message) });
+      const error = this.failure;
+      if (error !== undefined) {
+        this.#leave({ error });
         return;
       }
     }

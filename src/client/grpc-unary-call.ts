@@ -52,7 +52,7 @@ class UnaryCall extends GrpcExchange {
 
   onData(chunk: Buffer): void {
     const { reader } = this;
-    if (reader === undefined) return;
+    if (reader === undefined || this.#settle === undefined) return;
     reader.add(Buffer.from(chunk));
     this.#read(reader);
   }
@@ -67,6 +67,14 @@ class UnaryCall extends GrpcExchange {
       this.#messages.push(message.bytes);
     const target = reader.target();
     if (target !== undefined) this.stream!.receiveInto(target);
+    const error = this.failure ?? (this.#messages.length > 1 ? malformed('it has more than one message') : undefined);
+    if (error === undefined || this.#settle === undefined) return;
+    // What else comes is of no use, and may have no end.
+    const settle = this.#settle;
+    this.cancel();
+    settle(() => {
+      throw error;
+    });
   }
 
   protected override ended(error: Http2Error | undefined): void {

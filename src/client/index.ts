@@ -10,12 +10,19 @@ export type { DataLike, DataOf, Datatype, Dtype, DtypeLike } from '../tensor/dty
 export type { ForeignDtype, ForeignTensor } from '../tensor/foreign-tensor.js';
 export type { Nested } from '../tensor/nested.js';
 export { Tensor, type ElementOf } from '../tensor/tensor.js';
-export { TritonConnectionError, TritonTimeoutError, type TritonConnectionErrorOptions } from './client-errors.js';
+export type { CallTimings } from './call-timings.js';
+export {
+  TritonConnectionError,
+  TritonQueueFullError,
+  TritonTimeoutError,
+  type TritonConnectionErrorOptions,
+} from './client-errors.js';
 export type { CallOptions, ClientTlsOptions, ModelClientOptions, ServerClientOptions } from './client-options.js';
-export type { InferOptions, SequenceOptions } from './infer-options.js';
+export type { BatchInferOptions, InferOptions, SequenceOptions } from './infer-options.js';
 export type { AnyInputValue, ClientInputs, ClientOutputs } from './input-values.js';
 export { ModelClient } from './model-client.js';
 export type { OutputStream } from './output-stream.js';
+export type { RetryOptions } from './retry-policy.js';
 export { ServerClient, type ModelCallOptions, type WaitOptions } from './server-client.js';
 export type {
   ConfiguredTensor,

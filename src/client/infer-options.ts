@@ -41,6 +41,15 @@ export interface InferOptions<Output extends string = string, Classified extends
   readonly serverTimeoutMicroseconds?: number;
 }
 
+/** Of `inferBatch`. */
+export interface BatchInferOptions<
+  Output extends string = string,
+  Classified extends string = string,
+> extends InferOptions<Output, Classified> {
+  /** A batch of more rows than the model takes at once is sent in several requests, and the answers are joined. Default false. */
+  readonly chunk?: boolean;
+}
+
 const SEQUENCE_MEMBERS = ['id', 'start', 'end'];
 const INFER_MEMBERS = [
   ...CALL_MEMBERS,
@@ -52,11 +61,13 @@ const INFER_MEMBERS = [
   'priority',
   'serverTimeoutMicroseconds',
 ];
+const BATCH_MEMBERS = [...INFER_MEMBERS, 'chunk'];
 
 export interface CompleteInferOptions extends CallLimits {
   readonly parameters: Parameters | undefined;
   readonly requestId: string;
   readonly sequence: RequestSequence | undefined;
+  readonly chunk: boolean;
   readonly outputs: readonly string[];
   readonly classes: ReadonlyMap<string, number> | undefined;
   /** 0: the model's own. */
@@ -65,14 +76,22 @@ export interface CompleteInferOptions extends CallLimits {
   readonly timeoutMicroseconds: number;
 }
 
-/** Throws INVALID_ARG. */
-export function completeInferOptions(options: InferOptions, client: CompleteClientOptions): CompleteInferOptions {
-  checkMembers(options, INFER_MEMBERS, 'options of an inference');
+/** `chunk` is an option of batches that are answered once. Throws INVALID_ARG. */
+export function completeInferOptions(
+  options: BatchInferOptions,
+  client: CompleteClientOptions,
+  kind: 'sample' | 'batch' | 'stream',
+): CompleteInferOptions {
+  checkMembers(options, kind === 'batch' ? BATCH_MEMBERS : INFER_MEMBERS, 'options of an inference');
+  const chunk = expectBoolean(options.chunk ?? false, 'chunk');
+  if (chunk && options.sequence !== undefined)
+    throw new TritonError('INVALID_ARG', 'chunk and sequence exclude each other: a request of a sequence is one');
   const { parameters, requestId, sequence, outputs, classes, priority, serverTimeoutMicroseconds } = options;
   refuseTwice(parameters, 'priority', priority, 'priority');
   refuseTwice(parameters, 'timeout', serverTimeoutMicroseconds, 'serverTimeoutMicroseconds');
   return {
     ...callLimits(options, client),
+    chunk,
     parameters: checkParameters(parameters),
     requestId: expectText(requestId ?? '', 'requestId'),
     sequence: sequence === undefined ? undefined : checkSequence(sequence, parameters),

@@ -1,16 +1,33 @@
 // Checks that the options of clients and calls share.
 
 import { TritonError } from '../errors.js';
+import { textOf } from '../model/check.js';
 
 /** The longest time of a timer in Node. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
 
-export function expectTimeout(value: unknown, what = 'timeoutMs'): number {
+export function expectTimeout(value: unknown): number {
+  return expectMilliseconds(value, 'timeoutMs');
+}
+
+export function expectMilliseconds(value: unknown, what: string): number {
   if (typeof value === 'number' && value > 0 && value <= MAX_TIMEOUT_MS) return value;
   throw new TritonError(
     'INVALID_ARG',
     `${what} must be a number above 0 and at most ${MAX_TIMEOUT_MS}, got ${String(value)}`,
   );
+}
+
+/** An integer from 1 on, or Infinity for no limit. */
+export function expectLimit(value: unknown, what: string, least = 1): number {
+  if (value === Infinity || (Number.isSafeInteger(value) && (value as number) >= least)) return value as number;
+  throw new TritonError('INVALID_ARG', `${what} must be an integer >= ${least} or Infinity, got ${textOf(value)}`);
+}
+
+/** Called back with what the call has to tell; absent when nobody wants to know. */
+export function expectFunction<F>(value: F, what: string): F {
+  if (value === undefined || typeof value === 'function') return value;
+  throw new TritonError('INVALID_ARG', `${what} must be a function, got ${describe(value)}`);
 }
 
 export function expectText(value: unknown, what: string): string {
