@@ -99,6 +99,7 @@ export function completeTritonConfig(given: TritonConfig, vertexAi: VertexAiDefa
     logFormat: given.logFormat ?? 'default',
     logVerbose: given.logVerbose ?? 0,
     logFile: given.logFile,
+    shutdownDelaySecs: given.shutdownDelaySecs ?? 0,
     exitTimeoutSecs: given.exitTimeoutSecs ?? 30,
     exitOnError: given.exitOnError ?? true,
     serverThread: given.serverThread ?? true,

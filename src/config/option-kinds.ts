@@ -65,6 +65,7 @@ export const OPTION_KINDS: Readonly<Record<keyof TritonConfig, OptionKind>> = {
   logFormat: { choices: LOG_FORMATS },
   logVerbose: [0, 2_147_483_647],
   logFile: 'string',
+  shutdownDelaySecs: [0, 2_147_483],
   exitTimeoutSecs: [0, 2_147_483],
   exitOnError: 'boolean',
   serverThread: 'boolean',

@@ -137,6 +137,11 @@ export interface TritonConfig {
   readonly logVerbose?: number;
   /** Appends the log to this file. Default: standard error. */
   readonly logFile?: string;
+  /**
+   * For so many seconds `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load
+   * balancers notice, and clients are told to use other connections. Default 0.
+   */
+  readonly shutdownDelaySecs?: number;
   /** How long `stop()` lets requests under way finish. Default 30. */
   readonly exitTimeoutSecs?: number;
   /** Whether a model that fails to load makes `run()` fail. Default true. */

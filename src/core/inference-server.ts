@@ -91,7 +91,7 @@ export class InferenceServer {
   readonly #strictReadiness: boolean;
   readonly #listeners = new Set<() => void>();
   #telling = false;
-  #state: 'starting' | 'ready' | 'exiting' = 'starting';
+  #state: 'starting' | 'ready' | 'leaving' | 'exiting' = 'starting';
 
   constructor(options: InferenceServerOptions) {
     const { name, version, logger, strictReadiness = true, modelControlMode: mode = 'none' } = options;
@@ -151,7 +151,7 @@ export class InferenceServer {
   /** Version '' asks for any. Unknown names and versions are not ready. Throws INVALID_ARG for a malformed version. */
   isModelReady(name: string, version: string): boolean {
     parseModelVersion(version);
-    if (this.#state === 'exiting') return false;
+    if (this.#isEnding) return false;
     try {
       this.repository.get(name, version);
       return true;
@@ -262,6 +262,17 @@ export class InferenceServer {
       sink.fail(error);
       return NOTHING_TO_CANCEL;
     }
+  }
+
+  /** Not ready any more, while it goes on serving: load balancers send their requests elsewhere from now on. */
+  leave(): void {
+    if (this.#isEnding) return;
+    this.#state = 'leaving';
+    this.#changed();
+  }
+
+  get #isEnding(): boolean {
+    return this.#state === 'leaving' || this.#state === 'exiting';
   }
 
   /** Not ready and not live any more; resolves when no request is under way. */

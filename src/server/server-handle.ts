@@ -12,7 +12,7 @@ import { instanceLogger } from '../model/instance-logger.js';
 import type { ModelOpening } from './model-opening.js';
 import type { InstanceSource, OpenedInstances } from './served-model.js';
 import type { ServerOptions, ServerPorts } from './server-options.js';
-import { Server } from './server.js';
+import { Server, type StopTimes } from './server.js';
 
 /** A bound model as the user's thread hosts it. */
 export interface HostedModel {
@@ -48,8 +48,8 @@ export interface ServerHandle {
   unload(config: CompleteModelConfig): Promise<void>;
   /** All that was bound before serving is loaded. */
   started(): Promise<void>;
-  /** Finishes what is under way, for so many seconds or else `exitTimeoutSecs`, and closes. Idempotent. */
-  stop(timeoutSecs?: number): Promise<void>;
+  /** Serves on, finishes what is under way, for so many seconds each, and closes. Idempotent. */
+  stop(times: StopTimes): Promise<void>;
 }
 
 /** The server in the caller's own thread: lowest latency, but a callable that computes stops everything. */
@@ -110,7 +110,7 @@ export class LocalServer implements ServerHandle {
     return this.#server.started();
   }
 
-  stop(timeoutSecs?: number): Promise<void> {
-    return (this.#stopping ??= this.#server.stop(timeoutSecs));
+  stop(times: StopTimes): Promise<void> {
+    return (this.#stopping ??= this.#server.stop(times));
   }
 }

@@ -41,7 +41,6 @@ export interface ServerOptions {
   readonly allowClientShm: boolean;
   readonly logFile: string | undefined;
   readonly logSettings: LogSettings;
-  readonly exitTimeoutSecs: number;
   /** Undefined: nothing is traced. */
   readonly tracing: TraceStart | undefined;
 }
@@ -111,7 +110,6 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
       verboseLevel: config.logVerbose,
       format: config.logFormat,
     },
-    exitTimeoutSecs: config.exitTimeoutSecs,
     tracing: config.traceConfig,
   };
 }

@@ -35,6 +35,12 @@ export interface ServerListeners {
   readonly onTraces?: (ended: readonly EndedTrace[]) => void;
 }
 
+/** In seconds; see the options `shutdownDelaySecs` and `exitTimeoutSecs`. */
+export interface StopTimes {
+  readonly delaySecs: number;
+  readonly timeoutSecs: number;
+}
+
 type NamedFrontend = readonly [name: FrontendName, frontend: Frontend];
 
 const NOBODY = (): void => undefined;
@@ -201,8 +207,23 @@ export class Server {
     return this.#logger;
   }
 
-  /** Lets requests under way finish for so many seconds, then fails them with UNAVAILABLE; closes all ports. */
-  async stop(timeoutSecs: number = this.#options.exitTimeoutSecs): Promise<void> {
+  /** Not ready any more, but serves on while load balancers notice that and clients move to other connections. */
+  async #leave(seconds: number): Promise<void> {
+    this.#engine.leave();
+    for (const [, frontend] of this.#frontends) frontend.retire();
+    const say = (elapsed: number) => [`Not ready any more; serving for another ${seconds - elapsed} s`];
+    for (const line of say(0)) this.#logger.info(line);
+    const end = logEverySecond(this.#logger, say);
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+    end();
+  }
+
+  /**
+   * Serves on for `delaySecs`, though it is not ready any more; lets requests under way finish for `timeoutSecs`, then fails
+   * them with UNAVAILABLE; closes all ports.
+   */
+  async stop({ delaySecs, timeoutSecs }: StopTimes): Promise<void> {
+    if (delaySecs > 0) await this.#leave(delaySecs);
     for (const [, frontend] of this.#frontends) frontend.drain();
     await this.#drain(timeoutSecs);
     this.#engine.stop();

@@ -84,6 +84,10 @@ export class GrpcFrontend implements Frontend {
     return this.#port?.connections ?? 0;
   }
 
+  retire(): void {
+    this.#port?.retire();
+  }
+
   drain(): void {
     this.#draining = true;
     this.#port?.drain();
