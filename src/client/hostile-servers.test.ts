@@ -47,7 +47,7 @@ async function failureOf(url: string, call: Call, ending: Ending): Promise<unkno
   });
   const x = call === 'large' ? new Float32Array(4_000_000) : X;
   const answer = call === 'stream' ? collect(client.streamSample({ x })) : client.inferSample({ x } as never);
-  return answer.then(
+  return await answer.then(
     (value) => `answered: ${JSON.stringify(value)}`,
     (error: unknown) => error,
   );
