@@ -4,7 +4,7 @@ import { inspect, type InspectOptions } from 'node:util';
 
 import type { CompleteTritonConfig } from './config/complete-triton-config.js';
 import { readTritonConfig } from './config/read-triton-config.js';
-import type { TritonConfig } from './config/triton-config.js';
+import type { TritonConfig } from './config/generated/triton-config.js';
 import { TritonError } from './errors.js';
 import { loadOpenTelemetry } from './host/opentelemetry.js';
 import { RequestTracing } from './host/request-tracing.js';
@@ -13,8 +13,8 @@ import type { TensorSpecs } from './model/tensor-spec.js';
 import { ModelBinding } from './server/model-binding.js';
 import { ModelBindings } from './server/model-bindings.js';
 import { LocalServer, type ServerHandle } from './server/server-handle.js';
-import { serverOptions, type ServerOptions, type ServerPorts } from './server/server-options.js';
-import type { StopTimes } from './server/server.js';
+import { serverOptions, type ServerOptions, type ServerPorts, type StopTimes } from './server/server-options.js';
+
 import { ThreadServer } from './server/thread-server.js';
 
 /** How long requests under way may go on after an unrecoverable error. */

@@ -1,18 +1,18 @@
 // A running server as `Triton` sees it: in this thread (LocalServer) or in one of its own (ThreadServer).
 
 import { TritonError } from '../errors.js';
+import type { RequestTracing } from '../host/request-tracing.js';
+import { ChannelInstance } from '../link/channel-instance.js';
+import { PortChannel } from '../link/channel.js';
 import { InlineInstance } from '../link/inline-instance.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
-import { PortChannel } from '../link/channel.js';
-import { ChannelInstance } from '../link/channel-instance.js';
-import type { RequestTracing } from '../host/request-tracing.js';
 import type { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { instanceLogger } from '../model/instance-logger.js';
+import { instanceLogger } from '../model/logger.js';
 import type { ModelOpening } from './model-opening.js';
 import type { InstanceSource, OpenedInstances } from './served-model.js';
-import type { ServerOptions, ServerPorts } from './server-options.js';
-import { Server, type StopTimes } from './server.js';
+import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
+import { Server } from './server.js';
 
 /** A bound model as the user's thread hosts it. */
 export interface HostedModel {

@@ -1,31 +1,37 @@
 // The engine and its frontends, assembled: the whole server, in whatever thread it is started.
 
+import { callModel } from '../core/call-model.js';
+import { LogSettingsStore } from '../core/engine-logger.js';
 import { InferenceServer } from '../core/inference-server.js';
-import { LogSettingsStore } from '../core/log-settings.js';
 import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
 import { SharedMemoryRegistry } from '../core/shared-memory/shared-memory-registry.js';
 import { TritonError } from '../errors.js';
 import type { Frontend } from '../frontend/frontend.js';
-import { withOptions } from '../frontend/listen-failure.js';
 import { GrpcFrontend } from '../frontend/grpc/grpc-frontend.js';
 import { HttpPort, type PortService } from '../frontend/http/http-port.js';
 import { HttpService } from '../frontend/http/http-service.js';
+import { withOptions } from '../frontend/listen-failure.js';
 import { MetricsReport } from '../frontend/metrics/metrics-report.js';
 import { MetricsService } from '../frontend/metrics/metrics-service.js';
 import { SagemakerService } from '../frontend/sagemaker/sagemaker-service.js';
 import { VertexAiService } from '../frontend/vertex-ai/vertex-ai-service.js';
 import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
-import { ServerLogger, type LogSettings } from '../logger.js';
+import { type LogSettings, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { openLogSink, type ClosableLogSink } from './log-sink.js';
-import { callModel } from '../core/call-model.js';
-import type { EndedTrace } from '../model/trace-record.js';
+import type { EndedTrace } from '../model/traces.js';
 import type { LoadedBefore } from './control-messages.js';
-import { ServedModel, type InstanceSource, type ServedSurroundings } from './served-model.js';
-import { FRONTENDS, type FrontendName, type ServerOptions, type ServerPorts } from './server-options.js';
+import { type ClosableLogSink, openLogSink } from './log-sink.js';
+import { type InstanceSource, ServedModel, type ServedSurroundings } from './served-model.js';
+import {
+  type FrontendName,
+  FRONTENDS,
+  type ServerOptions,
+  type ServerPorts,
+  type StopTimes,
+} from './server-options.js';
 import { VERSION } from './version.js';
-import { inflightLines, loggedWait, logEverySecond } from './waiting-log.js';
+import { inflightLines, logEverySecond, loggedWait } from './waiting-log.js';
 
 /** Who wants to know what happens in the server. */
 export interface ServerListeners {
@@ -33,12 +39,6 @@ export interface ServerListeners {
   readonly onLogSettings?: (settings: LogSettings) => void;
   /** Traced requests ended without reaching a callable. */
   readonly onTraces?: (ended: readonly EndedTrace[]) => void;
-}
-
-/** In seconds; see the options `shutdownDelaySecs` and `exitTimeoutSecs`. */
-export interface StopTimes {
-  readonly delaySecs: number;
-  readonly timeoutSecs: number;
 }
 
 type NamedFrontend = readonly [name: FrontendName, frontend: Frontend];

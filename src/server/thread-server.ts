@@ -10,8 +10,7 @@ import type { ControlReply } from './control-messages.js';
 import { HostedModels } from './hosted-models.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
 import type { HostedModel, ServerHandle } from './server-handle.js';
-import { withPorts, type ServerOptions, type ServerPorts } from './server-options.js';
-import type { StopTimes } from './server.js';
+import { withPorts, type ServerOptions, type ServerPorts, type StopTimes } from './server-options.js';
 import { ServerWorker } from './server-worker.js';
 
 /** After so many restarts in a row that did not succeed, or last for ten seconds, the server is given up. */
