@@ -130,7 +130,7 @@ const CLIENTS: Readonly<Record<string, () => Caught>> = {
 
 const make = CLIENTS[client ?? ''];
 if (make === undefined) throw new Error(`expected a client of ${Object.keys(CLIENTS).join(', ')}, got ${client}`);
-const { call, close } = make();
+const caught = make();
 
 /** Microseconds of CPU of all threads, per call. */
 async function run(seconds: number): Promise<number> {
@@ -140,7 +140,7 @@ async function run(seconds: number): Promise<number> {
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
       while (performance.now() < until) {
-        await call();
+        await caught.call();
         calls++;
       }
     }),
@@ -152,5 +152,5 @@ async function run(seconds: number): Promise<number> {
 serveControl({
   ports: {},
   load: (seconds) => run(seconds as number),
-  stop: async () => void (await close()),
+  stop: async () => void (await caught.close()),
 });
