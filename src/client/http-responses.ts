@@ -9,8 +9,9 @@ import { decodeGenerateEvent } from '../protocol/http/decode-generate-event.js';
 import { EventReader } from '../protocol/http/event-reader.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
+import { tooLargeError } from './connection-error.js';
 import { httpError } from './http-error.js';
-import { CLOSED_EARLY, toError } from './http-exchange.js';
+import { CLOSED_EARLY, toError } from './node-http-wire.js';
 import type { ResponseStream } from './transport.js';
 
 export interface HttpStreamRequest {
@@ -19,6 +20,8 @@ export interface HttpStreamRequest {
   readonly rows: number | undefined;
   /** Names of the outputs that are wanted; empty for all. generate_stream sends all. */
   readonly outputs: readonly string[];
+  /** Of one event. */
+  readonly maxResponseBytes: number;
   /** For messages. */
   readonly address: string;
 }
@@ -77,6 +80,7 @@ export class HttpResponses implements ResponseStream {
       const chunk = await this.#nextChunk(this.#chunks);
       if (chunk === undefined) return undefined;
       this.#waiting.push(...this.#events.push(chunk));
+      if (this.#events.heldBytes > this.#request.maxResponseBytes) throw this.#tooLarge();
     }
     const { model, rows, outputs } = this.#request;
     const response = decodeGenerateEvent(this.#waiting.shift()!, model, rows);
@@ -99,10 +103,13 @@ export class HttpResponses implements ResponseStream {
     if (response.statusCode === 200 && isStream) return chunks;
     const { address } = this.#request;
     const parts: Buffer[] = [];
+    let length = 0;
     for (;;) {
       const chunk = await this.#nextChunk(chunks);
       if (chunk === undefined) break;
       parts.push(chunk);
+      length += chunk.length;
+      if (length > this.#request.maxResponseBytes) throw this.#tooLarge();
     }
     const body = Buffer.concat(parts);
     if (response.statusCode === 200) {
@@ -110,7 +117,12 @@ export class HttpResponses implements ResponseStream {
       throw new TritonError('UNSUPPORTED', `${address} answered with content type ${type}, expected ${EVENT_STREAM}`);
     }
     // What fails before the first response is told as an event too.
-    throw httpError(response.statusCode!, isStream ? (new EventReader().push(body)[0] ?? body) : body, address);
+    const text = isStream ? (new EventReader().push(body)[0] ?? body) : body;
+    throw httpError({ status: response.statusCode!, headers: response.headers, body: text }, address);
+  }
+
+  #tooLarge(): TritonError {
+    return tooLargeError(this.#request.maxResponseBytes, this.#request.address);
   }
 
   /** Undefined at the end of the answer. */

@@ -1,7 +1,7 @@
 // The HTTP side of the client: Triton's REST paths with binary tensors both ways, over kept connections. An idle
 // connection does not keep the process alive.
 
-import { Agent as PlainAgent, type Agent } from 'node:http';
+import { Agent as PlainAgent } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
 
 import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
@@ -14,9 +14,9 @@ import { encodeGenerateRequest } from '../protocol/http/encode-generate-request.
 import { encodeInferRequest } from '../protocol/http/encode-infer-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
-import type { ClientTlsOptions } from './client-options.js';
+import type { TransportOptions } from './client-options.js';
 import { httpError } from './http-error.js';
-import { exchange, openExchange, type HttpRequest, type HttpResponse } from './http-exchange.js';
+import { NodeHttpWire, type HttpRequest, type HttpResponse } from './node-http-wire.js';
 import { HttpResponses, OneResponse } from './http-responses.js';
 import { modelPath } from './model-path.js';
 import type { ServerUrl } from './parse-url.js';
@@ -25,15 +25,19 @@ import type { Headers, ModelReference, ResponseStream, Transport } from './trans
 
 /** Idle connections are closed after this time, or earlier when the server announces that it closes them itself. */
 const IDLE_MILLISECONDS = 60_000;
+const MAX_IDLE_CONNECTIONS = 256;
 
 export class HttpTransport implements Transport {
-  readonly #server: ServerUrl;
-  readonly #agent: Agent;
+  readonly #wire: NodeHttpWire;
 
-  constructor(server: ServerUrl, tls: ClientTlsOptions) {
-    this.#server = server;
-    const options = { keepAlive: true, timeout: IDLE_MILLISECONDS };
-    this.#agent = server.tls ? new TlsAgent({ ...options, ...tls }) : new PlainAgent(options);
+  constructor(server: ServerUrl, { tls, maxResponseBytes, maxConcurrency }: TransportOptions) {
+    const options = {
+      keepAlive: true,
+      timeout: IDLE_MILLISECONDS,
+      maxFreeSockets: Math.min(maxConcurrency, MAX_IDLE_CONNECTIONS),
+    };
+    const agent = server.tls ? new TlsAgent({ ...options, ...tls }) : new PlainAgent(options);
+    this.#wire = new NodeHttpWire(server, agent, maxResponseBytes);
   }
 
   async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
@@ -71,9 +75,9 @@ export class HttpTransport implements Transport {
       },
       chunks,
     };
-    const { address } = this.#server;
-    const response = openExchange(this.#server, this.#agent, asked, call);
-    return new HttpResponses(response, { model, rows, outputs: request.outputs, address }, call);
+    const { address, maxResponseBytes } = this.#wire;
+    const wanted = { model, rows, outputs: request.outputs, address, maxResponseBytes };
+    return new HttpResponses(this.#wire.open(asked, call), wanted, call);
   }
 
   async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
@@ -108,17 +112,12 @@ export class HttpTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    const { sockets, freeSockets } = this.#agent;
-    const open = [...Object.values(sockets), ...Object.values(freeSockets)].flatMap((list) => list ?? []);
-    const closed = open.map((socket) => new Promise<void>((resolve) => void socket.once('close', () => resolve())));
-    this.#agent.destroy();
-    await Promise.all(closed);
+    await this.#wire.close();
   }
 
   async #exchange(call: Call, request: HttpRequest, also: readonly number[] = []): Promise<HttpResponse> {
-    const response = await exchange(this.#server, this.#agent, request, call);
-    if (response.status !== 200 && !also.includes(response.status))
-      throw httpError(response.status, response.body, this.#server.address);
+    const response = await this.#wire.exchange(request, call);
+    if (response.status !== 200 && !also.includes(response.status)) throw httpError(response, this.#wire.address);
     return response;
   }
 }

@@ -1,8 +1,6 @@
 // The client of a server as a whole: whether it is ready, what it serves, and how it is set. One class for both protocols, which
 // give the same answers.
 
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 
 import { TritonError } from '../errors.js';
@@ -15,6 +13,7 @@ import {
   type LogSettingsResponse,
   type TraceSettingResponse,
 } from '../protocol/grpc/generated/grpc_service_pb.js';
+import type { ModelMetadata } from '../protocol/model-metadata.js';
 import { plainMessage } from '../protocol/plain-message.js';
 import type { Call } from './call.js';
 import { ClientCalls } from './client-calls.js';
@@ -30,7 +29,6 @@ import { parseUrl } from './parse-url.js';
 import type {
   LogSettingsUpdate,
   ModelLoad,
-  ModelMetadata,
   RepositoryModel,
   ServedLogSettings,
   ServedModelConfig,
@@ -75,25 +73,25 @@ export class ServerClient {
     const server = parseUrl(url);
     this.#options = completeClientOptions(options, server.protocol, 'server');
     this.#address = server.address;
-    this.#transport = openTransport(server, this.#options.tls);
-    this.#calls = new ClientCalls('ServerClient', this.#transport, this.#options.signal);
+    this.#transport = openTransport(server, this.#options);
+    this.#calls = new ClientCalls(this.#transport, { ...this.#options, name: 'ServerClient' });
   }
 
   /** Whether the server runs. Rejects with UNAVAILABLE when it cannot be reached. */
   async isLive(options: CallOptions = {}): Promise<boolean> {
-    return (await this.#ask(ask.serverLive(), options)).live;
+    return (await this.#ask(ask.serverLive(), { ...NOW, ...options })).live;
   }
 
   /** Whether the server and its models take requests. */
   async isReady(options: CallOptions = {}): Promise<boolean> {
-    return (await this.#ask(ask.serverReady(), options)).ready;
+    return (await this.#ask(ask.serverReady(), { ...NOW, ...options })).ready;
   }
 
   /** Whether a model takes requests; false for an unknown one. */
   async isModelReady(modelName: string, options: ModelCallOptions = {}): Promise<boolean> {
     const { model, call } = referenceIn(modelName, options);
     try {
-      return (await this.#ask(ask.modelReady(model), call)).ready;
+      return (await this.#ask(ask.modelReady(model), { ...NOW, ...call })).ready;
     } catch (error) {
       if (TritonError.is(error) && error.code === 'NOT_FOUND') return false;
       throw error;
@@ -105,19 +103,19 @@ export class ServerClient {
    * nobody listens. Rejects at the deadline, `timeoutMs`, with what was the matter last; at once with other errors.
    */
   async waitForReady({ model, modelVersion, ...options }: WaitOptions = {}): Promise<void> {
-    const { timeoutMs, signal, headers } = completeCallOptions(options, this.#options);
+    const limits = completeCallOptions(options, this.#options);
     const subject = `${model === undefined ? '' : `model '${model}' of `}the server at ${this.#address} to be ready`;
     const asked =
       model === undefined
         ? ask.serverReady()
         : ask.modelReady(referenceIn(model, modelVersion === undefined ? {} : { modelVersion }).model);
-    await this.#calls.run({ timeoutMs, signal, subject }, async (call) => {
+    await this.#calls.run({ ...limits, subject }, async (call) => {
       let delay = FIRST_DELAY_MS;
       for (;;) {
-        const reason = await this.#notReady(asked, call, headers);
+        const reason = await this.#notReady(asked, call, limits.headers);
         if (reason === undefined) return;
         call.reason = reason;
-        await call.race(sleep(Math.min(delay, call.remainingMs), undefined, { ref: true }));
+        await call.sleep(Math.min(delay, call.remainingMs));
         delay = Math.min(2 * delay, LONGEST_DELAY_MS);
       }
     });
@@ -226,9 +224,13 @@ export class ServerClient {
   }
 
   #ask<S extends DescMessage>(operation: ServerOperation<S>, options: CallOptions): Promise<MessageShape<S>> {
-    const { timeoutMs, signal, headers } = completeCallOptions(options, this.#options);
-    const subject = `${operation.grpc.method} at ${this.#address}`;
-    return this.#calls.run({ timeoutMs, signal, subject }, (call) => this.#transport.ask(operation, call, headers));
+    const limits = completeCallOptions(options, this.#options);
+    // Reading does no harm twice.
+    const retry = operation.http.method === 'GET' ? { ...limits.retry, idempotent: true } : limits.retry;
+    const called = { ...limits, retry, subject: `${operation.grpc.method} at ${this.#address}` };
+    return this.#calls.run(called, (call) =>
+      this.#calls.send(call, called, () => this.#transport.ask(operation, call, limits.headers)),
+    );
   }
 
   /** Why not; undefined when it is ready. Throws what will not pass. */
@@ -251,6 +253,9 @@ export class ServerClient {
 
 /** Over gRPC, where a missing token is UNAVAILABLE: in Triton's words. */
 const RESTRICTED = 'This protocol is restricted';
+
+/** Of questions about this moment. */
+const NOW: CallOptions = { retry: false };
 
 const FIRST_DELAY_MS = 20;
 const LONGEST_DELAY_MS = 1000;

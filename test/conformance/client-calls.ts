@@ -139,6 +139,14 @@ export const CALLS: Readonly<Record<string, Call>> = {
   'token-and-header-conflict': ({ open }) =>
     open({ accessToken: 'a' }, 'AddSub').inferSample(ONE, { headers: { 'triton-access-token': 'b' } }),
   'access_token-argument': ({ open }) => open({ accessToken: 'a' }, 'AddSub').inferSample(ONE),
+  // Two of them wait, one for its answer and one for its turn, until the client is closed.
+  'queue-full': ({ open }) => {
+    const client = open({ maxConcurrency: 1, maxQueueSize: 1 }, 'Spin');
+    for (const waiting of [client.inferSample(X), client.inferSample(X)]) waiting.catch(() => {});
+    return client.inferSample(X);
+  },
+  'max_workers-0': ({ open }) => open({ maxConcurrency: 0 }, 'AddSub').inferSample(ONE),
+  'max_queue_size-0': ({ open }) => open({ maxQueueSize: 0 }, 'AddSub').inferSample(ONE),
   'three-calls': ({ open }) => {
     const client = open({}, 'AddSub');
     return Promise.all([0, 1, 2].map((value) => client.inferSample({ ...ONE, a: Float32Array.of(value) })));
@@ -149,9 +157,6 @@ export const CALLS: Readonly<Record<string, Call>> = {
 export const COMING: Readonly<Record<string, string>> = {
   is_batching_supported: 'the configuration of the model, which another class of ours has',
   model_config: 'the configuration of the model, which another class of ours has',
-  'queue-full': 'a limit of calls in flight',
-  'max_workers-0': 'a limit of calls in flight',
-  'max_queue_size-0': 'a limit of calls in flight',
 };
 
 /** What a bad argument of the recorded clients is here. */

@@ -249,8 +249,17 @@ export const CLIENT_RULES: readonly ClientRule[] = [
     refused({ 'infer-timeout-0.5s': DEADLINE }, 'UNAVAILABLE'),
   ),
   instead(
+    'calls beyond the limits are refused in our words',
+    'The options have names of ours; a client may have no queue.',
+    {
+      ...refused({ 'queue-full': "the client's queue is full: 1 calls are under way" }, 'UNAVAILABLE'),
+      ...refused({ 'max_workers-0': 'maxConcurrency must be an integer >= 1 or Infinity, got 0' }),
+      ...found({ 'max_queue_size-0': ONE }),
+    },
+  ),
+  instead(
     'what the client has no feature for',
-    'The configuration of a model as one of its own attributes, and a limit of calls in flight.',
+    'The configuration of a model as one of its own attributes.',
     found(Object.fromEntries(Object.entries(COMING).map(([name, feature]) => [name, `coming: ${feature}`]))),
     'the client has them',
   ),

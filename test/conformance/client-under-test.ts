@@ -11,6 +11,8 @@ export interface ClientOptions {
   readonly version?: unknown;
   readonly timeoutMs?: unknown;
   readonly accessToken?: unknown;
+  readonly maxConcurrency?: number;
+  readonly maxQueueSize?: number;
 }
 
 export interface CallOptions {
@@ -33,9 +35,10 @@ export interface ClientUnderTest extends AsyncDisposable {
 export function openClient(
   url: string,
   model: string,
-  { version, timeoutMs, accessToken }: ClientOptions = {},
+  { version, timeoutMs, accessToken, ...limits }: ClientOptions = {},
 ): ClientUnderTest {
   const client = new ModelClient(url, model, {
+    ...limits,
     ...(version === undefined ? {} : { modelVersion: version as number }),
     ...(timeoutMs === undefined ? {} : { timeoutMs: timeoutMs as number }),
     ...(accessToken === undefined ? {} : { accessToken: accessToken as string }),
