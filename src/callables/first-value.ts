@@ -1,6 +1,6 @@
 // The decorator for inputs that have one value for the whole batch, a temperature say.
 
-import { invalidArg, TritonError } from '../errors.js';
+import { invalidArg, type TritonError } from '../errors.js';
 import type { InferenceContext, TensorFunc, TensorResult } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';

@@ -5,7 +5,7 @@
 
 import { isUtf8 } from 'node:buffer';
 
-import { invalidArg, TritonError } from '../errors.js';
+import { invalidArg, type TritonError } from '../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
 import { isAsciiPaced, isUtf8Paced } from '../model/paced-bytes.js';

@@ -2,7 +2,7 @@
 // becomes an object, or is looked up by name, is counted: far beyond what any model has, and far below where it would
 // slow a server down. What only takes time in proportion to its bytes is not limited here, but paced.
 
-import { invalidArg, TritonError } from '../errors.js';
+import { invalidArg, type TritonError } from '../errors.js';
 
 export const REQUEST_LIMITS = {
   /** Inputs. */

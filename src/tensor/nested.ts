@@ -1,7 +1,7 @@
 // Plain (nested) arrays to typed data and back. Values must fit the dtype exactly, floats apart, which are
 // rounded to the declared type; a number that silently became another is the one thing this must not do.
 
-import { invalidArg, TritonError } from '../errors.js';
+import { invalidArg, type TritonError } from '../errors.js';
 import { type DataOf, type Dtype, DTYPES, type NumericDtype } from './dtype.js';
 import { HALVES, isHalf } from './float16.js';
 import { formatShape } from './shape.js';

@@ -1,7 +1,7 @@
 // The value that callables get and return: dtype, data and shape, row-major. Thin on purpose: views along the
 // batch axis, conversions to and from nested arrays, no algebra.
 
-import { invalidArg, TritonError } from '../errors.js';
+import { invalidArg, type TritonError } from '../errors.js';
 import { castElements, numbersOf } from './cast.js';
 import { dtypeHint } from './dtype-hint.js';
 import { type DataLike, type DataOf, type Dtype, DTYPES, isBytesDtype, type NumericDtype, toDataOf } from './dtype.js';

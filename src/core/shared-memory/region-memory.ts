@@ -3,7 +3,7 @@
 
 import { closeSync, fstatSync, readSync, writeSync } from 'node:fs';
 
-import { invalidArg, TritonError } from '../../errors.js';
+import { invalidArg, type TritonError } from '../../errors.js';
 
 /** A part of a shared memory object. */
 export interface RegionMemory {

@@ -1,7 +1,7 @@
 // The raw binary request: a body without any JSON, which is the data of the model's only input. The shape follows
 // from the configuration and the number of bytes (Triton's AddRawInput; core/src/infer_request.cc).
 
-import { invalidArg, TritonError } from '../../errors.js';
+import { invalidArg, type TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import { type ModelInferRequest, ownMemory } from '../../model/exchange.js';
 import { DATATYPE_BYTE_SIZE } from '../../tensor/dtype.js';

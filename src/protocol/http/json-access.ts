@@ -1,7 +1,7 @@
 // Values of the JSON that management endpoints take, as the types that the protocol wants. The texts are those of
 // Triton's JSON library, which does not say which member it is about.
 
-import { invalidArg, TritonError } from '../../errors.js';
+import { invalidArg, type TritonError } from '../../errors.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { jsonElements, parseJson } from '../json/json-parser.js';
 import { listOf, membersOf as anyMembers, VALUE } from '../json/json-shape.js';

@@ -1,6 +1,6 @@
 // Reads members of a request's JSON as the types that the protocol wants, with the texts of Triton's JSON library.
 
-import { invalidArg, TritonError } from '../../errors.js';
+import { invalidArg, type TritonError } from '../../errors.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
 import { JsonArray, JsonDouble, type JsonInteger, JsonObject, JsonText, type JsonValue } from '../json/json-value.js';
 

@@ -2,7 +2,7 @@
 // The text is well-formed. Types are checked as Triton does, in its words; integers out of the datatype's range are
 // refused where Triton wraps them. A reader goes on in parts, so that long data need not be read in one go.
 
-import { invalidArg, TritonError } from '../../errors.js';
+import { invalidArg, type TritonError } from '../../errors.js';
 import { ownMemory } from '../../model/exchange.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
 import { type Datatype, traitsOf } from '../../tensor/dtype.js';

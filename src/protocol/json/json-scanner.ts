@@ -4,7 +4,7 @@
 
 import { isUtf8 } from 'node:buffer';
 
-import { invalidArg, TritonError } from '../../errors.js';
+import { invalidArg, type TritonError } from '../../errors.js';
 import { hexAt } from './json-string.js';
 import { ESCAPED, isDigit, STRING_CLASS } from './json-text.js';
 import { HAS_ESCAPES, HAS_UTF8, PLAIN, type StringKind } from './json-value.js';
