@@ -1,8 +1,6 @@
 // The limits of one call: its deadline, the signals that cancel it, and the client's close. Whichever comes first
 // aborts it, with the TritonError that the call then fails with. `end` leaves no timer and no listener behind.
 
-import { performance } from 'node:perf_hooks';
-
 import { TritonError } from '../errors.js';
 import { TritonTimeoutError } from './client-errors.js';
 import { followSignal } from './follow-signal.js';
@@ -17,7 +15,7 @@ export interface CallLimits {
 export class Call {
   readonly #limits: CallLimits;
   #deadline = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #callbacks = new Set<(error: TritonError) => void>();
   readonly #unfollow: (() => void)[] = [];
   /** What keeps it waiting, for the error at its deadline. */

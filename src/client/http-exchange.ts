@@ -1,33 +1,14 @@
 // One HTTP/1.1 request and its answer over an agent's connections. Bodies are whole: sent with their Content-Length,
 // received into memory of their own, laid out so that what follows the JSON can be viewed as typed arrays.
 
-import {
-  request as plainRequest,
-  type Agent,
-  type ClientRequest,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-} from 'node:http';
+import { request as plainRequest, type Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 
 import type { TritonError } from '../errors.js';
 import type { Call } from './call.js';
 import { connectionError, nodeErrorCode, notTheProtocol } from './connection-error.js';
+import { CLOSED_EARLY, type HttpRequest, type HttpResponse } from './http-wire.js';
 import type { ServerUrl } from './parse-url.js';
-
-export interface HttpRequest {
-  readonly method: 'GET' | 'POST';
-  /** Below the URL's prefix. */
-  readonly path: string;
-  readonly headers: OutgoingHttpHeaders;
-  readonly chunks: readonly Uint8Array[];
-}
-
-export interface HttpResponse {
-  readonly status: number;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: Buffer;
-}
 
 /**
  * Rejects with UNAVAILABLE when there is no whole answer, and with the call's error when it is aborted: the
@@ -90,7 +71,8 @@ function attempt(server: ServerUrl, agent: Agent, request: HttpRequest, call: Ca
       forget();
       // An early answer: the server does not want the rest of the body.
       if (!clientRequest.writableFinished) clientRequest.destroy();
-      resolve({ status: response.statusCode!, headers: response.headers, body });
+      const headerLength = response.headers['inference-header-content-length'] as string | undefined;
+      resolve({ status: response.statusCode!, headerLength, body });
     });
     clientRequest.on('close', () => {
       if (!complete) fail(new Error(CLOSED_EARLY));
@@ -105,8 +87,6 @@ function attemptHead(server: ServerUrl, agent: Agent, request: HttpRequest, call
     resolve(response);
   });
 }
-
-export const CLOSED_EARLY = 'the connection was closed before the answer was complete';
 
 interface Outcome<T> {
   readonly resolve: (value: T) => void;
@@ -154,9 +134,11 @@ function begin<T>(
   });
 }
 
-function open(server: ServerUrl, agent: Agent, { method, path, headers }: HttpRequest): ClientRequest {
+function open(server: ServerUrl, agent: Agent, { method, path, headers, chunks }: HttpRequest): ClientRequest {
   const { host, port, pathPrefix } = server;
-  const options = { host, port, method, path: pathPrefix + path, headers, agent };
+  const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const framed = method === 'POST' ? { ...headers, 'content-length': length } : headers;
+  const options = { host, port, method, path: pathPrefix + path, headers: framed, agent };
   return server.tls ? tlsRequest(options) : plainRequest(options);
 }
 
@@ -167,7 +149,7 @@ function send(clientRequest: ClientRequest, chunks: readonly Uint8Array[]): void
   clientRequest.uncork();
 }
 
-export function collect(response: IncomingMessage, fail: (error: unknown) => void, done: (body: Buffer) => void): void {
+function collect(response: IncomingMessage, fail: (error: unknown) => void, done: (body: Buffer) => void): void {
   const chunks: Buffer[] = [];
   response.on('data', (chunk: Buffer) => chunks.push(chunk));
   response.once('end', () => {

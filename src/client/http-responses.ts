@@ -1,8 +1,6 @@
 // The responses to one request over HTTP: server-sent events, read from the socket only as somebody takes them, so that the
 // server waits for whoever is slow.
 
-import type { IncomingMessage } from 'node:http';
-
 import { TritonError } from '../errors.js';
 import type { ModelInferResponse } from '../model/exchange.js';
 import { decodeGenerateEvent } from '../protocol/http/decode-generate-event.js';
@@ -10,7 +8,7 @@ import { EventReader } from '../protocol/http/event-reader.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
 import { httpError } from './http-error.js';
-import { CLOSED_EARLY, toError } from './http-exchange.js';
+import { CLOSED_EARLY, type PartedResponse } from './http-wire.js';
 import type { ResponseStream } from './transport.js';
 
 export interface HttpStreamRequest {
@@ -21,6 +19,8 @@ export interface HttpStreamRequest {
   readonly outputs: readonly string[];
   /** For messages. */
   readonly address: string;
+  /** The error of an answer that cannot be read. */
+  readonly failure: (error: unknown) => TritonError;
 }
 
 /** The answer of a model that gives one. */
@@ -47,16 +47,16 @@ export class OneResponse implements ResponseStream {
 const EVENT_STREAM = 'text/event-stream';
 
 export class HttpResponses implements ResponseStream {
-  readonly #opening: Promise<IncomingMessage>;
+  readonly #opening: Promise<PartedResponse>;
   readonly #request: HttpStreamRequest;
   readonly #call: Call;
   readonly #events = new EventReader();
   readonly #waiting: Buffer[] = [];
-  #chunks: AsyncIterator<Buffer, unknown> | undefined;
-  #response: IncomingMessage | undefined;
+  #parts: AsyncIterator<Uint8Array, unknown> | undefined;
+  #response: PartedResponse | undefined;
   #ended = false;
 
-  constructor(opening: Promise<IncomingMessage>, request: HttpStreamRequest, call: Call) {
+  constructor(opening: Promise<PartedResponse>, request: HttpStreamRequest, call: Call) {
     this.#opening = opening;
     this.#request = request;
     this.#call = call;
@@ -64,7 +64,7 @@ export class HttpResponses implements ResponseStream {
     opening.then(
       (response) => {
         this.#response = response;
-        if (this.#ended) response.destroy();
+        if (this.#ended) response.cancel();
       },
       // Told to whoever asks for a response.
       () => {},
@@ -72,11 +72,11 @@ export class HttpResponses implements ResponseStream {
   }
 
   async next(): Promise<ModelInferResponse | undefined> {
-    this.#chunks ??= await this.#begin();
+    this.#parts ??= await this.#begin();
     while (this.#waiting.length === 0) {
-      const chunk = await this.#nextChunk(this.#chunks);
-      if (chunk === undefined) return undefined;
-      this.#waiting.push(...this.#events.push(chunk));
+      const part = await this.#nextPart(this.#parts);
+      if (part === undefined) return undefined;
+      this.#waiting.push(...this.#events.push(part));
     }
     const { model, rows, outputs } = this.#request;
     const response = decodeGenerateEvent(this.#waiting.shift()!, model, rows);
@@ -86,45 +86,50 @@ export class HttpResponses implements ResponseStream {
 
   cancel(): void {
     this.#ended = true;
-    // An answer that is complete leaves its connection to others.
-    if (this.#response?.readableEnded !== true) this.#response?.destroy();
+    this.#response?.cancel();
   }
 
   /** The parts of the answer, if it is a stream; throws the error that it is otherwise. */
-  async #begin(): Promise<AsyncIterator<Buffer, unknown>> {
+  async #begin(): Promise<AsyncIterator<Uint8Array, unknown>> {
     const response = await this.#opening;
     this.#call.throwIfAborted();
-    const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Buffer, unknown>;
-    const isStream = response.headers['content-type']?.startsWith(EVENT_STREAM) === true;
-    if (response.statusCode === 200 && isStream) return chunks;
+    const parts = response.parts();
+    const { status, contentType } = response;
+    const isStream = contentType?.startsWith(EVENT_STREAM) === true;
+    if (status === 200 && isStream) return parts;
     const { address } = this.#request;
-    const parts: Buffer[] = [];
+    const all: Buffer[] = [];
     for (;;) {
-      const chunk = await this.#nextChunk(chunks);
-      if (chunk === undefined) break;
-      parts.push(chunk);
+      const part = await this.#nextPart(parts);
+      if (part === undefined) break;
+      all.push(part);
     }
-    const body = Buffer.concat(parts);
-    if (response.statusCode === 200) {
-      const type = response.headers['content-type'] ?? 'none';
-      throw new TritonError('UNSUPPORTED', `${address} answered with content type ${type}, expected ${EVENT_STREAM}`);
+    const body = Buffer.concat(all);
+    if (status === 200) {
+      throw new TritonError(
+        'UNSUPPORTED',
+        `${address} answered with content type ${contentType ?? 'none'}, expected ${EVENT_STREAM}`,
+      );
     }
     // What fails before the first response is told as an event too.
-    throw httpError(response.statusCode!, isStream ? (new EventReader().push(body)[0] ?? body) : body, address);
+    throw httpError(status, isStream ? (new EventReader().push(body)[0] ?? body) : body, address);
   }
 
   /** Undefined at the end of the answer. */
-  async #nextChunk(chunks: AsyncIterator<Buffer, unknown>): Promise<Buffer | undefined> {
+  async #nextPart(parts: AsyncIterator<Uint8Array, unknown>): Promise<Buffer | undefined> {
     try {
-      const { done, value } = await this.#call.race(chunks.next());
-      if (done !== true) return value as Buffer;
+      const { done, value } = await this.#call.race(parts.next());
+      if (done !== true) {
+        const { buffer, byteOffset, byteLength } = value as Uint8Array;
+        return Buffer.from(buffer, byteOffset, byteLength);
+      }
     } catch (error) {
       this.#call.throwIfAborted();
-      throw toError(error, this.#request.address);
+      throw this.#request.failure(error);
     }
     this.#call.throwIfAborted();
     if (this.#response?.complete !== true || this.#events.isInside)
-      throw toError(new Error(CLOSED_EARLY), this.#request.address);
+      throw this.#request.failure(new Error(CLOSED_EARLY));
     return undefined;
   }
 }

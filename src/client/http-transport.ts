@@ -1,10 +1,4 @@
-// The HTTP side of the client: Triton's REST paths with binary tensors both ways, over kept connections. An idle
-// connection does not keep the process alive.
-
-import { Agent as PlainAgent, type Agent } from 'node:http';
-import { Agent as TlsAgent } from 'node:https';
-
-import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
+// The HTTP side of the client: Triton's REST paths with binary tensors both ways, whatever carries the requests.
 
 import type { ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
@@ -14,45 +8,36 @@ import { encodeGenerateRequest } from '../protocol/http/encode-generate-request.
 import { encodeInferRequest } from '../protocol/http/encode-infer-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
-import type { ClientTlsOptions } from './client-options.js';
 import { httpError } from './http-error.js';
-import { exchange, openExchange, type HttpRequest, type HttpResponse } from './http-exchange.js';
 import { HttpResponses, OneResponse } from './http-responses.js';
+import type { HttpRequest, HttpResponse, HttpWire } from './http-wire.js';
 import { modelPath } from './model-path.js';
-import type { ServerUrl } from './parse-url.js';
-import { readHttpAnswer, type ServerOperation } from './server-operation.js';
+import type { ServerOperation } from './server-operation.js';
 import type { Headers, ModelReference, ResponseStream, Transport } from './transport.js';
 
-/** Idle connections are closed after this time, or earlier when the server announces that it closes them itself. */
-const IDLE_MILLISECONDS = 60_000;
-
 export class HttpTransport implements Transport {
-  readonly #server: ServerUrl;
-  readonly #agent: Agent;
+  /** Of the server, for messages. */
+  readonly #address: string;
+  readonly #wire: HttpWire;
 
-  constructor(server: ServerUrl, tls: ClientTlsOptions) {
-    this.#server = server;
-    const options = { keepAlive: true, timeout: IDLE_MILLISECONDS };
-    this.#agent = server.tls ? new TlsAgent({ ...options, ...tls }) : new PlainAgent(options);
+  constructor(address: string, wire: HttpWire) {
+    this.#address = address;
+    this.#wire = wire;
   }
 
   async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
-    const { chunks, contentLength, headerLength } = encodeInferRequest(request);
+    const { chunks, headerLength } = encodeInferRequest(request);
     const response = await this.#exchange(call, {
       method: 'POST',
       path: `/v2${modelPath(request)}/infer`,
       headers: {
         ...headers,
         'content-type': 'application/octet-stream',
-        'content-length': contentLength,
-        'inference-header-content-length': headerLength,
+        'inference-header-content-length': String(headerLength),
       },
       chunks,
     });
-    return decodeInferResponse(
-      response.body,
-      response.headers['inference-header-content-length'] as string | undefined,
-    );
+    return decodeInferResponse(response.body, response.headerLength);
   }
 
   stream(request: ClassifiedRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream {
@@ -64,16 +49,12 @@ export class HttpTransport implements Transport {
     const asked: HttpRequest = {
       method: 'POST',
       path: `/v2${modelPath(request)}/generate_stream`,
-      headers: {
-        ...headers,
-        'content-type': 'application/json',
-        'content-length': chunks.reduce((sum, { length }) => sum + length, 0),
-      },
+      headers: { ...headers, 'content-type': 'application/json' },
       chunks,
     };
-    const { address } = this.#server;
-    const response = openExchange(this.#server, this.#agent, asked, call);
-    return new HttpResponses(response, { model, rows, outputs: request.outputs, address }, call);
+    const failure = (error: unknown) => this.#wire.failure(error);
+    const read = { model, rows, outputs: request.outputs, address: this.#address, failure };
+    return new HttpResponses(this.#wire.open(asked, call), read, call);
   }
 
   async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
@@ -86,39 +67,29 @@ export class HttpTransport implements Transport {
     return decodeModelConfigResponse(response.body);
   }
 
-  async ask<S extends DescMessage>(
-    operation: ServerOperation<S>,
-    call: Call,
-    headers: Headers,
-  ): Promise<MessageShape<S>> {
-    const { method, path, body, no } = operation.http;
-    const length = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length };
+  async ask<Answer>({ http, none }: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer> {
+    const { method, path, body, no } = http;
     const response = await this.#exchange(
       call,
       {
         method,
         path,
-        headers: { ...headers, ...(method === 'POST' ? { 'content-length': 0, ...length } : {}) },
+        headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
         chunks: body === undefined ? [] : [body],
       },
       no,
     );
-    if (no.includes(response.status)) return create(operation.response);
-    return readHttpAnswer(operation, response.body);
+    return no.includes(response.status) ? none() : http.read(response.body);
   }
 
-  async close(): Promise<void> {
-    const { sockets, freeSockets } = this.#agent;
-    const open = [...Object.values(sockets), ...Object.values(freeSockets)].flatMap((list) => list ?? []);
-    const closed = open.map((socket) => new Promise<void>((resolve) => void socket.once('close', () => resolve())));
-    this.#agent.destroy();
-    await Promise.all(closed);
+  close(): Promise<void> {
+    return this.#wire.close();
   }
 
   async #exchange(call: Call, request: HttpRequest, also: readonly number[] = []): Promise<HttpResponse> {
-    const response = await exchange(this.#server, this.#agent, request, call);
+    const response = await this.#wire.exchange(request, call);
     if (response.status !== 200 && !also.includes(response.status))
-      throw httpError(response.status, response.body, this.#server.address);
+      throw httpError(response.status, response.body, this.#address);
     return response;
   }
 }

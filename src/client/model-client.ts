@@ -4,7 +4,7 @@
 
 import { TritonError } from '../errors.js';
 import type { ModelSpec } from '../model/callable.js';
-import { completeModelConfig } from '../model/complete-model.js';
+import { completeSignature } from '../model/complete-signature.js';
 import type { InferTensor } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
@@ -63,8 +63,8 @@ export class ModelClient<
       if (model === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
       this.#model = { modelName: model, modelVersion: String(this.#options.modelVersion ?? '') };
     } else {
-      const complete = completeModelConfig(model as ModelSpec, 1);
-      this.#signature = complete;
+      const { batching, maxBatchSize, ...signature } = completeSignature(model as ModelSpec);
+      this.#signature = { ...signature, maxBatchSize: batching ? maxBatchSize : 0 };
       this.#model = {
         modelName: this.#signature.name,
         modelVersion: String(this.#options.modelVersion ?? model.modelVersion ?? ''),

@@ -1,8 +1,6 @@
 // The client of a server as a whole: whether it is ready, what it serves, and how it is set. One class for both protocols, which
 // give the same answers.
 
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
 
 import { TritonError } from '../errors.js';
@@ -117,7 +115,7 @@ export class ServerClient {
         const reason = await this.#notReady(asked, call, headers);
         if (reason === undefined) return;
         call.reason = reason;
-        await call.race(sleep(Math.min(delay, call.remainingMs), undefined, { ref: true }));
+        await sleep(Math.min(delay, call.remainingMs), call);
         delay = Math.min(2 * delay, LONGEST_DELAY_MS);
       }
     });
@@ -225,7 +223,7 @@ export class ServerClient {
     return this.close();
   }
 
-  #ask<S extends DescMessage>(operation: ServerOperation<S>, options: CallOptions): Promise<MessageShape<S>> {
+  #ask<Answer>(operation: ServerOperation<Answer>, options: CallOptions): Promise<Answer> {
     const { timeoutMs, signal, headers } = completeCallOptions(options, this.#options);
     const subject = `${operation.grpc.method} at ${this.#address}`;
     return this.#calls.run({ timeoutMs, signal, subject }, (call) => this.#transport.ask(operation, call, headers));
@@ -233,12 +231,12 @@ export class ServerClient {
 
   /** Why not; undefined when it is ready. Throws what will not pass. */
   async #notReady(
-    operation: ServerOperation<DescMessage>,
+    operation: ServerOperation<{ readonly ready: boolean }>,
     call: Call,
     headers: Readonly<Record<string, string>>,
   ): Promise<string | undefined> {
     try {
-      const { ready } = (await this.#transport.ask(operation, call, headers)) as unknown as { readonly ready: boolean };
+      const { ready } = await this.#transport.ask(operation, call, headers);
       return ready ? undefined : 'it is not ready';
     } catch (error) {
       call.throwIfAborted();
@@ -254,6 +252,16 @@ const RESTRICTED = 'This protocol is restricted';
 
 const FIRST_DELAY_MS = 20;
 const LONGEST_DELAY_MS = 1000;
+
+/** Rejects when the call is aborted. */
+async function sleep(milliseconds: number, call: Call): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  try {
+    await call.race(new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds))));
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 function referenceIn(
   modelName: string,

@@ -3,8 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { defineModel, type Triton } from 'tstriton';
-import { ModelClient, TritonConnectionError, TritonTimeoutError } from 'tstriton/client';
+import { TritonConnectionError, TritonTimeoutError } from 'tstriton/client';
 
+import { CLIENT_KINDS, CLIENTS } from '../support/clients.js';
 import { gate, startServer, type RunningServer } from '../support/start-server.js';
 
 const scores = defineModel({
@@ -49,7 +50,8 @@ function bindModels(triton: Triton, order: number[], first: Promise<void>, begun
   });
 }
 
-describe.each(['http', 'grpc'] as const)('a call over %s', (protocol) => {
+describe.each(CLIENT_KINDS)('a call over %s', (kind) => {
+  const { ModelClient, at } = CLIENTS[kind];
   let server: RunningServer;
   const order: number[] = [];
   const held = gate();
@@ -61,7 +63,7 @@ describe.each(['http', 'grpc'] as const)('a call over %s', (protocol) => {
   afterAll(() => server[Symbol.asyncDispose]());
 
   it('gets the best classes of an output as texts', async () => {
-    await using client = new ModelClient(server[protocol], scores);
+    await using client = new ModelClient(at(server), scores);
     const { y, n } = await client.inferSample({ x: [0.5, 2, 1] }, { classes: { y: 2 } });
     expect(y).toMatchObject({ dtype: 'string', shape: [2], data: ['2.000000:1:dog', '1.000000:2'] });
     expect(n!.data).toEqual(Int32Array.of(1));
@@ -71,7 +73,7 @@ describe.each(['http', 'grpc'] as const)('a call over %s', (protocol) => {
   });
 
   it('goes before others by its priority, and leaves the queue after its time', async () => {
-    await using client = new ModelClient(server[protocol], slow);
+    await using client = new ModelClient(at(server), slow);
     const running = client.inferSample([0]);
     await begun.opened;
     const late = client.inferSample([1], { serverTimeoutMicroseconds: 1 });

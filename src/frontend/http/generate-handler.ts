@@ -4,7 +4,7 @@
 import type { ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
-import { startPaced } from '../../model/paced-work.js';
+import { startPaced } from '../../model/paced-workers.js';
 import { checkJsonSize } from '../../protocol/http/decode-infer-request.js';
 import { decodeGenerateRequest } from '../../protocol/http/decode-generate-request.js';
 import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
