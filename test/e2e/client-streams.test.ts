@@ -55,6 +55,16 @@ function bindModels(triton: Triton, endless: Endless): void {
       }
     }),
   });
+  const text = { dtype: 'string', shape: [1] } as const;
+  triton.bind({
+    modelName: 'Names',
+    inputs: { id: text, parameters: text },
+    outputs: { id: text, parameters: text },
+    config: { decoupled: true, batching: false },
+    inferFunc: stream(function* (inputs) {
+      yield inputs;
+    }),
+  });
   triton.bind({
     modelName: 'Silent',
     inputs: { x: { dtype: 'int32', shape: [1] } },
@@ -116,6 +126,20 @@ describe.each(CLIENT_KINDS)('a stream of the client over %s', (kind) => {
     const x = Tensor.from('float16', [[1, 2, 3], [4, 5, 6]]); // prettier-ignore
     const answers = await collect(client.streamSample({ x }));
     expect(answers.map(({ y }) => y!.toNested())).toEqual([x.toNested()]);
+  });
+
+  it('knows an input that is called as the id of a request, or refuses it', async () => {
+    await using client = new ModelClient(at(server), 'Names');
+    const answers = collect(client.streamSample({ id: ['a'], parameters: ['b'] }));
+    if (protocol === 'grpc')
+      expect((await answers).map(({ id, parameters }) => [id!.strings(), parameters!.strings()])).toEqual([
+        [['a'], ['b']],
+      ]);
+    else
+      await expect(answers).rejects.toMatchObject({
+        code: 'UNSUPPORTED',
+        message: "input 'id' of model 'Names': generate_stream carries no such thing, a gRPC stream does",
+      });
   });
 
   it('throws what the model throws at once, with its code', async () => {
@@ -183,11 +207,11 @@ describe.each(CLIENT_KINDS)('a stream of the client over %s', (kind) => {
 
   it('limits the time of each answer by timeoutMs', async () => {
     await using client = new ModelClient(at(server), 'Silent');
-    const answers = client.streamSample([1], { timeoutMs: 200 });
+    const answers = client.streamSample([1], { timeoutMs: 1500 });
     expect((await answers.next()).value!['y']!.data[0]).toBe(1);
     await expect(answers.next()).rejects.toMatchObject({
       code: 'UNAVAILABLE',
-      message: expect.stringContaining('deadline of 200 ms') as string,
+      message: expect.stringContaining('deadline of 1500 ms') as string,
     });
     expect(await answers.next()).toEqual({ done: true, value: undefined });
   });
