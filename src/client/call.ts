@@ -1,7 +1,9 @@
 // The limits of one call: its deadline, the signals that cancel it, and the client's close. Whichever comes first
 // aborts it, with the TritonError that the call then fails with. `end` leaves no timer and no listener behind.
+// And what the transports are to know of it beyond the request.
 
 import { TritonError } from '../errors.js';
+import type { CallClock } from './call-timings.js';
 import { TritonTimeoutError } from './client-errors.js';
 import { followSignal } from './follow-signal.js';
 
@@ -20,17 +22,28 @@ export class Call {
   readonly #unfollow: (() => void)[] = [];
   /** What keeps it waiting, for the error at its deadline. */
   reason: string | undefined;
+  /** Of the request under way, if somebody wants to be told. */
+  clock: CallClock | undefined;
+  /** Executing its request twice does no harm. */
+  idempotent = false;
   #error: TritonError | undefined;
   #expired = false;
 
-  constructor(limits: CallLimits) {
+  /** `whole`: the call that this one is a part of. */
+  constructor(limits: CallLimits, whole?: Call) {
     this.#limits = limits;
-    this.restart();
+    if (whole === undefined) this.restart();
+    else this.#follow(whole);
     for (const signal of limits.signals) {
       if (signal === undefined) continue;
       if (signal.aborted) this.#cancel(signal);
       else this.#unfollow.push(followSignal(signal, () => this.#cancel(signal)));
     }
+  }
+
+  /** A part of the call: aborted with it, and by itself. The time is that of the whole. */
+  part(): Call {
+    return new Call({ ...this.#limits, signals: [] }, this);
   }
 
   /** Why the call was aborted; undefined while it was not. */
@@ -86,6 +99,20 @@ export class Call {
     });
   }
 
+  /** Settles after the time, and rejects when the call is aborted; no timer is left then. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        forget();
+        resolve();
+      }, ms);
+      const forget = this.onAbort((error) => {
+        clearTimeout(timer);
+        reject(error);
+      });
+    });
+  }
+
   /** The first error counts. */
   abort(error: TritonError): void {
     if (this.#error !== undefined) return;
@@ -105,6 +132,16 @@ export class Call {
     const { timeoutMs, subject } = this.#limits;
     const reason = this.reason === undefined ? '' : `: ${this.reason}`;
     return new TritonTimeoutError(`deadline of ${timeoutMs} ms exceeded for ${subject}${reason}`);
+  }
+
+  #follow(whole: Call): void {
+    this.#deadline = whole.#deadline;
+    this.idempotent = whole.idempotent;
+    const unfollow = whole.onAbort((error) => {
+      this.#expired = whole.#expired;
+      this.abort(error);
+    });
+    this.#unfollow.push(unfollow);
   }
 
   #cancel(signal: AbortSignal): void {

@@ -1,10 +1,12 @@
-// Errors that tell apart what has the code UNAVAILABLE: that time is over, and that there is no connection.
+// Errors that tell apart what has the code UNAVAILABLE: that time is over, that there is no connection, and that the client itself
+// has enough to do.
 
 import { TritonError, type TritonErrorOptions } from '../errors.js';
 
 // Shared through the global symbol registry, as that of TritonError is.
 const TIMEOUT = Symbol.for('tstriton.TritonTimeoutError');
 const CONNECTION = Symbol.for('tstriton.TritonConnectionError');
+const QUEUE_FULL = Symbol.for('tstriton.TritonQueueFullError');
 
 /** The deadline of a call has passed, `timeoutMs`: the server may have been too slow, or far away. Its code is UNAVAILABLE. */
 export class TritonTimeoutError extends TritonError {
@@ -40,5 +42,19 @@ export class TritonConnectionError extends TritonError {
   /** True for a TritonConnectionError of this or another copy of the package. */
   static override is(value: unknown): value is TritonConnectionError {
     return TritonError.is(value) && CONNECTION in value;
+  }
+}
+
+/** The client's own queue is full, `maxQueueSize`: nothing was sent. Its code is UNAVAILABLE. */
+export class TritonQueueFullError extends TritonError {
+  constructor(message: string, options?: TritonErrorOptions) {
+    super('UNAVAILABLE', message, options);
+    this.name = 'TritonQueueFullError';
+    Object.defineProperty(this, QUEUE_FULL, { value: true });
+  }
+
+  /** True for a TritonQueueFullError of this or another copy of the package. */
+  static override is(value: unknown): value is TritonQueueFullError {
+    return TritonError.is(value) && QUEUE_FULL in value;
   }
 }

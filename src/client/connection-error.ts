@@ -2,6 +2,7 @@
 
 import { TritonError } from '../errors.js';
 import { TritonConnectionError } from './client-errors.js';
+import { withRetryAdvice } from './retry-advice.js';
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
@@ -31,26 +32,35 @@ export function connectionError(error: unknown, address: string): TritonError {
   const reason =
     REASONS[code] ?? ([TritonError.from(error).message, code].find((text) => text !== '') || 'unknown reason');
   const requestSent = !NEVER_CONNECTED.has(code);
-  return new TritonConnectionError(`${address} is not available: ${reason}`, { cause: error, requestSent });
+  const failure = new TritonConnectionError(`${address} is not available: ${reason}`, { cause: error, requestSent });
+  return withRetryAdvice(failure, LASTING.has(code) ? undefined : { unexecuted: !requestSent });
 }
 
 /** The error of a call that the server promises to have done nothing for. */
 export function unprocessedError(detail: string, address: string): TritonConnectionError {
-  return new TritonConnectionError(`${address} is not available: ${detail}`, { requestSent: false });
+  const failure = new TritonConnectionError(`${address} is not available: ${detail}`, { requestSent: false });
+  return withRetryAdvice(failure, { unexecuted: true });
 }
 
-/** Codes of errors that only happen before there is a connection. */
-const NEVER_CONNECTED = new Set([
-  'ECONNREFUSED',
+/** Codes of errors that the next attempt meets again. */
+const LASTING = new Set([
   'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
+
+/** Codes of errors that only happen before there is a connection. */
+const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', ...LASTING]);
+
+/** The error of an answer that is larger than the client takes. */
+export function tooLargeError(maxResponseBytes: number, address: string): TritonError {
+  return new TritonError(
+    'INVALID_ARG',
+    `the answer of ${address} is larger than ${maxResponseBytes} bytes; to take it, raise the client's option maxResponseBytes`,
+  );
+}
 
 /** The error of a call that was answered in something other than the protocol. */
 export function notTheProtocol(error: unknown, address: string, expected: string): TritonError {

@@ -6,6 +6,7 @@ import type { Http2Error } from '../http2/http2-error.js';
 import { CODE_OF_STATUS, decodeGrpcMessage, GRPC_STATUS, type GrpcStatus } from '../protocol/grpc/grpc-status.js';
 import type { Call } from './call.js';
 import { connectionError, notTheProtocol } from './connection-error.js';
+import { adviceOfHttpStatus, adviceOfRefusal, withRetryAdvice, type RetryAdvice } from './retry-advice.js';
 
 export function isGrpcHead(head: HeaderList | undefined): boolean {
   return head?.get(':status') === '200' && head.get('content-type')?.startsWith('application/grpc') === true;
@@ -15,15 +16,25 @@ export interface FailedStatus {
   readonly status: number;
   /** The value of grpc-message. */
   readonly encodedMessage: string | undefined;
+  /** The value of grpc-retry-pushback-ms: when to try again, or anything else for never. */
+  readonly pushback: string | undefined;
   readonly address: string;
 }
 
 /** The error of a status other than OK. */
-export function statusError({ status, encodedMessage, address }: FailedStatus, call: Call): TritonError {
+export function statusError({ status, encodedMessage, pushback, address }: FailedStatus, call: Call): TritonError {
   if (status === GRPC_STATUS.DEADLINE_EXCEEDED) return call.deadlineError();
   const code = CODE_OF_STATUS[status as GrpcStatus] ?? 'UNKNOWN';
   const message = decodeGrpcMessage(encodedMessage ?? '');
-  return new TritonError(code, message === '' ? `${address} answered with gRPC status ${status}` : message);
+  const error = new TritonError(code, message === '' ? `${address} answered with gRPC status ${status}` : message);
+  return withRetryAdvice(error, code === 'UNAVAILABLE' ? adviceOfStatus(status, message, pushback) : undefined);
+}
+
+function adviceOfStatus(status: number, message: string, pushback: string | undefined): RetryAdvice | undefined {
+  if (pushback !== undefined) {
+    return /^\d{1,10}$/.test(pushback) ? { unexecuted: true, delayMs: Number(pushback) } : undefined;
+  }
+  return status === GRPC_STATUS.UNAVAILABLE ? adviceOfRefusal(message, undefined) : undefined;
 }
 
 /** A proxy's answer, or no gRPC server at all. The codes are those that gRPC lays down for statuses of HTTP. */
@@ -37,7 +48,10 @@ export function notGrpcError(head: HeaderList, address: string): TritonError {
     case 502:
     case 503:
     case 504:
-      return new TritonError('UNAVAILABLE', message);
+      return withRetryAdvice(
+        new TritonError('UNAVAILABLE', message),
+        adviceOfHttpStatus(status, message, head.get('retry-after')),
+      );
     default:
       return new TritonError(status === 400 ? 'INTERNAL' : 'UNKNOWN', message);
   }

@@ -4,12 +4,12 @@
 import type { ModelInferResponse } from '../model/exchange.js';
 import { decodeStreamResponse } from '../protocol/grpc/decode-stream-response.js';
 import type { Call } from './call.js';
-import type { UnaryRequest } from './grpc-call.js';
+import type { GrpcRequest } from './grpc-exchange.js';
 import { GrpcStreamCall, type StreamStep } from './grpc-stream-call.js';
 import type { Http2Connection } from './http2-connection.js';
 import type { ResponseStream } from './transport.js';
 
-export interface GrpcStreamRequest extends UnaryRequest {
+export interface GrpcStreamRequest extends GrpcRequest {
   /** The connection to use; another one after it was retired. */
   readonly connection: () => Http2Connection;
 }

@@ -346,7 +346,7 @@ describe('ModelClient over gRPC', () => {
       refuse(request);
     });
     await using client = connect(server);
-    await expect(client.inferSample({ x: X })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(client.inferSample({ x: X }, { retry: false })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(calls).toBe(2);
   });
 

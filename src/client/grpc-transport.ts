@@ -9,9 +9,10 @@ import { encodeModelConfigRequest } from '../protocol/grpc/encode-model-config-r
 import { encodeInferRequest } from '../protocol/grpc/encode-infer-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
-import type { ClientTlsOptions } from './client-options.js';
-import { unaryCall, type UnaryRequest } from './grpc-call.js';
+import type { ClientTlsOptions, TransportOptions } from './client-options.js';
+import type { GrpcRequest } from './grpc-exchange.js';
 import { ERRORS_AS_STATUS, GrpcResponses } from './grpc-responses.js';
+import { unaryCall } from './grpc-unary-call.js';
 import { Http2Connection, STREAM_WINDOW } from './http2-connection.js';
 import type { ServerUrl } from './parse-url.js';
 import type { ServerOperation } from './server-operation.js';
@@ -20,13 +21,15 @@ import type { Headers, ModelReference, ResponseStream, Transport } from './trans
 export class GrpcTransport implements Transport {
   readonly #server: ServerUrl;
   readonly #tls: ClientTlsOptions;
+  readonly #maxResponseBytes: number;
   /** All that are not closed: the one in use, and those whose last calls still run. */
   readonly #connections = new Set<Http2Connection>();
   readonly #current: Partial<Record<keyof typeof STREAM_WINDOW, Http2Connection>> = {};
 
-  constructor(server: ServerUrl, tls: ClientTlsOptions) {
+  constructor(server: ServerUrl, { tls, maxResponseBytes }: TransportOptions) {
     this.#server = server;
-    this.#tls = tls;
+    this.#tls = tls ?? {};
+    this.#maxResponseBytes = maxResponseBytes;
   }
 
   async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
@@ -39,6 +42,7 @@ export class GrpcTransport implements Transport {
       method: 'ModelStreamInfer',
       chunks: encodeInferRequest(request),
       headers: { ...headers, ...ERRORS_AS_STATUS },
+      maxResponseBytes: this.#maxResponseBytes,
       address: this.#server.address,
       connection: () => this.#connection('streaming'),
     };
@@ -63,7 +67,8 @@ export class GrpcTransport implements Transport {
 
   // What a server refuses unprocessed (its GOAWAY crossed our request) is sent once more, over a new connection.
   async #unary(method: string, chunks: readonly Uint8Array[], call: Call, headers: Headers): Promise<Buffer> {
-    const request: UnaryRequest = { method, chunks, headers, address: this.#server.address };
+    const maxResponseBytes = this.#maxResponseBytes;
+    const request: GrpcRequest = { method, chunks, headers, maxResponseBytes, address: this.#server.address };
     call.throwIfAborted();
     const connection = this.#connection('unary');
     const first = await unaryCall(connection, request, call);

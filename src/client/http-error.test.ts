@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { TritonError } from '../errors.js';
 import { httpError } from './http-error.js';
 
-const ADDRESS = 'http://h:8000';
+function errorOf(status: number, body: Buffer): TritonError {
+  return httpError({ status, headers: {}, body }, 'http://h:8000');
+}
 
 describe('httpError', () => {
   it.each([
@@ -25,7 +28,7 @@ describe('httpError', () => {
     [204, 'UNKNOWN'],
     [301, 'UNKNOWN'],
   ])('gives status %i the code %s', (status, code) => {
-    expect(httpError(status, Buffer.from('{"error":"text"}'), ADDRESS)).toMatchObject({ code, message: 'text' });
+    expect(errorOf(status, Buffer.from('{"error":"text"}'))).toMatchObject({ code, message: 'text' });
   });
 
   it.each([
@@ -35,10 +38,10 @@ describe('httpError', () => {
     ['<html>Bad Gateway</html>\n', 'http://h:8000 answered with HTTP status 502: <html>Bad Gateway</html>'],
     ['', 'http://h:8000 answered with HTTP status 502'],
   ])('reads the message of %j', (body, message) => {
-    expect(httpError(502, Buffer.from(body), ADDRESS).message).toBe(message);
+    expect(errorOf(502, Buffer.from(body)).message).toBe(message);
   });
 
   it('does not repeat a long text in full', () => {
-    expect(httpError(502, Buffer.alloc(1_000_000, 'x'), ADDRESS).message.length).toBeLessThan(1100);
+    expect(errorOf(502, Buffer.alloc(1_000_000, 'x')).message.length).toBeLessThan(1100);
   });
 });

@@ -4,6 +4,7 @@
 import { TritonError, type ErrorCode } from '../errors.js';
 import { parseJson } from '../protocol/json/json-parser.js';
 import { JsonObject } from '../protocol/json/json-value.js';
+import { adviceOfHttpStatus, withRetryAdvice } from './retry-advice.js';
 
 // Triton's own statuses, and those of proxies on the way. Several of Triton's codes share 400.
 const CODE_OF_HTTP_STATUS: Readonly<Record<number, ErrorCode>> = {
@@ -26,9 +27,17 @@ const CODE_OF_HTTP_STATUS: Readonly<Record<number, ErrorCode>> = {
 
 const LONGEST_TEXT = 1024;
 
+export interface FailedAnswer {
+  readonly status: number;
+  readonly headers: { readonly 'retry-after'?: string | undefined };
+  readonly body: Buffer;
+}
+
 /** For any answer but 200. */
-export function httpError(status: number, body: Buffer, address: string): TritonError {
-  return new TritonError(codeOf(status), serverMessage(body) ?? describe(status, body, address));
+export function httpError({ status, headers, body }: FailedAnswer, address: string): TritonError {
+  const message = serverMessage(body) ?? describe(status, body, address);
+  const error = new TritonError(codeOf(status), message);
+  return withRetryAdvice(error, adviceOfHttpStatus(status, message, headers['retry-after']));
 }
 
 function codeOf(status: number): ErrorCode {

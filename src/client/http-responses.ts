@@ -7,8 +7,9 @@ import { decodeGenerateEvent } from '../protocol/http/decode-generate-event.js';
 import { EventReader } from '../protocol/http/event-reader.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
+import { tooLargeError } from './connection-error.js';
 import { httpError } from './http-error.js';
-import { CLOSED_EARLY, type PartedResponse } from './http-wire.js';
+import { CLOSED_EARLY, type HttpWire, type PartedResponse } from './http-wire.js';
 import type { ResponseStream } from './transport.js';
 
 export interface HttpStreamRequest {
@@ -17,10 +18,6 @@ export interface HttpStreamRequest {
   readonly rows: number | undefined;
   /** Names of the outputs that are wanted; empty for all. generate_stream sends all. */
   readonly outputs: readonly string[];
-  /** For messages. */
-  readonly address: string;
-  /** The error of an answer that cannot be read. */
-  readonly failure: (error: unknown) => TritonError;
 }
 
 /** The answer of a model that gives one. */
@@ -46,7 +43,14 @@ export class OneResponse implements ResponseStream {
 
 const EVENT_STREAM = 'text/event-stream';
 
+/** The answer, and what carries it. */
+export interface OpeningResponse {
+  readonly wire: Pick<HttpWire, 'address' | 'maxResponseBytes' | 'failure'>;
+  readonly opening: Promise<PartedResponse>;
+}
+
 export class HttpResponses implements ResponseStream {
+  readonly #wire: OpeningResponse['wire'];
   readonly #opening: Promise<PartedResponse>;
   readonly #request: HttpStreamRequest;
   readonly #call: Call;
@@ -56,7 +60,8 @@ export class HttpResponses implements ResponseStream {
   #response: PartedResponse | undefined;
   #ended = false;
 
-  constructor(opening: Promise<PartedResponse>, request: HttpStreamRequest, call: Call) {
+  constructor({ wire, opening }: OpeningResponse, request: HttpStreamRequest, call: Call) {
+    this.#wire = wire;
     this.#opening = opening;
     this.#request = request;
     this.#call = call;
@@ -77,6 +82,7 @@ export class HttpResponses implements ResponseStream {
       const part = await this.#nextPart(this.#parts);
       if (part === undefined) return undefined;
       this.#waiting.push(...this.#events.push(part));
+      if (this.#events.heldBytes > this.#wire.maxResponseBytes) throw this.#tooLarge();
     }
     const { model, rows, outputs } = this.#request;
     const response = decodeGenerateEvent(this.#waiting.shift()!, model, rows);
@@ -94,15 +100,19 @@ export class HttpResponses implements ResponseStream {
     const response = await this.#opening;
     this.#call.throwIfAborted();
     const parts = response.parts();
-    const { status, contentType } = response;
+    const { status, headers } = response;
+    const contentType = headers['content-type'];
     const isStream = contentType?.startsWith(EVENT_STREAM) === true;
     if (status === 200 && isStream) return parts;
-    const { address } = this.#request;
+    const { address, maxResponseBytes } = this.#wire;
     const all: Buffer[] = [];
+    let length = 0;
     for (;;) {
       const part = await this.#nextPart(parts);
       if (part === undefined) break;
       all.push(part);
+      length += part.length;
+      if (length > maxResponseBytes) throw this.#tooLarge();
     }
     const body = Buffer.concat(all);
     if (status === 200) {
@@ -112,7 +122,12 @@ export class HttpResponses implements ResponseStream {
       );
     }
     // What fails before the first response is told as an event too.
-    throw httpError(status, isStream ? (new EventReader().push(body)[0] ?? body) : body, address);
+    const text = isStream ? (new EventReader().push(body)[0] ?? body) : body;
+    throw httpError({ status, headers, body: text }, address);
+  }
+
+  #tooLarge(): TritonError {
+    return tooLargeError(this.#wire.maxResponseBytes, this.#wire.address);
   }
 
   /** Undefined at the end of the answer. */
@@ -125,11 +140,10 @@ export class HttpResponses implements ResponseStream {
       }
     } catch (error) {
       this.#call.throwIfAborted();
-      throw this.#request.failure(error);
+      throw this.#wire.failure(error);
     }
     this.#call.throwIfAborted();
-    if (this.#response?.complete !== true || this.#events.isInside)
-      throw this.#request.failure(new Error(CLOSED_EARLY));
+    if (this.#response?.complete !== true || this.#events.isInside) throw this.#wire.failure(new Error(CLOSED_EARLY));
     return undefined;
   }
 }

@@ -1,6 +1,7 @@
 import { getEventListeners, once } from 'node:events';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   answerInfer,
@@ -28,6 +29,46 @@ afterEach(() => void vi.useRealTimers());
 function echo(request: HttpRequest, response: Parameters<Parameters<typeof startHttp>[0]>[1]): void {
   const { json, blobs } = readInfer(request);
   answerInfer(response, [{ name: 'y', datatype: 'FP32', shape: json.inputs[0]!.shape, bytes: blobs[0]! }]);
+}
+
+/**
+ * A server in a thread of its own, which closes each connection a good while after its answer; `flag` is set then. It sends no
+ * Keep-Alive header.
+ */
+async function startHttpThread(flag: Int32Array): Promise<AsyncDisposable & { readonly authority: string }> {
+  const worker = new Worker(
+    `const { workerData: flag, parentPort } = require('node:worker_threads');
+    const server = require('node:net').createServer((socket) => {
+      let received = Buffer.alloc(0);
+      socket.on('error', () => {});
+      socket.on('data', (chunk) => {
+        received = Buffer.concat([received, chunk]);
+        const head = received.indexOf('\\r\\n\\r\\n') + 4;
+        if (head < 4) return;
+        const json = Number(/inference-header-content-length: (\\d+)/i.exec(received.toString('latin1', 0, head))[1]);
+        const length = Number(/\\ncontent-length: (\\d+)/i.exec(received.toString('latin1', 0, head))[1]);
+        if (received.length < head + length) return;
+        const tensor = received.subarray(head + json, head + length);
+        const text = JSON.stringify({ outputs: [{ name: 'y', datatype: 'FP32', shape: [1, 2], parameters: { binary_data_size: 8 } }] });
+        socket.write('HTTP/1.1 200 OK\\r\\ncontent-length: ' + (text.length + 8) +
+          '\\r\\ninference-header-content-length: ' + text.length + '\\r\\n\\r\\n' + text);
+        socket.write(tensor);
+        setTimeout(() => {
+          socket.once('close', () => { Atomics.store(flag, 0, 1); Atomics.notify(flag, 0); });
+          socket.destroy();
+        }, 150);
+      });
+    });
+    server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`,
+    { eval: true, workerData: flag },
+  );
+  const [port] = (await once(worker, 'message')) as [number];
+  return {
+    authority: `127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      await worker.terminate();
+    },
+  };
 }
 
 describe('ModelClient over HTTP', () => {
@@ -190,19 +231,34 @@ describe('ModelClient over HTTP', () => {
     expect(closed).toHaveLength(1);
   });
 
-  // The server closes idle connections, as all do; the client learns of it too late.
-  it('sends once more, over a new connection, what a kept connection swallowed', async () => {
+  // The server closes idle connections, as all do; the client learns of it too late. Or the server died over the request.
+  it('sends once more, over a new connection, what a kept connection swallowed, if it may be executed twice', async () => {
     let requests = 0;
     await using server = await startHttp((request, response) => {
-      if (++requests === 2) request.socket.destroy();
+      if (++requests % 3 === 2) request.socket.destroy();
       else echo(request, response);
     });
-    await using client = new ModelClient(server.authority, double);
+    await using client = new ModelClient(server.authority, double, { retry: { maxAttempts: 1, idempotent: true } });
     await client.inferSample({ x: X });
     const { y } = await client.inferSample({ x: X });
     expect(y!.data).toEqual(X);
     expect(requests).toBe(3);
     expect(server.connections).toHaveLength(2);
+    await client.inferSample({ x: X });
+    const once = client.inferSample({ x: X }, { retry: { idempotent: false } });
+    await expect(once).rejects.toMatchObject({ name: 'TritonConnectionError', requestSent: true });
+    expect(requests).toBe(5);
+  });
+
+  it('learns that the server has closed an idle connection before it uses it again', async () => {
+    const flag = new Int32Array(new SharedArrayBuffer(4));
+    await using server = await startHttpThread(flag);
+    await using client = new ModelClient(server.authority, double);
+    await client.inferSample({ x: X });
+    // This thread sees nothing of the server's doings meanwhile, so that the next call comes before the news.
+    Atomics.wait(flag, 0, 0);
+    const { y } = await client.inferSample({ x: X });
+    expect(y!.data).toEqual(X);
   });
 
   it('opens a new connection when the server closed the kept one', async () => {

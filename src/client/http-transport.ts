@@ -16,12 +16,9 @@ import type { ServerOperation } from './server-operation.js';
 import type { Headers, ModelReference, ResponseStream, Transport } from './transport.js';
 
 export class HttpTransport implements Transport {
-  /** Of the server, for messages. */
-  readonly #address: string;
   readonly #wire: HttpWire;
 
-  constructor(address: string, wire: HttpWire) {
-    this.#address = address;
+  constructor(wire: HttpWire) {
     this.#wire = wire;
   }
 
@@ -37,7 +34,7 @@ export class HttpTransport implements Transport {
       },
       chunks,
     });
-    return decodeInferResponse(response.body, response.headerLength);
+    return decodeInferResponse(response.body, response.headers['inference-header-content-length']);
   }
 
   stream(request: ClassifiedRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream {
@@ -52,9 +49,8 @@ export class HttpTransport implements Transport {
       headers: { ...headers, 'content-type': 'application/json' },
       chunks,
     };
-    const failure = (error: unknown) => this.#wire.failure(error);
-    const read = { model, rows, outputs: request.outputs, address: this.#address, failure };
-    return new HttpResponses(this.#wire.open(asked, call), read, call);
+    const wanted = { model, rows, outputs: request.outputs };
+    return new HttpResponses({ wire: this.#wire, opening: this.#wire.open(asked, call) }, wanted, call);
   }
 
   async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
@@ -88,8 +84,7 @@ export class HttpTransport implements Transport {
 
   async #exchange(call: Call, request: HttpRequest, also: readonly number[] = []): Promise<HttpResponse> {
     const response = await this.#wire.exchange(request, call);
-    if (response.status !== 200 && !also.includes(response.status))
-      throw httpError(response.status, response.body, this.#address);
+    if (response.status !== 200 && !also.includes(response.status)) throw httpError(response, this.#wire.address);
     return response;
   }
 }

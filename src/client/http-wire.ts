@@ -14,17 +14,25 @@ export interface HttpRequest {
   readonly chunks: readonly Uint8Array[];
 }
 
+/** What is read of the headers of an answer. */
+export interface AnswerHeaders {
+  readonly 'content-length'?: string | undefined;
+  readonly 'content-type'?: string | undefined;
+  readonly 'retry-after'?: string | undefined;
+  /** Where the JSON of the body ends and its tensors begin. */
+  readonly 'inference-header-content-length'?: string | undefined;
+}
+
 export interface HttpResponse {
   readonly status: number;
-  /** Where the JSON of the body ends and its tensors begin: the value of Inference-Header-Content-Length. */
-  readonly headerLength: string | undefined;
+  readonly headers: AnswerHeaders;
   readonly body: Buffer;
 }
 
 /** An answer that comes in parts, which its reader takes. */
 export interface PartedResponse {
   readonly status: number;
-  readonly contentType: string | undefined;
+  readonly headers: AnswerHeaders;
   /** To be called once. */
   parts(): AsyncIterator<Uint8Array, unknown>;
   /** Whether all of the answer has come, once there are no more parts. */
@@ -35,6 +43,10 @@ export interface PartedResponse {
 
 /** Its methods reject with TritonErrors only; when the call is aborted, with the call's error, at once. */
 export interface HttpWire {
+  /** Of the server, for messages. */
+  readonly address: string;
+  /** More is not taken of an answer, or of a part of a stream. */
+  readonly maxResponseBytes: number;
   exchange(request: HttpRequest, call: Call): Promise<HttpResponse>;
   /** Settles with the answer's head. Whoever takes the parts cancels the answer when the call is aborted. */
   open(request: HttpRequest, call: Call): Promise<PartedResponse>;

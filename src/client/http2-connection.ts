@@ -53,6 +53,8 @@ export class Http2Connection implements ConnectionListener {
   #calls = 0;
   #error: Http2Error | undefined;
   #retired = false;
+  readonly #connectEvent: 'connect' | 'secureConnect';
+  #isConnected = false;
 
   constructor({ host, port, tls: isSecure }: ServerUrl, tls: ClientTlsOptions, streamWindow: number) {
     this.#origin = [
@@ -71,6 +73,8 @@ export class Http2Connection implements ConnectionListener {
     });
     const { socket } = this.#connection;
     this.closed = new Promise((resolve) => void socket.once('close', () => resolve()));
+    this.#connectEvent = isSecure ? 'secureConnect' : 'connect';
+    socket.once(this.#connectEvent, () => (this.#isConnected = true));
     socket.unref();
   }
 
@@ -82,6 +86,12 @@ export class Http2Connection implements ConnectionListener {
   /** Why the connection could not be made or was lost, if anything told. */
   get error(): Http2Error | undefined {
     return this.#error;
+  }
+
+  /** Calls back when the connection is there, at once if it is. */
+  whenConnected(callback: () => void): void {
+    if (this.#isConnected) callback();
+    else this.#connection.socket.once(this.#connectEvent, callback);
   }
 
   /** Bytes that the server has sent. */

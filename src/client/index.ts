@@ -2,6 +2,7 @@
 
 export { TritonError, type ErrorCode, type TritonErrorOptions } from '../errors.js';
 export { defineModel, type ModelSpec } from '../model/callable.js';
+export type { ModelMetadata, TensorMetadata } from '../protocol/model-metadata.js';
 export type { Parameters } from '../model/parameters.js';
 export type { DynamicBatcher, ModelConfig, QueuePolicy } from '../model/model-config.js';
 export type { InputValues, Outputs, PlainArray, TensorLike, TensorSpec, TensorSpecs } from '../model/tensor-spec.js';
@@ -9,25 +10,25 @@ export type { DataLike, DataOf, Datatype, Dtype, DtypeLike } from '../tensor/dty
 export type { ForeignDtype, ForeignTensor } from '../tensor/foreign-tensor.js';
 export type { Nested } from '../tensor/nested.js';
 export { Tensor, type ElementOf } from '../tensor/tensor.js';
-export { TritonConnectionError, TritonTimeoutError, type TritonConnectionErrorOptions } from './client-errors.js';
-export type {
-  CallOptions,
-  ClientTlsOptions,
-  InferOptions,
-  ModelClientOptions,
-  SequenceOptions,
-  ServerClientOptions,
-} from './client-options.js';
+export type { CallTimings } from './call-timings.js';
+export {
+  TritonConnectionError,
+  TritonQueueFullError,
+  TritonTimeoutError,
+  type TritonConnectionErrorOptions,
+} from './client-errors.js';
+export type { CallOptions, ClientTlsOptions, ModelClientOptions, ServerClientOptions } from './client-options.js';
+export type { BatchInferOptions, InferOptions, SequenceOptions } from './infer-options.js';
 export type { AnyInputValue, ClientInputs, ClientOutputs } from './input-values.js';
 export { ModelClient } from './model-client.js';
 export type { OutputStream } from './output-stream.js';
+export type { RetryOptions } from './retry-policy.js';
 export { ServerClient, type ModelCallOptions, type WaitOptions } from './server-client.js';
 export type {
   ConfiguredTensor,
   CountAndTime,
   LogSettingsUpdate,
   ModelLoad,
-  ModelMetadata,
   RepositoryModel,
   ServedLogSettings,
   ServedModelConfig,
@@ -35,6 +36,5 @@ export type {
   ServedTraceSettings,
   ServerMetadata,
   SharedMemoryRegion,
-  TensorMetadata,
   TraceSettingsUpdate,
 } from './server-data.js';

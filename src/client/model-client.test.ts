@@ -14,7 +14,7 @@ import {
 import { defineModel } from '../model/callable.js';
 import { DataType } from '../protocol/grpc/generated/model_config_pb.js';
 import type { Tensor } from '../tensor/tensor.js';
-import type { InferOptions } from './client-options.js';
+import type { InferOptions } from './infer-options.js';
 import { ModelClient } from './model-client.js';
 
 const double = defineModel({

@@ -5,24 +5,31 @@
 import { TritonError } from '../errors.js';
 import type { ModelSpec } from '../model/callable.js';
 import { completeSignature } from '../model/complete-signature.js';
-import type { InferTensor } from '../model/exchange.js';
+import type { InferTensor, ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { Tensor } from '../tensor/tensor.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import { ClientCalls, type BegunCall } from './client-calls.js';
+import type { Call } from './call.js';
 import {
   completeClientOptions,
-  completeInferOptions,
+  type CallLimits,
   type CompleteClientOptions,
-  type CompleteInferOptions,
-  type InferOptions,
   type ModelClientOptions,
 } from './client-options.js';
+import { chunkError, chunkRows, joinOutputs } from './batch-chunks.js';
 import { decodeOutputs } from './decode-outputs.js';
 import { encodeInputs, type InferKind } from './encode-inputs.js';
 import type { AnswersOnce, AskedOutputs, ClientInputs, InputArguments, OutputName } from './input-values.js';
 import { inferArguments } from './infer-arguments.js';
-import { OutputStream } from './output-stream.js';
+import {
+  completeInferOptions,
+  type BatchInferOptions,
+  type CompleteInferOptions,
+  type InferOptions,
+} from './infer-options.js';
+import { OutputStream, withFirst } from './output-stream.js';
 import { openTransport } from './open-transport.js';
 import { parseUrl } from './parse-url.js';
 import type { ModelReference, Transport } from './transport.js';
@@ -71,8 +78,8 @@ export class ModelClient<
       };
     }
     this.#address = server.address;
-    this.#transport = openTransport(server, this.#options.tls);
-    this.#calls = new ClientCalls('ModelClient', this.#transport, this.#options.signal);
+    this.#transport = openTransport(server, this.#options);
+    this.#calls = new ClientCalls(this.#transport, { ...this.#options, name: 'ModelClient' });
   }
 
   /**
@@ -105,15 +112,16 @@ export class ModelClient<
 
   /**
    * Infers a batch: every tensor has the batch axis first, all inputs with the same number of rows. Rejects with
-   * INVALID_ARG for models that do not batch; for all else see {@link inferSample}.
+   * INVALID_ARG for models that do not batch; for all else see {@link inferSample}. With `chunk: true` a batch may have more rows than
+   * the model takes at once.
    */
   inferBatch<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
-    ...inputs: InputArguments<I, Decoupled, InferOptions<Name, Classified>>
+    ...inputs: InputArguments<I, Decoupled, BatchInferOptions<Name, Classified>>
   ): Promise<AskedOutputs<O, Strict, Name, Classified>>;
   /** By name, or as a list. */
   inferBatch<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
     inputs: AnswersOnce<Decoupled, ClientInputs<I>>,
-    options?: InferOptions<Name, Classified>,
+    options?: BatchInferOptions<Name, Classified>,
   ): Promise<AskedOutputs<O, Strict, Name, Classified>>;
   inferBatch(...args: readonly unknown[]): Promise<never> {
     return this.#infer('batch', args);
@@ -164,35 +172,57 @@ export class ModelClient<
 
   async #infer(kind: InferKind, args: readonly unknown[]): Promise<never> {
     const { inputs, options = {} } = inferArguments(args);
-    const asked = completeInferOptions(options as InferOptions, this.#options);
-    return this.#calls.run(this.#called(asked), async (call) => {
+    const asked = completeInferOptions(options as InferOptions, this.#options, kind);
+    const called = this.#called(asked);
+    return this.#calls.run(called, async (call) => {
       const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
       if (signature.decoupled) throw decoupledError(signature.name, kind);
-      const request = this.#request(encodeInputs(inputs, signature, kind), asked, signature);
-      const response = await this.#transport.infer(request, call, asked.headers);
-      return decodeOutputs(response.outputs, signature, kind, asked.classes) as never;
+      const tensors = encodeInputs(inputs, signature, kind);
+      const send = (part: Call, request: ClassifiedRequest) =>
+        this.#calls.send(part, called, () => this.#transport.infer(request, part, asked.headers));
+      const chunks = asked.chunk ? chunkRows(tensors, signature.maxBatchSize) : undefined;
+      if (chunks === undefined) {
+        const { outputs } = await send(call, this.#request(tensors, asked, signature));
+        return decodeOutputs(outputs, signature, kind, asked.classes) as never;
+      }
+      const parts = await this.#calls.parts(call, chunks.length, async (part, index) => {
+        const { inputs: rows, ...range } = chunks[index]!;
+        try {
+          const { outputs } = await send(part, this.#request(rows, asked, signature));
+          return decodeOutputs(outputs, signature, kind, asked.classes);
+        } catch (error) {
+          call.throwIfAborted();
+          throw chunkError(TritonError.from(error), range);
+        }
+      });
+      return joinOutputs(parts, chunks, signature.name) as never;
     });
   }
 
   #stream(kind: InferKind, args: readonly unknown[]): OutputStream<never> {
     const { inputs, options = {} } = inferArguments(args);
-    const asked = completeInferOptions(options as InferOptions, this.#options);
-    return new OutputStream<never>({
-      begin: () => this.#calls.begin(this.#called(asked)),
+    const asked = completeInferOptions(options as InferOptions, this.#options, 'stream');
+    const called = this.#called(asked);
+    const stream = new OutputStream<Record<string, Tensor>>({
+      begin: () => this.#calls.begin(called),
       open: async (call) => {
         const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
         const request = this.#request(encodeInputs(inputs, signature, kind, 'stream'), asked, signature);
-        const responses = this.#transport.stream(request, signature, call, asked.headers);
-        return {
-          async next() {
-            const response = await responses.next();
-            return response && (decodeOutputs(response.outputs, signature, kind, asked.classes) as never);
-          },
+        const decode = (response: ModelInferResponse | undefined) =>
+          response && decodeOutputs(response.outputs, signature, kind, asked.classes);
+        // Until the first answer has come, the request can be sent again.
+        const { responses, first } = await this.#calls.send(call, called, async () => {
+          const sent = this.#transport.stream(request, signature, call, asked.headers);
+          return { responses: sent, first: decode(await sent.next()) };
+        });
+        return withFirst(first, {
+          next: async () => decode(await responses.next()),
           cancel: () => responses.cancel(),
-        };
+        });
       },
       ended: (call) => this.#calls.end(call),
     });
+    return stream as OutputStream<never>;
   }
 
   #request(inputs: readonly InferTensor[], asked: CompleteInferOptions, model: ModelSignature): ClassifiedRequest {
@@ -213,18 +243,22 @@ export class ModelClient<
   // One fetch serves all calls that wait for it, so it has the client's own limits and headers. A failed one is
   // forgotten: the next call tries again.
   #fetchSignature(): Promise<ModelSignature> {
+    const { retry, headers } = this.#options;
+    const called = this.#called({ ...this.#options, retry: { ...retry, idempotent: true }, signal: undefined });
     this.#fetching ??= this.#calls
-      .run(this.#called({ ...this.#options, signal: undefined }), async (call) => {
-        this.#signature = await this.#transport.modelSignature(this.#model, call, this.#options.headers);
+      .run(called, async (call) => {
+        const fetch = () => this.#transport.modelSignature(this.#model, call, headers);
+        // Without a turn: the calls that have theirs may be waiting for it.
+        this.#signature = await this.#calls.attempts(call, called, fetch);
         return this.#signature;
       })
       .finally(() => (this.#fetching = undefined));
     return this.#fetching;
   }
 
-  #called(asked: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined }): BegunCall {
+  #called({ timeoutMs, signal, retry, onTimings }: CallLimits): BegunCall {
     const subject = `model '${this.#model.modelName}' at ${this.#address}`;
-    return { timeoutMs: asked.timeoutMs, signal: asked.signal, subject };
+    return { timeoutMs, signal, retry, onTimings, subject };
   }
 }
 

@@ -2,25 +2,25 @@
 // `open-transport.ts`.
 
 import { TritonError } from '../errors.js';
-import type { ClientTlsOptions } from './client-options.js';
+import type { TransportOptions } from './client-options.js';
 import { FetchWire } from './fetch-wire.js';
 import { HttpTransport } from './http-transport.js';
 import type { ServerUrl } from './parse-url.js';
 import type { Transport } from './transport.js';
 
 /** Throws UNSUPPORTED for what only Node can do. */
-export function openTransport(server: ServerUrl, tls: ClientTlsOptions | undefined): Transport {
+export function openTransport(server: ServerUrl, options: TransportOptions): Transport {
   if (server.protocol === 'grpc') {
     throw new TritonError(
       'UNSUPPORTED',
       `${server.address}: this build of the client is for browsers, and fetch cannot carry gRPC; use the server's HTTP port, http:// or https://`,
     );
   }
-  if (tls !== undefined) {
+  if (options.tls !== undefined) {
     throw new TritonError(
       'UNSUPPORTED',
       "options.tls: this build of the client is for browsers, where certificates are the browser's own business",
     );
   }
-  return new HttpTransport(server.address, new FetchWire(server));
+  return new HttpTransport(new FetchWire(server, options.maxResponseBytes));
 }

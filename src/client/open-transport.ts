@@ -1,7 +1,7 @@
 // Which transport a URL asks for.
 
 import { TritonError } from '../errors.js';
-import type { ClientTlsOptions } from './client-options.js';
+import type { TransportOptions } from './client-options.js';
 import { GrpcTransport } from './grpc-transport.js';
 import { HttpTransport } from './http-transport.js';
 import { NodeHttpWire } from './node-http-wire.js';
@@ -9,10 +9,10 @@ import type { ServerUrl } from './parse-url.js';
 import type { Transport } from './transport.js';
 
 /** Throws INVALID_ARG for certificates where none are used. */
-export function openTransport(server: ServerUrl, tls: ClientTlsOptions | undefined): Transport {
-  if (tls !== undefined && !server.tls) {
+export function openTransport(server: ServerUrl, options: TransportOptions): Transport {
+  if (options.tls !== undefined && !server.tls) {
     throw new TritonError('INVALID_ARG', `options.tls of a client needs https:// or grpcs://, got ${server.address}`);
   }
-  if (server.protocol === 'grpc') return new GrpcTransport(server, tls ?? {});
-  return new HttpTransport(server.address, new NodeHttpWire(server, tls ?? {}));
+  if (server.protocol === 'grpc') return new GrpcTransport(server, options);
+  return new HttpTransport(new NodeHttpWire(server, options));
 }

@@ -12,6 +12,19 @@ export interface OpenStream<T> {
   cancel(): void;
 }
 
+/** A stream whose first answer has come already. */
+export function withFirst<T>(first: T | undefined, rest: OpenStream<T>): OpenStream<T> {
+  let isFirst = true;
+  return {
+    next: () => {
+      if (!isFirst) return rest.next();
+      isFirst = false;
+      return Promise.resolve(first);
+    },
+    cancel: () => rest.cancel(),
+  };
+}
+
 /** How to begin it, and what to do once it has ended. */
 export interface StreamSource<T> {
   /** Throws when the client is closed. */

@@ -13,6 +13,7 @@ import {
   type LogSettingsResponse,
   type TraceSettingResponse,
 } from '../protocol/grpc/generated/grpc_service_pb.js';
+import type { ModelMetadata } from '../protocol/model-metadata.js';
 import { plainMessage } from '../protocol/plain-message.js';
 import type { Call } from './call.js';
 import { ClientCalls } from './client-calls.js';
@@ -28,7 +29,6 @@ import { parseUrl } from './parse-url.js';
 import type {
   LogSettingsUpdate,
   ModelLoad,
-  ModelMetadata,
   RepositoryModel,
   ServedLogSettings,
   ServedModelConfig,
@@ -73,25 +73,25 @@ export class ServerClient {
     const server = parseUrl(url);
     this.#options = completeClientOptions(options, server.protocol, 'server');
     this.#address = server.address;
-    this.#transport = openTransport(server, this.#options.tls);
-    this.#calls = new ClientCalls('ServerClient', this.#transport, this.#options.signal);
+    this.#transport = openTransport(server, this.#options);
+    this.#calls = new ClientCalls(this.#transport, { ...this.#options, name: 'ServerClient' });
   }
 
   /** Whether the server runs. Rejects with UNAVAILABLE when it cannot be reached. */
   async isLive(options: CallOptions = {}): Promise<boolean> {
-    return (await this.#ask(ask.serverLive(), options)).live;
+    return (await this.#ask(ask.serverLive(), { ...NOW, ...options })).live;
   }
 
   /** Whether the server and its models take requests. */
   async isReady(options: CallOptions = {}): Promise<boolean> {
-    return (await this.#ask(ask.serverReady(), options)).ready;
+    return (await this.#ask(ask.serverReady(), { ...NOW, ...options })).ready;
   }
 
   /** Whether a model takes requests; false for an unknown one. */
   async isModelReady(modelName: string, options: ModelCallOptions = {}): Promise<boolean> {
     const { model, call } = referenceIn(modelName, options);
     try {
-      return (await this.#ask(ask.modelReady(model), call)).ready;
+      return (await this.#ask(ask.modelReady(model), { ...NOW, ...call })).ready;
     } catch (error) {
       if (TritonError.is(error) && error.code === 'NOT_FOUND') return false;
       throw error;
@@ -103,19 +103,19 @@ export class ServerClient {
    * nobody listens. Rejects at the deadline, `timeoutMs`, with what was the matter last; at once with other errors.
    */
   async waitForReady({ model, modelVersion, ...options }: WaitOptions = {}): Promise<void> {
-    const { timeoutMs, signal, headers } = completeCallOptions(options, this.#options);
+    const limits = completeCallOptions(options, this.#options);
     const subject = `${model === undefined ? '' : `model '${model}' of `}the server at ${this.#address} to be ready`;
     const asked =
       model === undefined
         ? ask.serverReady()
         : ask.modelReady(referenceIn(model, modelVersion === undefined ? {} : { modelVersion }).model);
-    await this.#calls.run({ timeoutMs, signal, subject }, async (call) => {
+    await this.#calls.run({ ...limits, subject }, async (call) => {
       let delay = FIRST_DELAY_MS;
       for (;;) {
-        const reason = await this.#notReady(asked, call, headers);
+        const reason = await this.#notReady(asked, call, limits.headers);
         if (reason === undefined) return;
         call.reason = reason;
-        await sleep(Math.min(delay, call.remainingMs), call);
+        await call.sleep(Math.min(delay, call.remainingMs));
         delay = Math.min(2 * delay, LONGEST_DELAY_MS);
       }
     });
@@ -224,9 +224,13 @@ export class ServerClient {
   }
 
   #ask<Answer>(operation: ServerOperation<Answer>, options: CallOptions): Promise<Answer> {
-    const { timeoutMs, signal, headers } = completeCallOptions(options, this.#options);
-    const subject = `${operation.grpc.method} at ${this.#address}`;
-    return this.#calls.run({ timeoutMs, signal, subject }, (call) => this.#transport.ask(operation, call, headers));
+    const limits = completeCallOptions(options, this.#options);
+    // Reading does no harm twice.
+    const retry = operation.http.method === 'GET' ? { ...limits.retry, idempotent: true } : limits.retry;
+    const called = { ...limits, retry, subject: `${operation.grpc.method} at ${this.#address}` };
+    return this.#calls.run(called, (call) =>
+      this.#calls.send(call, called, () => this.#transport.ask(operation, call, limits.headers)),
+    );
   }
 
   /** Why not; undefined when it is ready. Throws what will not pass. */
@@ -250,18 +254,11 @@ export class ServerClient {
 /** Over gRPC, where a missing token is UNAVAILABLE: in Triton's words. */
 const RESTRICTED = 'This protocol is restricted';
 
+/** Of questions about this moment. */
+const NOW: CallOptions = { retry: false };
+
 const FIRST_DELAY_MS = 20;
 const LONGEST_DELAY_MS = 1000;
-
-/** Rejects when the call is aborted. */
-async function sleep(milliseconds: number, call: Call): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  try {
-    await call.race(new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds))));
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 function referenceIn(
   modelName: string,

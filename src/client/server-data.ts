@@ -8,21 +8,6 @@ export interface ServerMetadata {
   readonly extensions: readonly string[];
 }
 
-export interface TensorMetadata {
-  readonly name: string;
-  readonly datatype: string;
-  /** With the batch axis; -1 stands for any size. */
-  readonly shape: readonly number[];
-}
-
-export interface ModelMetadata {
-  readonly name: string;
-  readonly versions: readonly string[];
-  readonly platform: string;
-  readonly inputs: readonly TensorMetadata[];
-  readonly outputs: readonly TensorMetadata[];
-}
-
 /** A tensor of a model's configuration. */
 export interface ConfiguredTensor {
   readonly name: string;

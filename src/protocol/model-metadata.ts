@@ -1,13 +1,13 @@
 // A model's metadata as the JSON of GET /v2/models/M: what clients need to build requests.
 
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
-import type { Datatype } from '../tensor/dtype.js';
 import { BACKEND } from './model-config-json.js';
 
 export interface TensorMetadata {
   readonly name: string;
-  readonly datatype: Datatype;
-  /** The batch axis included, as -1. */
+  /** `FP32`, `BYTES`, … */
+  readonly datatype: string;
+  /** With the batch axis; -1 stands for any size. */
   readonly shape: readonly number[];
 }
 

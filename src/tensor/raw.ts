@@ -88,6 +88,11 @@ export class BytesScan {
     this.#bytes = bytes;
   }
 
+  /** Bytes gone over. */
+  get offset(): number {
+    return this.#offset;
+  }
+
   /** Goes over so many elements. True at the end of the data, or at a fault. */
   advance(elements: number): boolean {
     const bytes = this.#bytes;

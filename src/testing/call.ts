@@ -1,7 +1,7 @@
 // Runs a model's callable on one request as a server does, for tests of callables: inputs and outputs as a client has
 // them, every check of the server's in between, and no server.
 
-import { checkSequence, type SequenceOptions } from '../client/client-options.js';
+import { checkSequence, type SequenceOptions } from '../client/infer-options.js';
 import { decodeOutputs } from '../client/decode-outputs.js';
 import { encodeInputs, type InferKind } from '../client/encode-inputs.js';
 

@@ -25,13 +25,13 @@ export interface FakeServer extends AsyncDisposable {
   readonly connections: Socket[];
 }
 
-async function listen(server: Server, sessions: Set<ServerHttp2Session> = new Set()): Promise<FakeServer> {
+async function listen(server: Server, port = 0, sessions: Set<ServerHttp2Session> = new Set()): Promise<FakeServer> {
   const connections: Socket[] = [];
   server.on('connection', (socket: Socket) => {
     connections.push(socket);
     socket.on('error', () => {});
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return {
     authority: `127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -59,7 +59,10 @@ export interface HttpRequest {
 }
 
 /** Hands over each request once its body is complete. */
-export function startHttp(onRequest: (request: HttpRequest, response: ServerResponse) => void): Promise<FakeServer> {
+export function startHttp(
+  onRequest: (request: HttpRequest, response: ServerResponse) => void,
+  port = 0,
+): Promise<FakeServer> {
   return listen(
     createHttpServer((message, response) => {
       const chunks: Buffer[] = [];
@@ -70,6 +73,7 @@ export function startHttp(onRequest: (request: HttpRequest, response: ServerResp
         onRequest({ method, path, headers, body: Buffer.concat(chunks), socket }, response);
       });
     }),
+    port,
   );
 }
 
@@ -140,6 +144,7 @@ export interface FakeGrpcServer extends FakeServer {
 export async function startGrpc(
   onCall: (request: GrpcRequest) => void,
   settings: Settings = {},
+  port = 0,
 ): Promise<FakeGrpcServer> {
   const server = createHttp2Server({ settings });
   const sessions = new Set<ServerHttp2Session>();
@@ -160,7 +165,7 @@ export async function startGrpc(
       });
     });
   });
-  return { ...(await listen(server as unknown as Server, sessions)), sessions };
+  return { ...(await listen(server as unknown as Server, port, sessions)), sessions };
 }
 
 export function readGrpcInfer({ message }: GrpcRequest): ModelInferRequest {

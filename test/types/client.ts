@@ -77,6 +77,11 @@ export async function ask(url: string): Promise<unknown[]> {
   await ofRecord.inferSample({ b: i });
   // @ts-expect-error Another dtype.
   await ofRecord.inferSample({ a: i });
+  // Only batches come in parts.
+  await ofRecord.inferBatch([[1]], [[1]], { chunk: true, retry: { maxAttempts: 2 }, outputs: ['add'] });
+  await ofRecord.inferBatch({ a: [[1]] }, { chunk: true, retry: false });
+  // @ts-expect-error A sample is one.
+  await ofRecord.inferSample({ a: f }, { chunk: true });
   // @ts-expect-error An unknown option.
   await ofRecord.inferSample({ a: f }, { timeout: 5 });
   // @ts-expect-error An unknown output.

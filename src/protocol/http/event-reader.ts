@@ -15,6 +15,12 @@ export class EventReader {
   #data: Buffer[] = [];
   /** A carriage return ended the last line: a line feed right behind it belongs to it. */
   #afterReturn = false;
+  #heldBytes = 0;
+
+  /** Bytes of the event under way: who reads from strangers says how many are too many. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
 
   /** Whether something of an event has come that did not end. */
   get isInside(): boolean {
@@ -38,18 +44,26 @@ export class EventReader {
       if (start === chunk.length) this.#afterReturn = true;
       else if (chunk[start] === LINE_FEED) start++;
     }
-    if (start < chunk.length) this.#parts.push(chunk.subarray(start));
+    if (start < chunk.length) {
+      this.#parts.push(chunk.subarray(start));
+      this.#heldBytes += chunk.length - start;
+    }
     return events;
   }
 
   #endLine(rest: Buffer, events: Buffer[]): void {
     const line = this.#parts.length === 0 ? rest : Buffer.concat([...this.#parts, rest]);
+    this.#heldBytes -= this.#parts.reduce((sum, { length }) => sum + length, 0);
     this.#parts = [];
     if (line.length > 0) {
       const data = dataOf(line);
-      if (data !== undefined) this.#data.push(data);
+      if (data !== undefined) {
+        this.#data.push(data);
+        this.#heldBytes += data.length;
+      }
       return;
     }
+    this.#heldBytes = 0;
     const [first, ...more] = this.#data;
     this.#data = [];
     if (first === undefined) return;

@@ -1,0 +1,154 @@
+// One gRPC call on an HTTP/2 stream, whatever number of messages it is answered with: the request goes out, the heads and the
+// reader of messages come in, and the end of the stream gets its meaning. What becomes of the messages is the subclass's.
+
+import { TritonError } from '../errors.js';
+import type { HeaderList } from '../http2/header-list.js';
+import type { Http2Error } from '../http2/http2-error.js';
+import type { Http2Stream } from '../http2/http2-stream.js';
+import type { OutgoingHeaders } from '../http2/outgoing-headers.js';
+import { GRPC_STATUS } from '../protocol/grpc/grpc-status.js';
+import { formatGrpcTimeout } from '../protocol/grpc/grpc-timeout.js';
+import { MessageFrameReader } from '../protocol/grpc/message-frame.js';
+import type { Call } from './call.js';
+import { tooLargeError, unprocessedError } from './connection-error.js';
+import { isGrpcHead, lostError, notGrpcError, statusError } from './grpc-outcome.js';
+import type { Http2Connection, StreamUser } from './http2-connection.js';
+import type { Headers } from './transport.js';
+
+export interface GrpcRequest {
+  /** Of the service GRPCInferenceService. */
+  readonly method: string;
+  /** The frame of the request message. */
+  readonly chunks: readonly Uint8Array[];
+  readonly headers: Headers;
+  /** Of one message of the answer. */
+  readonly maxResponseBytes: number;
+  /** For messages. */
+  readonly address: string;
+}
+
+/** The server promises that it did nothing, so that the request may be sent again. */
+export interface Unprocessed {
+  readonly kind: 'unprocessed';
+  readonly error: TritonError;
+}
+
+export abstract class GrpcExchange implements StreamUser {
+  readonly headers: OutgoingHeaders;
+  protected readonly connection: Http2Connection;
+  protected readonly call: Call;
+  readonly #request: GrpcRequest;
+  #stream: Http2Stream | undefined;
+  /** Of the messages; undefined before the head, and when the answer is no gRPC. */
+  #reader: MessageFrameReader | undefined;
+  #head: HeaderList | undefined;
+  #trailers: HeaderList | undefined;
+
+  /** `timeoutMs`: how long the call may take; undefined when nobody knows. */
+  constructor(connection: Http2Connection, request: GrpcRequest, call: Call, timeoutMs: number | undefined) {
+    this.headers = requestHeaders(request, connection, timeoutMs);
+    this.connection = connection;
+    this.#request = request;
+    this.call = call;
+  }
+
+  protected get stream(): Http2Stream | undefined {
+    return this.#stream;
+  }
+
+  protected get reader(): MessageFrameReader | undefined {
+    return this.#reader;
+  }
+
+  opened(stream: Http2Stream): void {
+    this.#stream = stream;
+    const { clock } = this.call;
+    if (clock !== undefined) this.connection.whenConnected(() => clock.connected());
+    const { chunks } = this.#request;
+    for (let i = 0; i < chunks.length; i++) stream.sendData(chunks[i]!, i === chunks.length - 1);
+  }
+
+  onHeaders(headers: HeaderList): void {
+    // One before the answer.
+    if (headers.get(':status')?.startsWith('1') === true) return;
+    if (this.#head !== undefined) {
+      this.#trailers = headers;
+      return;
+    }
+    this.#head = headers;
+    this.call.clock?.answered();
+    if (isGrpcHead(headers))
+      this.#reader = new MessageFrameReader(this.#request.maxResponseBytes, headers.get('grpc-encoding'));
+    // Nothing but the status: it comes with the first headers.
+    if (headers.get('grpc-status') !== undefined) this.#trailers = headers;
+  }
+
+  abstract onData(chunk: Buffer): void;
+
+  onEnd(): void {
+    this.ended(undefined);
+  }
+
+  onClose(error: Http2Error | undefined): void {
+    this.ended(error);
+  }
+
+  /** No more will come. May be told more than once. */
+  protected abstract ended(error: Http2Error | undefined): void;
+
+  /** The server is told to stop; nothing more is heard of the call. */
+  protected leave(): void {
+    if (!this.connection.forget(this)) this.#stream?.reset('CANCEL');
+  }
+
+  /** Throws the error that the end of the call stands for; undefined after a success. */
+  protected outcome(error: Http2Error | undefined): Unprocessed | undefined {
+    const { address } = this.#request;
+    const status = this.#trailers?.get('grpc-status');
+    if (status !== undefined) {
+      if (Number(status) === GRPC_STATUS.OK) return this.#checkMessages();
+      const encodedMessage = this.#trailers?.get('grpc-message');
+      const pushback = this.#trailers?.get('grpc-retry-pushback-ms');
+      throw statusError({ status: Number(status), encodedMessage, pushback, address }, this.call);
+    }
+    if (this.#head !== undefined && !isGrpcHead(this.#head)) throw notGrpcError(this.#head, address);
+    if (this.#head === undefined && error?.code === 'REFUSED_STREAM') {
+      return { kind: 'unprocessed', error: unprocessedError('the server refused the stream', address) };
+    }
+    throw lostError(error, { address, head: this.#head, usable: this.connection.usable });
+  }
+
+  /** Of bytes that are no messages, or too large a one. */
+  protected get failure(): TritonError | undefined {
+    const failure = this.#reader?.failure;
+    if (failure?.status !== GRPC_STATUS.RESOURCE_EXHAUSTED) return failure && malformed(failure.message);
+    return tooLargeError(this.#request.maxResponseBytes, this.#request.address);
+  }
+
+  #checkMessages(): undefined {
+    if (this.#reader?.idle === false) throw malformed('it ends inside a message');
+  }
+}
+
+export function malformed(detail: string): TritonError {
+  return new TritonError('INTERNAL', `malformed response of the server: ${detail}`);
+}
+
+/** A part of a larger piece of memory would keep all of it alive and share it with other calls. */
+export function inOwnMemory(message: Buffer): Buffer {
+  return message.byteLength === message.buffer.byteLength ? message : Buffer.from(new Uint8Array(message).buffer);
+}
+
+/** White space around a value is no part of it (RFC 9110, section 5.5), and HTTP/2 does not carry it. */
+const SPACE_AROUND = /^[\t ]+|[\t ]+$/g;
+
+function requestHeaders(
+  { method, headers }: GrpcRequest,
+  connection: Http2Connection,
+  timeoutMs: number | undefined,
+): OutgoingHeaders {
+  const fields = timeoutMs === undefined ? [] : ['grpc-timeout', formatGrpcTimeout(timeoutMs)];
+  if (headers['user-agent'] === undefined) fields.push('user-agent', 'grpc-node-tstriton');
+  for (const [name, value] of Object.entries(headers)) fields.push(name, value.replaceAll(SPACE_AROUND, ''));
+  return connection.callHeaders(`/inference.GRPCInferenceService/${method}`).with(fields);
+}

@@ -1,0 +1,51 @@
+// Checks that the options of clients and calls share.
+
+import { TritonError } from '../errors.js';
+import { textOf } from '../model/check.js';
+
+/** The longest time of a timer in Node. */
+const MAX_TIMEOUT_MS = 2_147_483_647;
+
+export function expectTimeout(value: unknown): number {
+  return expectMilliseconds(value, 'timeoutMs');
+}
+
+export function expectMilliseconds(value: unknown, what: string): number {
+  if (typeof value === 'number' && value > 0 && value <= MAX_TIMEOUT_MS) return value;
+  throw new TritonError(
+    'INVALID_ARG',
+    `${what} must be a number above 0 and at most ${MAX_TIMEOUT_MS}, got ${String(value)}`,
+  );
+}
+
+/** An integer from 1 on, or Infinity for no limit. */
+export function expectLimit(value: unknown, what: string, least = 1): number {
+  if (value === Infinity || (Number.isSafeInteger(value) && (value as number) >= least)) return value as number;
+  throw new TritonError('INVALID_ARG', `${what} must be an integer >= ${least} or Infinity, got ${textOf(value)}`);
+}
+
+/** Called back with what the call has to tell; absent when nobody wants to know. */
+export function expectFunction<F>(value: F, what: string): F {
+  if (value === undefined || typeof value === 'function') return value;
+  throw new TritonError('INVALID_ARG', `${what} must be a function, got ${describe(value)}`);
+}
+
+export function expectText(value: unknown, what: string): string {
+  if (typeof value === 'string') return value;
+  throw new TritonError('INVALID_ARG', `${what} must be a string, got ${describe(value)}`);
+}
+
+export function expectSignal(value: unknown): AbortSignal | undefined {
+  if (value === undefined || value instanceof AbortSignal) return value;
+  throw new TritonError('INVALID_ARG', `signal must be an AbortSignal, got ${describe(value)}`);
+}
+
+export function checkRecord(value: unknown, what: string): void {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  throw new TritonError('INVALID_ARG', `${what} must be an object, got ${describe(value)}`);
+}
+
+export function describe(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'a list' : typeof value;
+}

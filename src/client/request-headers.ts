@@ -1,0 +1,57 @@
+// The headers that a client sends with its requests: those of the user, checked, and the access token.
+
+import { TritonError } from '../errors.js';
+import { checkRecord, expectText } from './option-values.js';
+import type { Headers } from './transport.js';
+
+// What frames the message or the connection is the transport's own.
+const OWN_HEADERS = [
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'grpc-encoding',
+  'grpc-timeout',
+  'host',
+  'inference-header-content-length',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+];
+
+export function checkHeaders(headers: unknown): Headers {
+  if (headers === undefined) return {};
+  checkRecord(headers, 'headers');
+  const checked: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers as object)) {
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name))
+      throw new TritonError('INVALID_ARG', `invalid header name ${JSON.stringify(name)}`);
+    const key = name.toLowerCase();
+    if (OWN_HEADERS.includes(key)) throw new TritonError('INVALID_ARG', `header '${name}' is set by the client itself`);
+    // The value may be a secret: it is not shown.
+    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(expectText(value, `header '${name}'`))) {
+      throw new TritonError('INVALID_ARG', `header '${name}' has a value with characters that headers cannot have`);
+    }
+    checked[key] = value as string;
+  }
+  return checked;
+}
+
+/** Where a token is looked for: over gRPC restrictions have a prefix of their own. */
+const TOKEN_HEADER = {
+  http: 'triton-access-token',
+  grpc: 'triton-grpc-protocol-triton-access-token',
+} as const;
+
+export function withToken(headers: Headers, token: unknown, protocol: 'http' | 'grpc'): Headers {
+  if (token === undefined) return headers;
+  if (expectText(token, 'accessToken') === '') throw new TritonError('INVALID_ARG', 'accessToken cannot be empty');
+  const name = TOKEN_HEADER[protocol];
+  // Which of the two is meant nobody knows; neither is shown.
+  if (headers[name] !== undefined && headers[name] !== token)
+    throw new TritonError('INVALID_ARG', `accessToken and header '${name}' differ, expected one of them`);
+  return { ...headers, ...checkHeaders({ [name]: token }) };
+}
