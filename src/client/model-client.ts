@@ -30,8 +30,7 @@ import {
   type InferOptions,
 } from './infer-options.js';
 import { OutputStream, withFirst } from './output-stream.js';
-import { openTransport } from './open-transport.js';
-import { parseUrl } from './parse-url.js';
+import { serverTarget, type InProcessServer } from './in-process-server.js';
 import type { ModelReference, Transport } from './transport.js';
 
 /**
@@ -61,10 +60,14 @@ export class ModelClient<
 
   /**
    * `url` is `[scheme://]host[:port][/path]` with one of the schemes http (the default, port 8000), grpc (port 8001),
-   * https and grpcs. Nothing is sent yet. Throws INVALID_ARG.
+   * https and grpcs; or a server in this process. Nothing is sent yet. Throws INVALID_ARG.
    */
-  constructor(url: string, model: ModelSpec<I, O, Decoupled, Strict> | string, options: ModelClientOptions = {}) {
-    const server = parseUrl(url);
+  constructor(
+    url: string | InProcessServer,
+    model: ModelSpec<I, O, Decoupled, Strict> | string,
+    options: ModelClientOptions = {},
+  ) {
+    const server = serverTarget(url);
     this.#options = completeClientOptions(options, server.protocol);
     if (typeof model === 'string') {
       if (model === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
@@ -78,7 +81,7 @@ export class ModelClient<
       };
     }
     this.#address = server.address;
-    this.#transport = openTransport(server, this.#options);
+    this.#transport = server.open(this.#options);
     this.#calls = new ClientCalls(this.#transport, { ...this.#options, name: 'ModelClient' });
   }
 

@@ -24,8 +24,7 @@ import {
   type CompleteClientOptions,
   type ServerClientOptions,
 } from './client-options.js';
-import { openTransport } from './open-transport.js';
-import { parseUrl } from './parse-url.js';
+import { serverTarget, type InProcessServer } from './in-process-server.js';
 import type {
   LogSettingsUpdate,
   ModelLoad,
@@ -69,11 +68,11 @@ export class ServerClient {
   readonly #calls: ClientCalls;
 
   /** `url` as for ModelClient. Nothing is sent yet. Throws INVALID_ARG. */
-  constructor(url: string, options: ServerClientOptions = {}) {
-    const server = parseUrl(url);
+  constructor(url: string | InProcessServer, options: ServerClientOptions = {}) {
+    const server = serverTarget(url);
     this.#options = completeClientOptions(options, server.protocol, 'server');
     this.#address = server.address;
-    this.#transport = openTransport(server, this.#options);
+    this.#transport = server.open(this.#options);
     this.#calls = new ClientCalls(this.#transport, { ...this.#options, name: 'ServerClient' });
   }
 

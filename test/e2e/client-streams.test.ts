@@ -84,13 +84,13 @@ async function collect<T>(answers: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe.each(CLIENT_KINDS)('a stream of the client over %s', (kind) => {
-  const { ModelClient, protocol, at } = CLIENTS[kind];
+  const { ModelClient, protocol, at, start } = CLIENTS[kind];
   let server: RunningServer;
   let endless: Endless;
 
   beforeAll(async () => {
     endless = { produced: 0, aborted: Promise.resolve() };
-    server = await startServer((triton) => bindModels(triton, endless));
+    server = await start((triton) => bindModels(triton, endless));
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
