@@ -79,13 +79,7 @@ export {
 export type { Parameters } from './model/parameters.js';
 export type { RequestSequence } from './model/request-sequence.js';
 export type { CompleteModelConfig, CompleteTensorSpec } from './model/complete-model-config.js';
-export {
-  DeviceKind,
-  TimeoutAction,
-  type DynamicBatcher,
-  type ModelConfig,
-  type QueuePolicy,
-} from './model/model-config.js';
+export { TimeoutAction, type DynamicBatcher, type ModelConfig, type QueuePolicy } from './model/model-config.js';
 export type {
   AnyInputs,
   InputName,
@@ -115,5 +109,5 @@ export type { DataLike, DataOf, Datatype, Dtype, DtypeLike, ToDtype } from './te
 export type { ForeignDtype, ForeignTensor } from './tensor/foreign-tensor.js';
 export type { Nested } from './tensor/nested.js';
 export { Tensor } from './tensor/tensor.js';
-export type { TritonConfig } from './config/triton-config.js';
+export type { TritonConfig } from './config/generated/triton-config.js';
 export { Triton } from './triton.js';

@@ -1,8 +1,10 @@
 // The class that users hold: binds models, runs the server, stops it.
 
+import { inspect, type InspectOptions } from 'node:util';
+
 import type { CompleteTritonConfig } from './config/complete-triton-config.js';
 import { readTritonConfig } from './config/read-triton-config.js';
-import type { TritonConfig } from './config/triton-config.js';
+import type { TritonConfig } from './config/generated/triton-config.js';
 import { TritonError } from './errors.js';
 import { loadOpenTelemetry } from './host/opentelemetry.js';
 import { RequestTracing } from './host/request-tracing.js';
@@ -12,11 +14,19 @@ import { RUN_IN_PROCESS } from './server/in-process.js';
 import { ModelBinding } from './server/model-binding.js';
 import { ModelBindings } from './server/model-bindings.js';
 import { LocalServer, type ServerHandle } from './server/server-handle.js';
-import { serverOptions, withoutPorts, type ServerOptions, type ServerPorts } from './server/server-options.js';
+import {
+  serverOptions,
+  withoutPorts,
+  type ServerOptions,
+  type ServerPorts,
+  type StopTimes,
+} from './server/server-options.js';
 import { ThreadServer } from './server/thread-server.js';
 
 /** How long requests under way may go on after an unrecoverable error. */
-const UNRECOVERABLE_GRACE_SECS = 0.5;
+const UNRECOVERABLE_GRACE: StopTimes = { delaySecs: 0, timeoutSecs: 0.5 };
+/** As shells give it to a process that SIGINT ended. */
+const INTERRUPTED_EXIT_CODE = 130;
 
 type OpenServer = (tracing: RequestTracing | undefined) => ServerHandle;
 
@@ -147,14 +157,20 @@ export class Triton {
     return this.#running;
   }
 
-  /** Runs until SIGINT or SIGTERM, then stops. Rejects when the server dies of itself. */
+  /**
+   * Runs until SIGINT or SIGTERM, then stops; a second signal ends the process at once, with exit code 130. A server that
+   * {@link run} has started goes on. Rejects as {@link run} does, and when the server dies of itself.
+   */
   async serve(): Promise<void> {
-    const onSignal = () => void this.stop();
+    const onSignal = () => {
+      if (this.#stopping !== undefined) process.exit(INTERRUPTED_EXIT_CODE);
+      void this.stop();
+    };
     process.on('SIGINT', onSignal);
     process.on('SIGTERM', onSignal);
     try {
       this.#awaited = true;
-      await this.run();
+      await (this.#stopping === undefined && this.#running ? this.#running : this.run());
       try {
         await this.#ended?.promise;
       } catch (error) {
@@ -171,12 +187,13 @@ export class Triton {
   }
 
   /**
-   * Stops serving: not ready at once, no new work; requests under way finish for up to `exitTimeoutSecs`.
+   * Stops serving: not ready at once, and after `shutdownDelaySecs` no new work; requests under way finish for up to
+   * `exitTimeoutSecs`.
    * Idempotent. The models stay bound for the next {@link run}.
    */
   stop(): Promise<void> {
     if (this.#running === undefined) return Promise.resolve();
-    return (this.#stopping ??= this.#stop());
+    return (this.#stopping ??= this.#stop(this.#stopTimes));
   }
 
   /**
@@ -231,6 +248,25 @@ export class Triton {
     return this.#ports.sagemaker;
   }
 
+  /** For `console.log` and the like: what it does, its ports and its models. */
+  [inspect.custom](depth: number, options: InspectOptions, show: typeof inspect): string {
+    if (depth < 0) return '[Triton]';
+    const ports = Object.entries(this.#ports).filter(([, port]) => port !== undefined);
+    const models = this.#bindings
+      .find()
+      .map(
+        ({ config: { name, version }, isReady }) => `${name} version ${version}: ${isReady ? 'ready' : 'not ready'}`,
+      );
+    return `Triton ${show({ state: this.#state, ports: Object.fromEntries(ports), models }, options)}`;
+  }
+
+  get #state(): string {
+    if (this.#stopping !== undefined) return 'stopping';
+    if (this.#running === undefined) return 'stopped';
+    if (!this.#serving) return 'starting';
+    return this.isReady ? 'ready' : 'not ready';
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
@@ -256,14 +292,19 @@ export class Triton {
       await server.started();
       this.#serving = true;
     } catch (error) {
-      await this.#server?.stop().catch(() => undefined);
+      await this.#server?.stop({ ...this.#stopTimes, delaySecs: 0 }).catch(() => undefined);
       await this.#forget();
       this.#running = undefined;
       throw error;
     }
   }
 
-  async #stop(timeoutSecs?: number): Promise<void> {
+  get #stopTimes(): StopTimes {
+    const { shutdownDelaySecs: delaySecs, exitTimeoutSecs: timeoutSecs } = this.#config;
+    return { delaySecs, timeoutSecs };
+  }
+
+  async #stop(times: StopTimes): Promise<void> {
     const running = this.#running;
     this.#serving = false;
     // A run that failed has cleaned up after itself.
@@ -272,7 +313,7 @@ export class Triton {
     this.#serving = false;
     this.#bindings.detach();
     try {
-      await this.#server?.stop(timeoutSecs);
+      await this.#server?.stop(times);
     } finally {
       await this.#forget();
       // Unless run() was called again meanwhile.
@@ -310,7 +351,7 @@ export class Triton {
     this.#server?.logger.error(`shutting down after an unrecoverable error: ${error.message}`);
     this.#ended?.reject(error);
     this.#ended?.promise.catch(() => undefined);
-    this.#stopping = this.#stop(UNRECOVERABLE_GRACE_SECS);
+    this.#stopping = this.#stop(UNRECOVERABLE_GRACE);
     const { onUnrecoverable } = this;
     onUnrecoverable?.(error);
   }

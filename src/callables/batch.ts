@@ -1,22 +1,21 @@
 // The decorator that most callables use: all rows of all requests of a batch as one set of tensors.
 
 import { TritonError } from '../errors.js';
-import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
+import type { LooseTensorFunc } from '../model/bound-model.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
+import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
-import { inFormOf } from '../model/input-list.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import { rowsOf } from '../model/inference-request.js';
-import type { LooseTensorFunc } from '../model/loose-callable.js';
+import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
 import { requestedByAny } from '../model/requested-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import type { InputsOrAny, TakenInputs, TensorSpecs } from '../model/tensor-spec.js';
-import type { Unchecked } from '../model/inference-hints.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import type { Tensor } from '../tensor/tensor.js';
-import { expectContext } from './expect-context.js';
-import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
+import { type AnyMethod, type AnyTensorFunc, expectContext, type Tensors } from './decorator-parts.js';
 
 /**
  * Puts the rows of all requests of a batch together: `fn` gets each input as one tensor of shape

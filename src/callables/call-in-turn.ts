@@ -1,6 +1,6 @@
 // Calls a function for one part of a batch after the other, so that an instance never works on two at a time.
 
-import { isPromiseLike } from '../model/is-promise-like.js';
+import { isPromiseLike } from '../model/awaitable.js';
 
 /** The results in order: at once when all calls are synchronous, otherwise a promise of them. */
 export function callInTurn<Part>(

@@ -1,16 +1,17 @@
 // The decorators together, in the documented order.
+
 import { describe, expect, it } from 'vitest';
 
 import {
   allSteps,
+  type AnyTensorFunc,
   callDecorated,
   requestOf,
   stepsOf,
-  type AnyTensorFunc,
   type Tensors,
 } from '../../test/support/decorated-call.js';
 import type { ModelSpec } from '../model/callable.js';
-import { type RequestGroups, RequestStreams } from '../model/request-streams.js';
+import { type RequestGroups, RequestStreams } from '../model/steps.js';
 import { Tensor } from '../tensor/tensor.js';
 import { batch } from './batch.js';
 import { constantPadder } from './constant-padder.js';

@@ -6,6 +6,7 @@ import type { InferenceContext, InferenceRequest, InferFunc } from '../model/cal
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
+import type { Settled, Unchecked } from '../model/inference-hints.js';
 import { rowsOf, withInputs } from '../model/inference-request.js';
 import { tensorFromValue } from '../model/tensor-from-value.js';
 import type {
@@ -18,15 +19,12 @@ import type {
   TensorSpec,
   TensorSpecs,
 } from '../model/tensor-spec.js';
-import type { Settled, Unchecked } from '../model/inference-hints.js';
 import type { DtypeLike } from '../tensor/dtype.js';
 import type { Nested } from '../tensor/nested.js';
 import { formatShape, matchesShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
-import { expectContext } from './expect-context.js';
-import { expectInput } from './expect-input.js';
+import { expectContext, expectInput, type Tensors } from './decorator-parts.js';
 import { repeatLastRow } from './rows.js';
-import type { Tensors } from './untyped.js';
 
 type Specs<I extends TensorSpecs> = NamedSpecs<I, 'INPUT'>;
 

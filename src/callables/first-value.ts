@@ -4,6 +4,7 @@ import { TritonError } from '../errors.js';
 import type { InferenceContext, TensorFunc, TensorResult } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import { inFormOf } from '../model/input-list.js';
 import type {
   AnyInputs,
@@ -17,14 +18,11 @@ import type {
   TensorSpec,
   TensorSpecs,
 } from '../model/tensor-spec.js';
-import type { Unchecked } from '../model/inference-hints.js';
 import type { Dtype } from '../tensor/dtype.js';
 import { elementCount } from '../tensor/shape.js';
 import type { Tensor } from '../tensor/tensor.js';
-import { expectContext } from './expect-context.js';
-import { expectInput } from './expect-input.js';
+import { expectContext, expectInput, type Tensors } from './decorator-parts.js';
 import { hasEqualRows } from './row-values.js';
-import type { Tensors } from './untyped.js';
 
 export interface FirstValueOptions<Squeeze extends boolean = boolean> {
   /** Gives inputs whose declared shape is one element, `[1]` say, as plain values. Default true. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { callDecorated, requestOf, type AnyInferFunc } from '../../test/support/decorated-call.js';
+import { type AnyInferFunc, callDecorated, requestOf } from '../../test/support/decorated-call.js';
 import { TritonError } from '../errors.js';
 import type { ModelSpec } from '../model/callable.js';
-import { RequestGroups } from '../model/request-streams.js';
+import { RequestGroups } from '../model/steps.js';
 import { Tensor } from '../tensor/tensor.js';
 import { batch } from './batch.js';
 import { groupByKeys } from './group-by-keys.js';

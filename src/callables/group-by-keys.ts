@@ -1,17 +1,16 @@
 // The decorator for models with optional inputs: never two sets of inputs in one call.
 
 import { logTextOf, TritonError } from '../errors.js';
+import { isPromiseLike } from '../model/awaitable.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
-import { isPromiseLike } from '../model/is-promise-like.js';
-import { RequestGroups } from '../model/request-streams.js';
-import type { Inputs, TensorSpecs } from '../model/tensor-spec.js';
 import type { Unchecked } from '../model/inference-hints.js';
+import { RequestGroups } from '../model/steps.js';
+import type { Inputs, TensorSpecs } from '../model/tensor-spec.js';
 import { callInTurn } from './call-in-turn.js';
-import { expectContext } from './expect-context.js';
-import type { AnyMethod } from './untyped.js';
+import { type AnyMethod, expectContext } from './decorator-parts.js';
 
 /**
  * Calls `fn` once for each set of inputs that requests of a batch have, so that `batch` can join them. Groups are

@@ -1,25 +1,23 @@
 // The decorator for functions that compute with one value of an input at a time, a language or a temperature say.
 
 import { TritonError } from '../errors.js';
+import { isPromiseLike } from '../model/awaitable.js';
 import type { InferenceContext, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRows } from '../model/derived-context.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import { inFormOf } from '../model/input-list.js';
-import { isPromiseLike } from '../model/is-promise-like.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import { asSteps, mapSteps, zipSteps } from '../model/steps.js';
 import type { InputName, InputsOrAny, TensorSpecs } from '../model/tensor-spec.js';
-import type { Unchecked } from '../model/inference-hints.js';
 import { formatShape, sameShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 import { callInTurn } from './call-in-turn.js';
 import type { GroupOutputs, PadFunc } from './constant-padder.js';
-import { expectContext } from './expect-context.js';
-import { expectInput } from './expect-input.js';
+import { type AnyTensorFunc, expectContext, expectInput, type Tensors } from './decorator-parts.js';
 import { rowKeys } from './row-values.js';
 import { scatterRows, takeRows } from './rows.js';
-import type { AnyTensorFunc, Tensors } from './untyped.js';
 
 export interface GroupByValuesOptions {
   /** Makes the outputs of the groups equal in shape: `constantPadder(0)`, or a function of your own. */

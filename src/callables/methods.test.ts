@@ -1,10 +1,11 @@
 // Decorators on methods, and around functions that need an object: `this` reaches the innermost function.
+
 import { describe, expect, it } from 'vitest';
 
 import { allSteps, callDecorated, requestOf, type Tensors } from '../../test/support/decorated-call.js';
 import type { InferenceContext, ModelSpec } from '../model/callable.js';
 import { marksOf } from '../model/decorated.js';
-import type { RequestGroups, RequestStreams } from '../model/request-streams.js';
+import type { RequestGroups, RequestStreams } from '../model/steps.js';
 import { Tensor } from '../tensor/tensor.js';
 import { batch } from './batch.js';
 import { fillOptionals } from './fill-optionals.js';

@@ -4,15 +4,14 @@ import type { InferenceContext, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRows } from '../model/derived-context.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import type { InputsOrAny, TensorSpecs } from '../model/tensor-spec.js';
-import type { Unchecked } from '../model/inference-hints.js';
 import type { Tensor } from '../tensor/tensor.js';
-import { expectContext } from './expect-context.js';
+import { type AnyMethod, type AnyTensorFunc, expectContext, type Tensors } from './decorator-parts.js';
 import { repeatLastRow } from './rows.js';
-import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
 
 /**
  * Repeats the last row until there are as many rows as the next preferred batch size, or the maximum where none is

@@ -1,6 +1,7 @@
 // When two rows of an input have the same value: as JavaScript's Map compares. All NaNs are one value and so are 0
 // and -0, whichever bits they have; strings and bytes are the same when all of them is.
 
+import { numbersOf } from '../tensor/cast.js';
 import type { Tensor } from '../tensor/tensor.js';
 
 /** A key for each row, the same for rows that have the same values in all tensors. */
@@ -36,9 +37,8 @@ function keysOf(tensor: Tensor): readonly unknown[] {
 function comparableElements(tensor: Tensor): ArrayLike<unknown> {
   const { dtype, data } = tensor;
   // Raw bits do not tell that two NaNs, or two zeros, are the same.
-  if (dtype === 'float16' || dtype === 'bfloat16') return tensor.toFloat32();
   if (dtype === 'bytes') return (data as Uint8Array[]).map((element) => Buffer.from(element).toString('latin1'));
-  return data;
+  return numbersOf(tensor);
 }
 
 function rowSize(tensor: Tensor, elements: ArrayLike<unknown>): number {

@@ -1,10 +1,11 @@
 // Which request each row belongs to, under every decorator and every order of them: rows never get the parameters of
 // another user.
+
 import { describe, expect, it } from 'vitest';
 
 import { allSteps, callDecorated, requestOf, type Tensors } from '../../test/support/decorated-call.js';
 import type { InferenceContext, ModelSpec } from '../model/callable.js';
-import { RequestStreams } from '../model/request-streams.js';
+import { RequestStreams } from '../model/steps.js';
 import { Tensor } from '../tensor/tensor.js';
 import { batch } from './batch.js';
 import { fillOptionals } from './fill-optionals.js';

@@ -1,18 +1,17 @@
 // The decorator for models that take one sample at a time.
 
 import { TritonError } from '../errors.js';
-import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
+import type { LooseTensorFunc } from '../model/bound-model.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
+import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
+import type { Unchecked } from '../model/inference-hints.js';
 import { inFormOf } from '../model/input-list.js';
-import type { LooseTensorFunc } from '../model/loose-callable.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import type { InputsOrAny, TakenInputs, TensorSpecs } from '../model/tensor-spec.js';
-import type { Unchecked } from '../model/inference-hints.js';
 import type { Tensor } from '../tensor/tensor.js';
-import { expectContext } from './expect-context.js';
-import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
+import { type AnyMethod, type AnyTensorFunc, expectContext, type Tensors } from './decorator-parts.js';
 
 /**
  * `fn` gets the tensors of one sample and returns its outputs, all of the declared shapes without a batch axis.

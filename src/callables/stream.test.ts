@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { callDecorated, requestOf, stepsOf, type AnyTensorFunc } from '../../test/support/decorated-call.js';
+import { type AnyTensorFunc, callDecorated, requestOf, stepsOf } from '../../test/support/decorated-call.js';
 import type { InferenceContext, ModelSpec } from '../model/callable.js';
-import { RequestStreams } from '../model/request-streams.js';
+import { RequestStreams } from '../model/steps.js';
 import { Tensor } from '../tensor/tensor.js';
 import { stream } from './stream.js';
 

@@ -3,10 +3,9 @@
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
-import { RequestStreams } from '../model/request-streams.js';
+import { RequestStreams } from '../model/steps.js';
 import type { InputsOrAny, TakenInputs, TensorSpecs } from '../model/tensor-spec.js';
-import { expectContext } from './expect-context.js';
-import type { AnyMethod, AnyTensorFunc, Tensors } from './untyped.js';
+import { type AnyMethod, type AnyTensorFunc, expectContext, type Tensors } from './decorator-parts.js';
 
 /**
  * Runs `fn` once per request, with that request's own tensors as they came, the batch axis included; what it

@@ -1,109 +1,39 @@
-// Every option with its value: the defaults are here, and what does not go together.
+// Every option with its value: what was given, or the default, and what does not go together.
 
 import { TritonError } from '../errors.js';
-import type { TraceStart } from '../model/trace-settings.js';
-import { checkHeaderPattern } from './check-header-pattern.js';
+import { HeaderForwarding } from '../protocol/header-forwarding.js';
+import type { TritonConfig } from './generated/triton-config.js';
 import { grpcSettings } from './grpc-settings.js';
 import { checkSafePorts } from './hosting-environment.js';
-import { listOf } from './option-value.js';
+import { listOf, type GivenValue } from './option-value.js';
+import { OPTIONS, type Option, type OptionName, type VertexAiDefaults } from './options.js';
 import { parseCacheConfig } from './parse-cache-config.js';
-import { parseMetricsConfig, type MetricsConfig } from './parse-metrics-config.js';
-import { parseOrigins } from './parse-origins.js';
-import { parseTraceConfig } from './parse-trace-config.js';
-import type { TritonConfig } from './triton-config.js';
 
-type WithoutDefault =
-  | 'logFile'
-  | 'responseCacheByteSize'
-  | 'vertexAiDefaultModel'
-  | 'sagemakerSafePortRange'
-  | 'httpHeaderForwardPattern'
-  | 'grpcHeaderForwardPattern'
-  | 'grpcServerCert'
-  | 'grpcServerKey'
-  | 'grpcRootCert';
-type Parsed = 'loadModel' | 'corsAllowOrigin' | 'metricsConfig' | 'traceConfig';
-type Restriction = 'accessToken' | 'restrictedEndpoints' | 'httpRestrictedApi' | 'grpcRestrictedProtocol';
+/** What an option comes to: its list parsed, or its value, which one without a default may lack. */
+type Completed<O extends Option> = O extends { readonly parse: (...given: never) => infer Parsed }
+  ? Parsed
+  : O['kind'] extends { readonly separator: string }
+    ? readonly string[] | undefined
+    : GivenValue<O['kind']> | (O extends { readonly default: unknown } ? never : undefined);
 
-/** Every option with its value; restrictions are apart, as tables. */
-export type CompleteTritonConfig = {
-  readonly [K in Exclude<keyof TritonConfig, WithoutDefault | Restriction | Parsed | 'cacheConfig'>]-?: Exclude<
-    TritonConfig[K],
-    undefined
-  >;
-} & {
-  readonly [K in WithoutDefault]: TritonConfig[K] | undefined;
-} & {
-  readonly loadModel: readonly string[];
-  readonly corsAllowOrigin: readonly string[];
-  readonly metricsConfig: MetricsConfig;
-  /** Undefined: nothing is traced. */
-  readonly traceConfig: TraceStart | undefined;
-};
-
-/** What Vertex AI says in the environment. */
-export interface VertexAiDefaults {
-  /** In its own environment Vertex AI is the only one to call, unless the others are asked for. */
-  readonly prediction: boolean;
-  readonly port: number;
-}
+/** Every option with its value. */
+export type CompleteTritonConfig = { readonly [N in OptionName]: Completed<(typeof OPTIONS)[N]> };
 
 /** Throws INVALID_ARG or UNSUPPORTED naming the option, what was got and what was expected. */
 export function completeTritonConfig(given: TritonConfig, vertexAi: VertexAiDefaults): CompleteTritonConfig {
-  const config: CompleteTritonConfig = {
-    id: given.id ?? 'triton',
-    allowHttp: given.allowHttp ?? !vertexAi.prediction,
-    httpAddress: given.httpAddress ?? '0.0.0.0',
-    httpPort: given.httpPort ?? 8000,
-    httpMaxInputSize: given.httpMaxInputSize ?? 67_108_864,
-    httpHeaderForwardPattern: given.httpHeaderForwardPattern,
-    corsAllowOrigin: parseOrigins(listOf(given.corsAllowOrigin), 'corsAllowOrigin'),
-    allowGrpc: given.allowGrpc ?? !vertexAi.prediction,
-    grpcAddress: given.grpcAddress ?? '0.0.0.0',
-    grpcPort: given.grpcPort ?? 8001,
-    grpcMaxMessageSize: given.grpcMaxMessageSize ?? 2_147_483_647,
-    grpcHeaderForwardPattern: given.grpcHeaderForwardPattern,
-    grpcUseSsl: given.grpcUseSsl ?? false,
-    grpcUseSslMutual: given.grpcUseSslMutual ?? false,
-    grpcServerCert: given.grpcServerCert,
-    grpcServerKey: given.grpcServerKey,
-    grpcRootCert: given.grpcRootCert,
-    grpcInferResponseCompressionLevel: given.grpcInferResponseCompressionLevel ?? 'none',
-    grpcKeepaliveTime: given.grpcKeepaliveTime ?? 7_200_000,
-    grpcKeepaliveTimeout: given.grpcKeepaliveTimeout ?? 20_000,
-    grpcKeepalivePermitWithoutCalls: given.grpcKeepalivePermitWithoutCalls ?? false,
-    grpcHttp2MaxPingsWithoutData: given.grpcHttp2MaxPingsWithoutData ?? 2,
-    grpcHttp2MinRecvPingIntervalWithoutData: given.grpcHttp2MinRecvPingIntervalWithoutData ?? 300_000,
-    grpcHttp2MaxPingStrikes: given.grpcHttp2MaxPingStrikes ?? 2,
-    allowMetrics: given.allowMetrics ?? true,
-    metricsAddress: given.metricsAddress ?? given.httpAddress ?? '0.0.0.0',
-    metricsPort: given.metricsPort ?? 8002,
-    metricsConfig: parseMetricsConfig(listOf(given.metricsConfig)),
-    metricsIntervalMs: given.metricsIntervalMs ?? 2000,
-    allowCpuMetrics: given.allowCpuMetrics ?? true,
-    allowGpuMetrics: given.allowGpuMetrics ?? false,
-    allowClientShm: given.allowClientShm ?? false,
-    strictReadiness: given.strictReadiness ?? true,
-    modelControlMode: given.modelControlMode ?? 'none',
-    loadModel: listOf(given.loadModel),
-    responseCacheByteSize: parseCacheConfig(listOf(given.cacheConfig), given.responseCacheByteSize),
-    allowVertexAi: given.allowVertexAi ?? vertexAi.prediction,
-    vertexAiPort: given.vertexAiPort ?? vertexAi.port,
-    vertexAiDefaultModel: given.vertexAiDefaultModel,
-    allowSagemaker: given.allowSagemaker ?? false,
-    sagemakerPort: given.sagemakerPort ?? 8080,
-    sagemakerSafePortRange: given.sagemakerSafePortRange,
-    logInfo: given.logInfo ?? true,
-    logWarning: given.logWarning ?? true,
-    logError: given.logError ?? true,
-    logFormat: given.logFormat ?? 'default',
-    logVerbose: given.logVerbose ?? 0,
-    logFile: given.logFile,
-    exitTimeoutSecs: given.exitTimeoutSecs ?? 30,
-    exitOnError: given.exitOnError ?? true,
-    serverThread: given.serverThread ?? true,
-    traceConfig: parseTraceConfig(listOf(given.traceConfig)),
-  };
+  const complete = Object.fromEntries(
+    Object.entries<Option>(OPTIONS).map(([name, option]) => {
+      const value = given[name as OptionName];
+      if (typeof option.kind === 'object' && 'separator' in option.kind) {
+        const entries = listOf(value as string | readonly string[] | undefined);
+        return [name, option.parse === undefined ? value && entries : option.parse(entries, name)];
+      }
+      const byDefault = typeof option.default === 'function' ? option.default(given, vertexAi) : option.default;
+      return [name, value ?? byDefault];
+    }),
+  ) as CompleteTritonConfig;
+  const { cacheConfig = [], responseCacheByteSize } = complete;
+  const config = { ...complete, responseCacheByteSize: parseCacheConfig(cacheConfig, responseCacheByteSize) };
   checkTogether(config);
   return config;
 }
@@ -116,18 +46,17 @@ function checkTogether(config: CompleteTritonConfig): void {
       'the HTTP or the gRPC endpoint has to be allowed, got allowHttp: false and allowGrpc: false',
     );
   }
-  const { loadModel, modelControlMode } = config;
-  if (loadModel.length > 0 && modelControlMode !== 'explicit') {
+  if (config.loadModel.length > 0 && config.modelControlMode !== 'explicit') {
     throw new TritonError('INVALID_ARG', "loadModel needs modelControlMode: 'explicit', got 'none'");
-  }
-  if (loadModel.length > 1 && loadModel.includes('*')) {
-    throw new TritonError('INVALID_ARG', "loadModel must be '*' alone or names of models, got both");
   }
   if (config.allowGpuMetrics) {
     throw new TritonError('UNSUPPORTED', 'allowGpuMetrics: TSTriton has no GPU metrics, expected false');
   }
-  checkHeaderPattern(config.httpHeaderForwardPattern, 'httpHeaderForwardPattern');
-  checkHeaderPattern(config.grpcHeaderForwardPattern, 'grpcHeaderForwardPattern');
+  for (const option of ['httpHeaderForwardPattern', 'grpcHeaderForwardPattern'] as const) {
+    const pattern = config[option];
+    // For what it refuses.
+    if (pattern !== undefined) void new HeaderForwarding(pattern, option);
+  }
   // For what it refuses.
   grpcSettings(config);
   checkSafePorts(config.sagemakerSafePortRange, {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { readTritonConfig } from './read-triton-config.js';
-import type { TritonConfig } from './triton-config.js';
+import type { TritonConfig } from './generated/triton-config.js';
 import { grpcSettings } from './grpc-settings.js';
 
 const settings = (config: TritonConfig) => grpcSettings(readTritonConfig(config, {}).config);

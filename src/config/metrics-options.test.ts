@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { readTritonConfig } from './read-triton-config.js';
-import type { TritonConfig } from './triton-config.js';
+import type { TritonConfig } from './generated/triton-config.js';
 
 function metricsOf(given: TritonConfig, environment: Record<string, string> = {}) {
   const { metricsConfig, metricsIntervalMs, allowCpuMetrics, allowGpuMetrics } = readTritonConfig(

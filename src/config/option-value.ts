@@ -12,6 +12,17 @@ export type OptionKind =
   /** A list of strings, or one string; in text the separator is between them. */
   | { readonly separator: string };
 
+/** What users write for an option of a kind. */
+export type GivenValue<K extends OptionKind> = K extends 'boolean'
+  ? boolean
+  : K extends 'string'
+    ? string
+    : K extends { readonly choices: readonly (infer Choice)[] }
+      ? Choice
+      : K extends { readonly separator: string }
+        ? string | readonly string[]
+        : number;
+
 /** Throws INVALID_ARG. */
 export function checkOption(kind: OptionKind, value: unknown, what: string): void {
   if (kind === 'boolean') expectBoolean(value, what);

@@ -20,8 +20,8 @@ export const DEFAULT_RESTRICTED_ENDPOINTS: readonly Category[] = [
 export interface RestrictionOptions {
   readonly accessToken: string | undefined;
   readonly restrictedEndpoints: readonly string[] | undefined;
-  readonly httpRestrictedApi: readonly string[];
-  readonly grpcRestrictedProtocol: readonly string[];
+  readonly httpRestrictedApi: readonly string[] | undefined;
+  readonly grpcRestrictedProtocol: readonly string[] | undefined;
 }
 
 export interface Restrictions {
@@ -63,7 +63,7 @@ function guardedBy(value: string, endpoints: readonly Category[], groups: readon
   return { categories: endpoints.filter((name) => !taken.has(name)), key: ACCESS_TOKEN_KEY, value };
 }
 
-function parseGroups(texts: readonly string[], option: string): Restriction[] {
+function parseGroups(texts: readonly string[] = [], option: string): Restriction[] {
   const seen = new Set<Category>();
   return texts.map((text) => {
     const match = /^([^:]*):([^=]+)=(.+)$/s.exec(text);

@@ -2,7 +2,7 @@
 // that is for the provider which the user registers with OpenTelemetry.
 
 import { TritonError } from '../errors.js';
-import { TRACE_LEVELS, type TraceLevel, type TraceStart } from '../model/trace-settings.js';
+import { TRACE_LEVELS, type TraceLevel, type TraceStart } from '../model/traces.js';
 
 const SETTINGS = ['mode', 'level', 'rate', 'count'] as const;
 type Setting = (typeof SETTINGS)[number];

@@ -1,9 +1,9 @@
 // Options in variables of the environment. What is not understood is warned about, never ignored.
 
 import { TritonError } from '../errors.js';
-import { isOption, nearestOption, OPTION_KINDS, refuseUnsupported } from './option-kinds.js';
+import type { TritonConfig } from './generated/triton-config.js';
 import { isList, parseListEntry, parseOption } from './option-value.js';
-import type { TritonConfig } from './triton-config.js';
+import { isOption, nearestOption, OPTIONS, refuseUnsupported, type Option } from './options.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -24,8 +24,8 @@ export function readEnvironment(environment: Environment): {
       const { name, index } = optionOf(variable.slice(prefix.length));
       refuseUnsupported(name, variable);
       if (isOption(name) && index === undefined) {
-        values[name] = parseOption(OPTION_KINDS[name], text, variable);
-      } else if (isOption(name) && index !== undefined && isList(OPTION_KINDS[name])) {
+        values[name] = parseOption(OPTIONS[name].kind, text, variable);
+      } else if (isOption(name) && index !== undefined && isList(OPTIONS[name].kind)) {
         const entry = { index, value: parseListEntry(text, variable), variable };
         lists.set(name, [...(lists.get(name) ?? []), entry]);
       } else {
@@ -63,13 +63,11 @@ function joinList(entries: readonly ListEntry[], environment: Environment): read
 function optionOf(suffix: string): { readonly name: string; readonly index: number | undefined } {
   const [, list, digits] = /^(.+)_(0|[1-9][0-9]*)$/.exec(suffix) ?? [];
   const name = (list ?? suffix).toLowerCase().replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-  // PyTriton's documentation calls it so.
-  return {
-    name: name === 'logVerbosity' ? 'logVerbose' : name,
-    index: digits === undefined ? undefined : Number(digits),
-  };
+  const aliased = Object.entries<Option>(OPTIONS).find(([, { alias }]) => alias === name)?.[0];
+  return { name: aliased ?? name, index: digits === undefined ? undefined : Number(digits) };
 }
 
-function variableOf(option: string): string {
+/** The option's variable, after its prefix. */
+export function variableOf(option: string): string {
   return option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { readTritonConfig } from './read-triton-config.js';
-import type { TritonConfig } from './triton-config.js';
+import type { TritonConfig } from './generated/triton-config.js';
 
 const DEFAULTS = {
   id: 'triton',
@@ -52,6 +52,7 @@ const DEFAULTS = {
   logFormat: 'default',
   logVerbose: 0,
   logFile: undefined,
+  shutdownDelaySecs: 0,
   exitTimeoutSecs: 30,
   exitOnError: true,
   serverThread: true,
@@ -104,6 +105,7 @@ const SIMPLE = {
   logFormat: 'ISO8601',
   logVerbose: 3,
   logFile: 'server.log',
+  shutdownDelaySecs: 5,
   exitTimeoutSecs: 0,
   exitOnError: false,
   serverThread: false,
@@ -131,6 +133,10 @@ const UNDERSTOOD = {
   traceConfig: { level: ['TIMESTAMPS'], rate: 7, count: -1 },
   loadModel: ['a', 'b'],
   responseCacheByteSize: 1024,
+  accessToken: 'token',
+  restrictedEndpoints: ['health'],
+  httpRestrictedApi: ['trace,logging:key=value', 'metadata:other=1'],
+  grpcRestrictedProtocol: ['trace:key=value'],
 };
 
 const ROUTES = { AIP_PREDICT_ROUTE: '/predict', AIP_HEALTH_ROUTE: '/health' };

@@ -9,11 +9,11 @@ import {
   type SagemakerSettings,
   type VertexAiRoutes,
 } from './hosting-environment.js';
-import { isOption, nearestOption, OPTION_KINDS, PORT, refuseUnsupported } from './option-kinds.js';
-import { checkOption, listOf, parseOption } from './option-value.js';
+import type { TritonConfig } from './generated/triton-config.js';
+import { checkOption, parseOption } from './option-value.js';
+import { isOption, nearestOption, OPTIONS, PORT, refuseUnsupported } from './options.js';
 import { parseRestrictions, type Restrictions } from './parse-restrictions.js';
 import { readEnvironment, type Environment } from './read-environment.js';
-import type { TritonConfig } from './triton-config.js';
 
 export interface ReadTritonConfig {
   readonly config: CompleteTritonConfig;
@@ -34,12 +34,7 @@ export function readTritonConfig(given: TritonConfig, environment: Environment):
     prediction: environment['AIP_MODE'] === 'PREDICTION',
     port: vertexAiPortOf(environment),
   });
-  const restrictions = parseRestrictions({
-    accessToken: merged.accessToken,
-    restrictedEndpoints: merged.restrictedEndpoints && listOf(merged.restrictedEndpoints),
-    httpRestrictedApi: listOf(merged.httpRestrictedApi),
-    grpcRestrictedProtocol: listOf(merged.grpcRestrictedProtocol),
-  });
+  const restrictions = parseRestrictions(config);
   return {
     config,
     restrictions,
@@ -78,6 +73,6 @@ function checkGiven(given: TritonConfig): void {
     if (!isOption(name)) {
       throw new TritonError('INVALID_ARG', `TritonConfig has an unknown option '${name}'${hintFor(name)}`);
     }
-    if (value !== undefined) checkOption(OPTION_KINDS[name], value, name);
+    if (value !== undefined) checkOption(OPTIONS[name].kind, value, name);
   }
 }

@@ -1,5 +1,6 @@
-// The log as the engine uses it.
+// The log as the engine uses it; and the logging extension, which reads and changes what the log lets through.
 
+import type { LogSettings, ServerLogger } from '../logger.js';
 import type { Logger } from '../model/logger.js';
 
 export interface EngineLogger extends Logger {
@@ -14,3 +15,34 @@ export const SILENT: EngineLogger = {
   info: () => undefined,
   verbose: () => undefined,
 };
+
+export class LogSettingsStore {
+  /** Where the log goes; '' for standard error. */
+  readonly file: string;
+  readonly #logger: Pick<ServerLogger, 'settings' | 'configure'>;
+  readonly #onChange: (settings: LogSettings) => void;
+
+  /** `onChange` is told the new settings, for logs in other threads. */
+  constructor(
+    logger: Pick<ServerLogger, 'settings' | 'configure'>,
+    file: string,
+    onChange: (settings: LogSettings) => void,
+  ) {
+    this.#logger = logger;
+    this.file = file;
+    this.#onChange = onChange;
+  }
+
+  get(): LogSettings {
+    return this.#logger.settings;
+  }
+
+  /** Changes what is mentioned, and tells the result. */
+  update(settings: Partial<LogSettings>): LogSettings {
+    if (Object.keys(settings).length > 0) {
+      this.#logger.configure(settings);
+      this.#onChange(this.#logger.settings);
+    }
+    return this.#logger.settings;
+  }
+}

@@ -5,19 +5,16 @@ import { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest } from '../model/exchange.js';
 import type { ModelStatistics } from '../model/model-statistics.js';
-import type { EndedTrace } from '../model/trace-record.js';
-import type { TraceSettings, TraceStart, TraceUpdate } from '../model/trace-settings.js';
+import type { EndedTrace, TraceSettings, TraceStart, TraceUpdate } from '../model/traces.js';
 import { ResponseCache } from './cache/response-cache.js';
-import type { EngineLogger } from './engine-logger.js';
-import { LogSettingsStore } from './log-settings.js';
-import { ModelControl, type ConfigOverride, type ModelControlMode } from './model-control.js';
+import { type EngineLogger, LogSettingsStore } from './engine-logger.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
+import { type ConfigOverride, ModelControl, type ModelControlMode } from './model-control.js';
 import type { ResolvedModel } from './model-entry.js';
 import { ModelRepository } from './model-repository.js';
-import { parseModelVersion } from './model-version.js';
-import { RequestTraces, type RequestTrace } from './request-traces.js';
+import { parseModelVersion, serverStopping } from './refusals.js';
+import { type RequestTrace, RequestTraces } from './request-traces.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
-import { serverStopping } from './request-label.js';
 import { SharedMemoryRegistry } from './shared-memory/shared-memory-registry.js';
 import { TraceSettingsStore } from './trace-settings.js';
 
@@ -91,7 +88,7 @@ export class InferenceServer {
   readonly #strictReadiness: boolean;
   readonly #listeners = new Set<() => void>();
   #telling = false;
-  #state: 'starting' | 'ready' | 'exiting' = 'starting';
+  #state: 'starting' | 'ready' | 'leaving' | 'exiting' = 'starting';
 
   constructor(options: InferenceServerOptions) {
     const { name, version, logger, strictReadiness = true, modelControlMode: mode = 'none' } = options;
@@ -151,7 +148,7 @@ export class InferenceServer {
   /** Version '' asks for any. Unknown names and versions are not ready. Throws INVALID_ARG for a malformed version. */
   isModelReady(name: string, version: string): boolean {
     parseModelVersion(version);
-    if (this.#state === 'exiting') return false;
+    if (this.#isEnding) return false;
     try {
       this.repository.get(name, version);
       return true;
@@ -262,6 +259,17 @@ export class InferenceServer {
       sink.fail(error);
       return NOTHING_TO_CANCEL;
     }
+  }
+
+  /** Not ready any more, while it goes on serving: load balancers send their requests elsewhere from now on. */
+  leave(): void {
+    if (this.#isEnding) return;
+    this.#state = 'leaving';
+    this.#changed();
+  }
+
+  get #isEnding(): boolean {
+    return this.#state === 'leaving' || this.#state === 'exiting';
   }
 
   /** Not ready and not live any more; resolves when no request is under way. */

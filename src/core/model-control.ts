@@ -1,15 +1,15 @@
 // The model repository extension: every model that is bound is in the repository, loaded or not. Loading gives a model
 // new statistics and an empty queue; unloading lets its requests finish. What happens to one version happens in turn.
 
-import { TritonError, type ErrorCode } from '../errors.js';
-import type { Logger } from '../model/logger.js';
+import { type ErrorCode, TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { Logger } from '../model/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
+import { EVERY_VERSION, servedVersions } from '../model/version-policy.js';
 import type { ModelInstance } from './instance/model-instance.js';
-import { INTERRUPTIONS } from './interruption.js';
 import type { ModelEntry } from './model-entry.js';
 import type { ModelRepository } from './model-repository.js';
-import { EVERY_VERSION, servedVersions } from '../model/version-policy.js';
+import { INTERRUPTIONS } from './refusals.js';
 import { warmUp } from './warm-up.js';
 
 /** Whether clients may load and unload models. */

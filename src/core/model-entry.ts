@@ -3,8 +3,8 @@
 
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryState } from '../model/repository-model.js';
-import { INTERRUPTIONS, type Interruption } from './interruption.js';
 import type { Model } from './model.js';
+import { type Interruption, INTERRUPTIONS } from './refusals.js';
 
 export type ModelStatus =
   | { readonly kind: 'loading' | 'ready' | 'unloading' | 'unloaded' }

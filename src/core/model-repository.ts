@@ -5,7 +5,8 @@ import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { ModelEntry, type ResolvedModel } from './model-entry.js';
 import { Model, type ModelSurroundings } from './model.js';
-import { parseModelVersion } from './model-version.js';
+import { parseModelVersion } from './refusals.js';
+import { dynamicBatching } from './scheduler/batch-scheduler.js';
 
 export class ModelRepository {
   readonly #models = new Map<string, Map<number, ModelEntry>>();
@@ -26,7 +27,7 @@ export class ModelRepository {
   /** Adds a version in state LOADING. A version of that name and number that is there is replaced. */
   add(config: CompleteModelConfig): ModelEntry {
     const load = ++this.#lastLoad;
-    const entry = new ModelEntry(new Model(config, this.#surroundings), load, this.#onChange);
+    const entry = new ModelEntry(new Model(config, dynamicBatching, this.#surroundings), load, this.#onChange);
     let versions = this.#models.get(config.name);
     if (versions === undefined) this.#models.set(config.name, (versions = new Map()));
     this.#forgetLoad(versions.get(config.version));

@@ -4,6 +4,7 @@ import { inferRequest } from '../../test/support/infer-requests.js';
 import { fakeTime, ManualInstance, pass } from '../../test/support/scheduler-harness.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { Model } from './model.js';
+import { dynamicBatching } from './scheduler/batch-scheduler.js';
 
 beforeEach(fakeTime);
 afterEach(() => void vi.useRealTimers());
@@ -13,7 +14,7 @@ describe('Model', () => {
     const instance = new ManualInstance();
     const batcher = { maxQueueDelayMicroseconds: 50_000 };
     const spec = { modelName: 'm', inputs: {}, outputs: {}, config: { maxBatchSize: 4, batcher } };
-    const model = new Model(completeModelConfig(spec, 1));
+    const model = new Model(completeModelConfig(spec, 1), dynamicBatching);
     model.addInstance(instance);
     const answers: string[] = [];
     const send = (id: string) =>

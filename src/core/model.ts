@@ -5,22 +5,21 @@ import { batcherWarnings } from '../model/batcher-warnings.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
 import { type PacedWork } from '../model/paced-work.js';
-import { startPaced, type PacedRun } from '../model/paced-workers.js';
-import type { ModelInstance } from './instance/model-instance.js';
+import { type PacedRun, startPaced } from '../model/paced-workers.js';
 import { CachedScheduler } from './cache/cached-scheduler.js';
 import { checkCacheParameter } from './cache/request-key.js';
 import type { ResponseCache } from './cache/response-cache.js';
-import { SILENT, type EngineLogger } from './engine-logger.js';
+import { type EngineLogger, SILENT } from './engine-logger.js';
+import type { ModelInstance } from './instance/model-instance.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
 import { PendingRequest, type RequestOwner } from './pending-request.js';
+import { serverStopping } from './refusals.js';
 import type { RequestTrace } from './request-traces.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
-import { BatchRunner } from './scheduler/batch-runner.js';
-import { BatchScheduler } from './scheduler/batch-scheduler.js';
+import { BatchRunner, type MakeScheduler } from './scheduler/batch-runner.js';
 import { RequestOutcomes } from './scheduler/request-outcomes.js';
-import type { Scheduler } from './scheduler/scheduler.js';
 import { SchedulerLog } from './scheduler/scheduler-log.js';
-import { serverStopping } from './request-label.js';
+import type { Scheduler } from './scheduler/scheduler.js';
 import { InferenceStatistics } from './statistics.js';
 import { inputsToCount, validateContents, validateRequest } from './validate-request.js';
 
@@ -46,7 +45,11 @@ export class Model implements RequestOwner {
   #inflight = 0;
   #whenIdle: (() => void)[] = [];
 
-  constructor(config: CompleteModelConfig, { logger = SILENT, cache, summaries }: ModelSurroundings = {}) {
+  constructor(
+    config: CompleteModelConfig,
+    makeScheduler: MakeScheduler,
+    { logger = SILENT, cache, summaries }: ModelSurroundings = {},
+  ) {
     const statistics = new InferenceStatistics(summaries);
     const log = new SchedulerLog(config, logger);
     const outcomes = new RequestOutcomes(config, statistics, log);
@@ -55,7 +58,7 @@ export class Model implements RequestOwner {
     this.statistics = statistics;
     this.#outcomes = outcomes;
     this.#runner = new BatchRunner(parts);
-    this.#scheduler = new BatchScheduler(parts, this.#runner);
+    this.#scheduler = makeScheduler(parts, this.#runner);
     for (const warning of batcherWarnings(config)) logger.warn(warning);
     if (config.responseCache && cache !== undefined) {
       this.#cached = new CachedScheduler({ config, scheduler: this.#scheduler, outcomes, cache, statistics, logger });

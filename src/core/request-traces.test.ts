@@ -1,12 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
-
 import { describe, expect, it } from 'vitest';
 
 import { TritonError } from '../errors.js';
 import type { ModelInferRequest } from '../model/exchange.js';
-import { instanceLoss } from '../model/instance-loss.js';
-import type { TraceContext } from '../model/trace-context.js';
-import type { EndedTrace } from '../model/trace-record.js';
+import { type EndedTrace, instanceLoss, type TraceContext } from '../model/traces.js';
 import { RequestTraces } from './request-traces.js';
 import { TraceSettingsStore } from './trace-settings.js';
 

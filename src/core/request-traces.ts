@@ -2,11 +2,16 @@
 // elsewhere: those of a request that reaches one by the callable's thread, which knows the rest of the trace.
 
 import type { TritonError } from '../errors.js';
-import { isInstanceLoss } from '../model/instance-loss.js';
-import { epochNow } from '../model/epoch-clock.js';
 import type { ModelInferRequest } from '../model/exchange.js';
-import { isSampled, parseTraceparent, type TraceContext } from '../model/trace-context.js';
-import type { EndedTrace, StartedTrace } from '../model/trace-record.js';
+import {
+  type EndedTrace,
+  epochNow,
+  isInstanceLoss,
+  isSampled,
+  parseTraceparent,
+  type StartedTrace,
+  type TraceContext,
+} from '../model/traces.js';
 import type { TraceSettingsStore } from './trace-settings.js';
 
 /** The trace of one request. */

@@ -3,7 +3,7 @@
 // Requests are counted per model that has settings of its own, and for all others together, as Triton does.
 
 import { TritonError } from '../errors.js';
-import type { TraceSettings, TraceStart, TraceUpdate } from '../model/trace-settings.js';
+import type { TraceSettings, TraceStart, TraceUpdate } from '../model/traces.js';
 
 const DEFAULTS: TraceStart = { level: ['OFF'], rate: 1000, count: -1 };
 

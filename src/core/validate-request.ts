@@ -8,13 +8,13 @@ import { isUtf8 } from 'node:buffer';
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
+import { isAsciiPaced, isUtf8Paced } from '../model/paced-bytes.js';
 import { Pace, type PacedWork } from '../model/paced-work.js';
-import { isAsciiPaced, isUtf8Paced } from '../model/paced-utf8.js';
 import { beyondLimit, REQUEST_LIMITS } from '../model/request-limits.js';
 import { DATATYPE_BYTE_SIZE } from '../tensor/dtype.js';
 import { BytesScan } from '../tensor/raw.js';
 import { elementCount, formatShape, matchesShape } from '../tensor/shape.js';
-import { requestLabel } from './request-label.js';
+import { requestLabel } from './refusals.js';
 
 export interface ValidatedInputs {
   /** One place per declared input, in declaration order. */

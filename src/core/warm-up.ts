@@ -6,11 +6,12 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { CompleteWarmup } from '../model/model-warmup.js';
 import type { ModelInstance } from './instance/model-instance.js';
 import { Model } from './model.js';
+import { dynamicBatching } from './scheduler/batch-scheduler.js';
 
 /** Rejects with the code and reason of the first request that failed. */
 export async function warmUp(config: CompleteModelConfig, instances: readonly ModelInstance[]): Promise<void> {
   for (const instance of instances) {
-    const model = new Model({ ...config, responseCache: false });
+    const model = new Model({ ...config, responseCache: false }, dynamicBatching);
     model.addInstance(instance);
     try {
       for (const warmup of config.modelWarmup ?? []) {

@@ -7,7 +7,7 @@ import { RequestSharedMemory } from '../core/shared-memory/request-shared-memory
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
 import type { PacedWork } from '../model/paced-work.js';
-import { readTraceContext } from '../model/trace-context.js';
+import { readTraceContext } from '../model/traces.js';
 import { classifyOutputs } from '../protocol/classification.js';
 import type { HeaderForwarding } from '../protocol/header-forwarding.js';
 import type { CompleteRequest, RequestForm } from '../protocol/request-form.js';

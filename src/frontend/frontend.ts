@@ -5,6 +5,8 @@ export interface Frontend {
   readonly name: string;
   /** Listens and resolves with the real port. Rejects with UNAVAILABLE naming address and port when taken. */
   start(): Promise<number>;
+  /** The server is about to stop and serves on for a while: clients are told to use other connections from now on. */
+  retire(): void;
   /** No new connections; existing ones close as soon as they have no request under way. */
   drain(): void;
   /** Closes whatever is left; resolves when no socket is open. Idempotent. */

@@ -1,14 +1,45 @@
 // One request that has one answer: on its way to the core, and the core's response on the way back. Each stage may take its
-// time, and is cancelled when nobody waits for the answer any more.
+// time, and is cancelled when nobody waits for the answer any more. A decoupled model may give none, or several: such a
+// request is refused.
 
 import type { InflightRequest, ResponseSink } from '../core/response-sink.js';
 import { TritonError } from '../errors.js';
 import type { ModelInferResponse } from '../model/exchange.js';
 import { type PacedWork } from '../model/paced-work.js';
-import { startPaced, type PacedEnd } from '../model/paced-workers.js';
+import { type PacedEnd, startPaced } from '../model/paced-workers.js';
 import type { CompleteRequest } from '../protocol/request-form.js';
 import type { IncomingRequest, InferOptions } from './complete-request.js';
-import { Stages } from './stages.js';
+
+export class Stages implements InflightRequest {
+  #stage: InflightRequest | undefined;
+  #begun = 0;
+  #state: 'open' | 'cancelled' | 'ended' = 'open';
+
+  /** Begins a stage. `start` gives what cancels it, or undefined when it is over already; it may begin the next one. */
+  begin(start: () => InflightRequest | undefined): void {
+    const number = ++this.#begun;
+    // The stage before is over. Nothing of it is kept, nor what it refers to: requests that were queued behind it.
+    this.#stage = undefined;
+    const stage = start();
+    if (stage === undefined || number !== this.#begun || this.#state === 'ended') return;
+    if (this.#state === 'cancelled') stage.cancel();
+    else this.#stage = stage;
+  }
+
+  /** Nothing is under way any more. */
+  end(): void {
+    this.#state = 'ended';
+    this.#stage = undefined;
+  }
+
+  cancel(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'cancelled';
+    const stage = this.#stage;
+    this.#stage = undefined;
+    stage?.cancel();
+  }
+}
 
 /** Where the answer goes: to one of these. */
 export interface AnswerWriter<Complete extends CompleteRequest> {
@@ -24,10 +55,20 @@ export class Inference<Complete extends CompleteRequest>
   readonly #writer: AnswerWriter<Complete>;
   readonly #stages = new Stages();
   #incoming: IncomingRequest<Complete> | undefined;
+  /** The only answer so far of a model that may give another one. */
+  #first: ModelInferResponse | undefined;
+  #isRefused = false;
+  readonly #notOne: () => TritonError;
 
-  constructor(server: Pick<InferOptions['server'], 'infer'>, writer: AnswerWriter<Complete>) {
+  /** `notOne`: what a request fails with that gets no answer, or several. */
+  constructor(
+    server: Pick<InferOptions['server'], 'infer'>,
+    writer: AnswerWriter<Complete>,
+    notOne: () => TritonError = noAnswer,
+  ) {
     this.#server = server;
     this.#writer = writer;
+    this.#notOne = notOne;
   }
 
   begin(completing: PacedWork<IncomingRequest<Complete>>): void {
@@ -49,7 +90,13 @@ export class Inference<Complete extends CompleteRequest>
     this.#stages.cancel();
   }
 
-  respond(response: ModelInferResponse): void {
+  respond(response: ModelInferResponse, final: boolean): void {
+    if (this.#first !== undefined) this.#refuse();
+    else if (final) this.#answer(response);
+    else this.#first = response;
+  }
+
+  #answer(response: ModelInferResponse): void {
     const incoming = this.#incoming!;
     if (!incoming.isFormed) {
       this.#write(response);
@@ -82,13 +129,25 @@ export class Inference<Complete extends CompleteRequest>
     }
   }
 
-  /** Only decoupled models end without an answer, and those were refused. */
   complete(): void {
-    this.fail(new TritonError('INTERNAL', 'expected a single response, got 0'));
+    if (this.#first === undefined) this.#refuse();
+    else if (!this.#isRefused) this.#answer(this.#first);
+  }
+
+  #refuse(): void {
+    this.fail(this.#notOne());
+    this.#isRefused = true;
+    this.#stages.cancel();
   }
 
   fail(error: TritonError): void {
+    if (this.#isRefused) return;
     this.#incoming!.release();
     this.#writer.fail(error);
   }
+}
+
+/** Only decoupled models end without an answer, and most endpoints refuse those. */
+function noAnswer(): TritonError {
+  return new TritonError('INTERNAL', 'expected a single response, got 0');
 }

@@ -11,7 +11,7 @@ import type { ModelInferRequest } from '../model/exchange.js';
 import type { ModelStatistics } from '../model/model-statistics.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { SharedMemoryReference, SystemSharedMemoryRegion } from '../model/shared-memory.js';
-import type { TraceSettings, TraceUpdate } from '../model/trace-settings.js';
+import type { TraceSettings, TraceUpdate } from '../model/traces.js';
 
 /** An answer that an engine in the same thread gives at once. */
 export type Later<T> = T | Promise<T>;

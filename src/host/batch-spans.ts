@@ -4,12 +4,18 @@
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { epochNow } from '../model/epoch-clock.js';
 import type { Logger } from '../model/logger.js';
 import type { Span } from '../model/span.js';
+import { epochNow } from '../model/traces.js';
 import type { HostResult } from './host-results.js';
-import { makeSpans, setFailed, setFailedBy } from './make-spans.js';
-import type { ActiveContext, OpenTelemetry, Tracer } from './opentelemetry.js';
+import {
+  type ActiveContext,
+  makeSpans,
+  type OpenTelemetry,
+  setFailed,
+  setFailedBy,
+  type Tracer,
+} from './opentelemetry.js';
 
 interface TracedRequest {
   readonly span: Span;

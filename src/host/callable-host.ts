@@ -2,22 +2,30 @@
 // belongs to; used directly by InlineInstance and behind a channel by ChannelHost.
 
 import { logTextOf, TritonError, TritonUnrecoverableError } from '../errors.js';
-import { callerOf, type AnyInferFunc } from '../model/callable-function.js';
+import { disownPromises, isPromiseLike } from '../model/awaitable.js';
+import { type AnyInferFunc, callerOf } from '../model/callable-function.js';
 import type { Callable, InferenceRequest } from '../model/callable.js';
-import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { inputsInOrder, isInferenceRequest, type HostedRequest } from '../model/inference-request.js';
+import { type HostedRequest, inputsInOrder, isInferenceRequest } from '../model/inference-request.js';
 import { InferenceResponse } from '../model/inference-response.js';
+import type { Logger } from '../model/logger.js';
+import { withLostObject } from '../model/lost-object.js';
 import type { ModelCaller } from '../model/model-calls.js';
-import { disownPromises, isPromiseLike } from '../model/is-promise-like.js';
-import { withLostObject } from './lost-object-hint.js';
 import type { Parameters } from '../model/parameters.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
-import type { BatchTraces } from '../model/trace-record.js';
-import { awaitEach, hasPromise, Rejected } from './await-results.js';
-import { HostContext } from './host-context.js';
-import { expectResults, type HostDone, type HostResult, type HostStream, type ResolvedResult } from './host-results.js';
+import type { BatchTraces } from '../model/traces.js';
 import type { BatchSpans } from './batch-spans.js';
+import { HostContext } from './host-context.js';
+import {
+  awaitEach,
+  expectResults,
+  hasPromise,
+  type HostDone,
+  type HostResult,
+  type HostStream,
+  Rejected,
+  type ResolvedResult,
+} from './host-results.js';
 import { MetricsRecorder } from './metrics-recorder.js';
 import type { RequestTracing } from './request-tracing.js';
 import { runSteps } from './run-steps.js';

@@ -1,15 +1,15 @@
 // The context of one batch, for the callable: made once per batch, its signal only when asked for.
 
 import type { InferenceContext, InferenceRequest } from '../model/callable.js';
-import type { Logger } from '../model/logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { type HostedRequest, parametersOf, requestsByRow } from '../model/inference-request.js';
+import type { Logger } from '../model/logger.js';
 import type { Metrics } from '../model/metrics.js';
 import type { CallableModels, ModelCaller } from '../model/model-calls.js';
 import type { Parameters } from '../model/parameters.js';
-import type { Span } from '../model/span.js';
-import type { TraceContext } from '../model/trace-context.js';
 import { requestedByAny } from '../model/requested-outputs.js';
+import type { Span } from '../model/span.js';
+import type { TraceContext } from '../model/traces.js';
 import { typedModel } from '../model/typed-model.js';
 import { hostModels } from './host-models.js';
 

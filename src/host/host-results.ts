@@ -1,7 +1,8 @@
-// What a callable's results are once they are checked, and where they go: shared by what runs ordinary callables
-// and what runs streams.
+// What a callable's results are, from what it returns to what is checked, and where they go: shared by what runs ordinary
+// callables and what runs streams.
 
 import { TritonError } from '../errors.js';
+import { isPromiseLike } from '../model/awaitable.js';
 import type { Parameters } from '../model/parameters.js';
 import type { ResolvedOutputs } from '../model/resolve-outputs.js';
 
@@ -40,4 +41,25 @@ export function expectResults(result: unknown, count: number, model: string): re
     throw new TritonError('INTERNAL', message);
   }
   return result;
+}
+
+/** In the place of a promise that was rejected. */
+export class Rejected {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    this.reason = reason;
+  }
+}
+
+/** Whether a callable's result is a list with promises in it. */
+export function hasPromise(result: unknown): result is readonly unknown[] {
+  return Array.isArray(result) && result.some(isPromiseLike);
+}
+
+/** Where a list has promises, as an asynchronous function per request makes them, waits for each: one may fail alone. */
+export async function awaitEach(result: unknown): Promise<unknown> {
+  if (!hasPromise(result)) return result;
+  const settled = await Promise.allSettled(result);
+  return settled.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : new Rejected(outcome.reason)));
 }

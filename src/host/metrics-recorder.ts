@@ -2,8 +2,15 @@
 // and nothing at all while nothing is recorded.
 
 import { TritonError } from '../errors.js';
-import type { CounterMetric, GaugeMetric, HistogramMetric, LabelValues, Metric, Metrics } from '../model/metrics.js';
-import type { MetricsUpdate } from '../model/metrics-update.js';
+import type {
+  CounterMetric,
+  GaugeMetric,
+  HistogramMetric,
+  LabelValues,
+  Metric,
+  Metrics,
+  MetricsUpdate,
+} from '../model/metrics.js';
 
 interface PendingSeries {
   readonly labels: readonly string[];

@@ -2,7 +2,8 @@
 // asked for traces. It is an interface without an implementation: spans come from the provider that the user registered
 // in the same thread, and go nowhere when there is none.
 
-import { TritonError } from '../errors.js';
+import { type ErrorCode, TritonError } from '../errors.js';
+import type { Logger } from '../model/logger.js';
 import type { Span, SpanAttributes, SpanContext, SpanLink, SpanTime, SpanTraceState } from '../model/span.js';
 
 /** What is carried along asynchronous calls: the active span, among other things. */
@@ -57,4 +58,29 @@ export async function loadOpenTelemetry(
       { cause },
     );
   }
+}
+
+const ERROR = 2;
+
+/** Runs what makes or ends spans. Undefined when that failed, which the log tells. */
+export function makeSpans<Result>(logger: Pick<Logger, 'warn'>, make: () => Result): Result | undefined {
+  try {
+    return make();
+  } catch (error) {
+    logger.warn(`OpenTelemetry failed, spans are lost: ${TritonError.from(error).message}`);
+    return undefined;
+  }
+}
+
+export function setFailed(span: Span, { code, message }: { readonly code: ErrorCode; readonly message: string }): void {
+  span.setAttribute('error.type', code);
+  // Cancelled requests have no message.
+  span.setStatus({ code: ERROR, message: message === '' ? code : message });
+}
+
+/** With what was thrown, which has the stack that is of use. */
+export function setFailedBy(span: Span, error: TritonError): void {
+  const { name, message, stack } = error.cause instanceof Error ? error.cause : error;
+  span.recordException({ name, message, ...(stack === undefined ? {} : { stack }) });
+  setFailed(span, error);
 }

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-
 import * as api from '@opentelemetry/api';
 import { NodeTracerProvider, SamplingDecision } from '@opentelemetry/sdk-trace-node';
 import { describe, expect, it, vi } from 'vitest';
@@ -8,7 +7,7 @@ import { activeSpanId, SpanRecorder } from '../../test/support/spans.js';
 import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { HostedRequest } from '../model/inference-request.js';
-import type { EndedTrace, StartedTrace } from '../model/trace-record.js';
+import type { EndedTrace, StartedTrace } from '../model/traces.js';
 import { RequestTracing } from './request-tracing.js';
 
 const TENSOR = { dtype: 'int32', shape: [1] } as const;

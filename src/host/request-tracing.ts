@@ -2,15 +2,27 @@
 // from arrival to answer, with its children `queue` and `compute`. The server's thread only says which requests are
 // traced, and when they came.
 
-import type { HostedRequest } from '../model/inference-request.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { HostedRequest } from '../model/inference-request.js';
 import type { Logger } from '../model/logger.js';
 import type { Span, SpanAttributes } from '../model/span.js';
-import { parseTraceparent, traceparentText, type TraceContext } from '../model/trace-context.js';
-import type { BatchTraces, EndedTrace, StartedTrace } from '../model/trace-record.js';
+import {
+  type BatchTraces,
+  type EndedTrace,
+  parseTraceparent,
+  type StartedTrace,
+  type TraceContext,
+  traceparentText,
+} from '../model/traces.js';
 import { BatchSpans } from './batch-spans.js';
-import { makeSpans, setFailed } from './make-spans.js';
-import { SERVER_SPAN, type ActiveContext, type OpenTelemetry, type Tracer } from './opentelemetry.js';
+import {
+  type ActiveContext,
+  makeSpans,
+  type OpenTelemetry,
+  SERVER_SPAN,
+  setFailed,
+  type Tracer,
+} from './opentelemetry.js';
 
 /** A batch of which at least one request is traced. */
 export interface TracedBatch {

@@ -1,9 +1,10 @@
 // Groups of requests, each with steps of its own; what streams.test.ts does not reach through `stream` and `batch`.
+
 import { describe, expect, it } from 'vitest';
 
 import { TritonError } from '../errors.js';
 import { HostedRequest } from '../model/inference-request.js';
-import { type RequestGroup, RequestGroups, RequestStreams } from '../model/request-streams.js';
+import { type RequestGroup, RequestGroups, RequestStreams } from '../model/steps.js';
 import { runSteps } from './run-steps.js';
 
 const requests = () => Array.from({ length: 3 }, () => new HostedRequest({}, 1, '', undefined));

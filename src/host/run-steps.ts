@@ -3,12 +3,10 @@
 // step. Waits for slow readers, stops for those who are gone, and ends every request exactly once.
 
 import { TritonError } from '../errors.js';
+import { disownPromises } from '../model/awaitable.js';
 import type { HostedRequest } from '../model/inference-request.js';
-import { disownPromises } from '../model/is-promise-like.js';
-import { type RequestGroup, RequestGroups, RequestStreams } from '../model/request-streams.js';
-import { asSteps, type Steps } from '../model/steps.js';
-import { awaitEach } from './await-results.js';
-import { expectResults, type HostStream, type ResolvedResult } from './host-results.js';
+import { asSteps, type RequestGroup, RequestGroups, RequestStreams, type Steps } from '../model/steps.js';
+import { awaitEach, expectResults, type HostStream, type ResolvedResult } from './host-results.js';
 import { loopShare } from './loop-share.js';
 
 export interface StepsRun {

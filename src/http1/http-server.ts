@@ -30,6 +30,7 @@ export class HttpServer {
   readonly #server: Server;
   readonly #connections = new Map<Socket, HttpConnection>();
   #closed: Promise<void> | undefined;
+  #retiring = false;
   #draining = false;
 
   constructor(options: HttpServerOptions) {
@@ -69,6 +70,11 @@ export class HttpServer {
     });
   }
 
+  /** Each connection, new ones too, closes after the next answer; a request on any of them is answered. */
+  retire(): void {
+    this.#retiring = true;
+  }
+
   /** No new connections; existing ones close as soon as they have no request under way. */
   drain(): void {
     if (this.#draining) return;
@@ -102,6 +108,7 @@ export class HttpServer {
     if (connection === undefined) return;
     const exchange = new NodeExchange(request, response, { connection, expectsContinue });
     connection.opened(exchange);
+    if (this.#retiring) connection.closeWhenAnswered();
     const fault = framingFault(request);
     if (fault === undefined) {
       this.#options.serve(exchange, exchange);

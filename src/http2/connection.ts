@@ -201,11 +201,18 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
     this.#onOutput();
   }
 
+  /** A server: tells the client to open its next streams elsewhere. Those that it opens here are served until {@link drain}. */
+  announceEnd(): void {
+    if (this.isFinished || !this.#handshake.isReady) return;
+    this.#goodbye.announce();
+    this.#onOutput();
+  }
+
   /** Ends the connection when its streams have ended. No more can be opened, by a client of ours at once. */
   drain(): void {
     if (this.isFinished || this.#goodbye.isBegun) return;
     if (this.role === 'client' || !this.#handshake.isReady) this.#decideLastStream();
-    else this.#goodbye.announce(this.#pings, () => this.#decideLastStream());
+    else this.#goodbye.begin(this.#pings, () => this.#decideLastStream());
     this.#onOutput();
   }
 

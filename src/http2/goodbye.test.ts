@@ -42,6 +42,23 @@ describe('a server that is to end', () => {
     expect(server.sent().filter((frame) => frame.startsWith('GOAWAY'))).toEqual([]);
   });
 
+  it('may announce it long before, and serves what comes until then', () => {
+    const server = TestedHttp2.open('server');
+    server.connection.announceEnd();
+    server.connection.announceEnd();
+    expect(server.sent()).toEqual([`GOAWAY ${LAST_ID} NO_ERROR`]);
+    server.send(frames.request(1));
+    server.streams.get(1)!.sendHeaders(HEAD, true);
+    server.sent();
+    expect(server.connection.isFinished).toBe(false);
+    server.connection.drain();
+    const [ping, ...none] = server.sent();
+    expect(none).toEqual([]);
+    server.send(answerTo(ping!));
+    expect(server.sent()).toEqual(['GOAWAY 1 NO_ERROR']);
+    expect(server.connection.isFinished).toBe(true);
+  });
+
   it('ends at once when it has no streams and the peer knows', () => {
     const server = TestedHttp2.open('server');
     server.connection.drain();

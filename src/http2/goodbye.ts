@@ -19,6 +19,7 @@ export class Goodbye {
   isSaidByPeer = false;
   /** The peer's streams after this one are not served. */
   lastStreamId = MAX_STREAM_ID;
+  #isAnnounced = false;
   readonly #sender: Sender;
   readonly #time = new Stopwatch();
 
@@ -31,10 +32,17 @@ export class Goodbye {
     return this.isBegun && this.lastStreamId === MAX_STREAM_ID;
   }
 
-  /** `onKnown` when the peer must have read the announcement. */
-  announce(pings: PingBook, onKnown: () => void): void {
-    this.isBegun = true;
+  /** The peer should open no more streams here. Those that it does open are served. */
+  announce(): void {
+    if (this.#isAnnounced || this.isBegun) return;
+    this.#isAnnounced = true;
     this.write(MAX_STREAM_ID, 'NO_ERROR', '');
+  }
+
+  /** Announces it, unless that was done; `onKnown` when the peer must have read the announcement. */
+  begin(pings: PingBook, onKnown: () => void): void {
+    this.announce();
+    this.isBegun = true;
     pings.send(onKnown);
   }
 

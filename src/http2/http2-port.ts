@@ -22,6 +22,8 @@ export interface Http2Port {
   listen(address: string, port: number): Promise<number>;
   /** Open now, without those that are in the handshake of TLS. */
   readonly connections: number;
+  /** Clients are told to open their next streams on other connections. Those that they open here, and new connections, are served. */
+  retire(): void;
   /** No new connections; existing ones are told to open no more streams, and end after their last. */
   drain(): void;
   /** Drains, and resolves when no socket is open; after `graceMilliseconds` those that are left are closed. Idempotent. */

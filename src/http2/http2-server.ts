@@ -63,6 +63,10 @@ export class Http2Server implements Http2Port {
     return this.#connections.size;
   }
 
+  retire(): void {
+    for (const { connection } of this.#connections) connection.announceEnd();
+  }
+
   drain(): void {
     if (this.#portClosed !== undefined) return;
     this.#portClosed = new Promise((resolve) => this.#server.close(() => resolve()));

@@ -8,16 +8,15 @@
 
 import type { ExecutionRequest } from '../core/instance/model-instance.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { epochNow } from '../model/epoch-clock.js';
-import { emptyInputs } from '../model/input-list.js';
 import { HostedRequest } from '../model/inference-request.js';
+import { emptyInputs } from '../model/input-list.js';
 import { requestedNames } from '../model/requested-outputs.js';
-import type { BatchTraces } from '../model/trace-record.js';
-import { DTYPES, type DataOf, type Dtype } from '../tensor/dtype.js';
+import { type BatchTraces, epochNow } from '../model/traces.js';
+import { type DataOf, type Dtype, DTYPES } from '../tensor/dtype.js';
 import { decodeRaw } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
-import { alignTo8 } from './result-frame.js';
 import type { RequestExtras } from './messages.js';
+import { alignTo8 } from './result-frame.js';
 
 /** Below so many bytes in one buffer a copy takes no time that matters. */
 const HAND_OVER_BYTES = 4 * 1024 * 1024;

@@ -9,13 +9,12 @@ import type {
   ModelInstance,
   ResponseStream,
 } from '../core/instance/model-instance.js';
+import { loopShare } from '../host/loop-share.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { instanceLoss } from '../model/instance-loss.js';
 import type { ModelCaller } from '../model/model-calls.js';
-import { alignTo8 } from './result-frame.js';
+import { instanceLoss } from '../model/traces.js';
 import { encodeBatch } from './batch-frame.js';
 import { ChannelCallee } from './channel-calls.js';
-import { loopShare } from '../host/loop-share.js';
 import {
   ACKNOWLEDGE,
   CALL,
@@ -23,14 +22,15 @@ import {
   CANCEL,
   CANCEL_CALL,
   EXECUTE,
+  type InstanceChannel,
   RESPONSES,
   RESPONSES_FAILED,
-  RESULTS,
-  type InstanceChannel,
   type ResponsesMessage,
+  RESULTS,
   type ResultsMessage,
 } from './messages.js';
 import { decodeResults, OutputsReader, sameError } from './result-codec.js';
+import { alignTo8 } from './result-frame.js';
 import { receiveError } from './sent-error.js';
 
 interface Running {

@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { executionRequest, hostCallable, type AnyCallable, type HostedInstance } from '../../test/support/instances.js';
+import { type AnyCallable, executionRequest, hostCallable, type HostedInstance } from '../../test/support/instances.js';
 import type { ResponseStream } from '../core/instance/model-instance.js';
-import { counter } from '../model/metrics.js';
-import type { MetricsUpdate } from '../model/metrics-update.js';
+import { counter, type MetricsUpdate } from '../model/metrics.js';
 
 const calls = counter({ name: 'calls_total', help: 'Calls.' });
 const TENSORS = {

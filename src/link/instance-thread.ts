@@ -1,19 +1,18 @@
 // Entry of an instance's thread: loads the module of its group, sets it up, and runs the batches that come in
 // through its own port to the server.
 
-import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 
 import { assert, TritonError, TritonUnrecoverableError } from '../errors.js';
-import { checkCallables } from '../model/check-callables.js';
-import { instanceLogger } from '../model/instance-logger.js';
-import type { Logger } from '../model/logger.js';
-import { runSetup } from '../model/run-setup.js';
 import { hostedCallable } from '../host/callable-turns.js';
-import { loadCallableModule, type CallableModule } from '../host/load-callable-module.js';
+import { type CallableModule, loadCallableModule } from '../host/load-callable-module.js';
 import { loadOpenTelemetry } from '../host/opentelemetry.js';
-import { PortChannel } from './channel.js';
-import { ChannelHost } from './channel-host.js';
 import { RequestTracing } from '../host/request-tracing.js';
+import { checkCallables } from '../model/check-callables.js';
+import { instanceLogger, type Logger } from '../model/logger.js';
+import { runSetup } from '../model/run-setup.js';
+import { ChannelHost } from './channel-host.js';
+import { PortChannel } from './channel.js';
 import { sendFailure } from './sent-error.js';
 import type { ThreadCall, ThreadData, ThreadReport } from './thread-messages.js';
 

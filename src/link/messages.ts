@@ -3,11 +3,11 @@
 // their layout travel in ArrayBuffers that are handed over, never cloned.
 
 import type { InferTensor } from '../model/exchange.js';
+import type { MetricsUpdate } from '../model/metrics.js';
 import type { ModelCall } from '../model/model-calls.js';
-import type { MetricsUpdate } from '../model/metrics-update.js';
 import type { Parameters } from '../model/parameters.js';
 import type { RequestSequence } from '../model/request-sequence.js';
-import type { BatchTraces } from '../model/trace-record.js';
+import type { BatchTraces } from '../model/traces.js';
 import type { Channel } from './channel.js';
 import type { SentError } from './sent-error.js';
 

@@ -2,18 +2,17 @@
 
 import type { Awaitable } from './awaitable.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
+import type { Unchecked } from './inference-hints.js';
 import type { InferenceResponse } from './inference-response.js';
 import type { Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
 import type { CallableModels, TypedModel } from './model-calls.js';
 import type { ModelConfig } from './model-config.js';
 import type { Parameters } from './parameters.js';
-import type { RequestGroups, RequestStreams } from './request-streams.js';
 import type { RequestSequence } from './request-sequence.js';
 import type { Span } from './span.js';
-import type { Steps } from './steps.js';
+import type { RequestGroups, RequestStreams, Steps } from './steps.js';
 import type { Inputs, OutputList, OutputRecord, TensorSpecs } from './tensor-spec.js';
-import type { Unchecked } from './inference-hints.js';
 
 /** One request with its tensors, whatever their types: what {@link InferenceRequest} is for a model's. */
 export interface RequestWith<T> {

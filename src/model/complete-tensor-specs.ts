@@ -1,13 +1,10 @@
 // Declarations of inputs and outputs in either form, checked and in declaration order.
 
 import { TritonError } from '../errors.js';
-import { DTYPES, parseDtype, type Dtype } from '../tensor/dtype.js';
+import { DTYPES, isClassified, parseDtype, type Dtype } from '../tensor/dtype.js';
 import { checkMembers, expectBoolean } from './check.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
 import type { TensorSpec, TensorSpecs } from './tensor-spec.js';
-
-/** Values of these have no order to classify by. */
-const UNCLASSIFIED: readonly Dtype[] = ['bool', 'bytes', 'string', 'float16', 'bfloat16'];
 
 const MEMBERS = ['name', 'dtype', 'shape', 'optional', 'labels'];
 
@@ -100,7 +97,7 @@ function completeLabels(labels: unknown, dtype: Dtype, what: string): string[] {
   if (other !== undefined || labels.includes(undefined)) {
     throw new TritonError('INVALID_ARG', `labels of ${what} must be strings, got ${typeof other}`);
   }
-  if (UNCLASSIFIED.includes(dtype)) {
+  if (!isClassified(dtype)) {
     throw new TritonError('INVALID_ARG', `labels of ${what} are for classification, which ${dtype} has none of`);
   }
   return [...(labels as readonly string[])];

@@ -4,7 +4,7 @@
 import type { Datatype } from '../tensor/dtype.js';
 import type { Parameters } from './parameters.js';
 import type { RequestSequence } from './request-sequence.js';
-import type { TraceContext } from './trace-context.js';
+import type { TraceContext } from './traces.js';
 
 /** A named tensor in wire form: little-endian elements, BYTES elements with 32-bit length prefixes. */
 export interface InferTensor {

@@ -1,3 +1,7 @@
+// The server's log as callables and the engine write to it; the lines of an instance say whose they are.
+
+import type { CompleteModelConfig } from './complete-model-config.js';
+
 /** The server's log, as callables and the engine write to it. */
 export interface Logger {
   error(message: string): void;
@@ -5,4 +9,20 @@ export interface Logger {
   info(message: string): void;
   /** Written only when the server logs verbosely up to `level`. */
   verbose(level: number, message: string): void;
+}
+
+/** `instance` is its number within the model. */
+export function instanceLogger(
+  logger: Logger,
+  { name, version }: Pick<CompleteModelConfig, 'name' | 'version'>,
+  instance: number,
+): Logger {
+  const model = version === 1 ? `model '${name}'` : `model '${name}' version ${version}`;
+  const named = (message: string) => `instance ${instance} of ${model}: ${message}`;
+  return {
+    error: (message) => logger.error(named(message)),
+    warn: (message) => logger.warn(named(message)),
+    info: (message) => logger.info(named(message)),
+    verbose: (level, message) => logger.verbose(level, named(message)),
+  };
 }

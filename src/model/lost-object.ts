@@ -1,8 +1,12 @@
 // Recognises a method that was called without its object, by what it threw: JavaScript's own error names a member of
 // `undefined`, and says nothing of the object. A function that throws for another reason must not be suspected, so the
 // error is held against the function's source.
+// The error of a callable whose method was handed over so says how to bind it.
 
-import { stackOf } from '../errors.js';
+import { stackOf, TritonError } from '../errors.js';
+import { functionOf } from './callable-function.js';
+import type { Callable } from './callable.js';
+import { DECORATORS, marksOf } from './decorated.js';
 
 /** Whether the object is what the error is about: `possible` where the source leaves another explanation. */
 export type Loss = 'certain' | 'possible';
@@ -88,4 +92,29 @@ function weighed(
   if (at === undefined || at === '<anonymous>' || at === name) return loss;
   const named = at.replace(/[^\w]/g, '\\$&');
   return new RegExp(`\\b(?:const|let|var|function\\*?)\\s+${named}\\b`).test(source) ? 'possible' : undefined;
+}
+
+/** The error, or one that says too that the method lost its object, and how to bind it. */
+export function withLostObject(error: TritonError, callable: Callable): TritonError {
+  if (typeof callable !== 'function') return error;
+  const outermost = functionOf(callable);
+  const mark = marksOf(outermost).at(-1);
+  const fn = (mark?.inner ?? outermost) as { readonly name: string };
+  const { cause } = error;
+  // One that says something of its own was made by hand, or here.
+  const loss = TritonError.from(cause).message === error.message ? lossOf(cause, fn) : undefined;
+  if (loss === undefined) return error;
+  // A decorator that stands on the method makes it one that takes requests.
+  const level = mark === undefined || mark.isMethod ? 'requests' : DECORATORS[mark.decorator].inside;
+  const message = `${error.message}: ${lossText(loss, fn.name)}. ${waysToBind(fn.name, level)}`;
+  return new TritonError(error.code, message, { cause });
+}
+
+function waysToBind(name: string, level: 'requests' | 'tensors' | 'values'): string {
+  const member = /^[\w$]+$/.test(name) ? name : 'method';
+  const parameter = level === 'requests' ? 'requests' : 'inputs';
+  const closure = `(${parameter}, context) => object.${member}(${parameter}, context)`;
+  return level === 'requests'
+    ? `Bind ${closure}, or { object, method: '${member}' }`
+    : `Decorate ${closure}, or the method itself, and bind { object, method: '${member}' }`;
 }

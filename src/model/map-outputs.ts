@@ -1,8 +1,8 @@
 // One way to change the outputs of a function of tensors, whether it returns them, promises them or yields them.
 // What decorators at the level of tensors are made with, users' own included.
 
+import { isPromiseLike } from './awaitable.js';
 import type { ContextWith, OutputsLike, TensorResult } from './callable.js';
-import { isPromiseLike } from './is-promise-like.js';
 import { asSteps, mapSteps } from './steps.js';
 import type { TensorSpecs } from './tensor-spec.js';
 

@@ -1,5 +1,5 @@
 // Metrics of users' own: declared once as values, recorded through `context.metrics`. Declarations are plain data, so
-// that they work in any thread and any copy of the package.
+// that they work in any thread and any copy of the package; so are the updates in which recorded values cross threads.
 
 import { TritonError } from '../errors.js';
 
@@ -125,3 +125,21 @@ function checked<L extends string>({ name, help, labels = [] }: MetricOptions<L>
 }
 
 const RESERVED_LABELS: readonly string[] = ['model', 'version', 'le', 'quantile'];
+
+export type MetricsUpdate = readonly MetricUpdate[];
+
+export interface MetricUpdate {
+  readonly metric: Metric;
+  readonly series: readonly SeriesUpdate[];
+}
+
+/** One combination of label values. */
+export interface SeriesUpdate {
+  /** In the order of the metric's labels. */
+  readonly labels: readonly string[];
+  /** Gauges: what it was set to, and what was added to it since then or since the last update. Counters: what was added. */
+  readonly set?: number;
+  readonly added: number;
+  /** Histograms: new observations per bucket, the one above the last bound included; their sum is `added`. */
+  readonly counts?: readonly number[];
+}

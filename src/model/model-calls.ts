@@ -4,7 +4,7 @@ import type { Tensor } from '../tensor/tensor.js';
 import type { InferTensor } from './exchange.js';
 import type { Parameters } from './parameters.js';
 import type { InputTuple, NamedInputs, Outputs, OutputsOf, TensorSpec, TensorSpecs } from './tensor-spec.js';
-import type { TraceContext } from './trace-context.js';
+import type { TraceContext } from './traces.js';
 
 export interface ModelCallOptions {
   readonly parameters?: Parameters;

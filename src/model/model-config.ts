@@ -8,10 +8,6 @@ import type { VersionPolicy } from './version-policy.js';
 export const TimeoutAction = { REJECT: 'REJECT', DELAY: 'DELAY' } as const;
 export type TimeoutAction = (typeof TimeoutAction)[keyof typeof TimeoutAction];
 
-/** Where instances run. TSTriton reports KIND_CPU; the callable decides what it computes on. */
-export const DeviceKind = { KIND_AUTO: 'KIND_AUTO', KIND_CPU: 'KIND_CPU', KIND_GPU: 'KIND_GPU' } as const;
-export type DeviceKind = (typeof DeviceKind)[keyof typeof DeviceKind];
-
 /** Triton's ModelQueuePolicy. */
 export interface QueuePolicy {
   /** REJECT answers an expired request with UNAVAILABLE; DELAY lets it wait behind the unexpired. Default REJECT. */

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 
 import { TritonError } from '../errors.js';
-import { DTYPES, parseDtype, type Datatype, type Dtype, type DtypeLike, type NumericDtype } from '../tensor/dtype.js';
-import { encodeFloat16, encodeBfloat16 } from '../tensor/float16.js';
+import { DTYPES, parseDtype, type Datatype, type Dtype, type DtypeLike } from '../tensor/dtype.js';
+import { convertElements } from '../tensor/nested.js';
 import { encodeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
 import { checkMembers, expectBoolean, expectInteger, textOf } from './check.js';
@@ -131,30 +131,21 @@ function readFile(file: string, what: string): Uint8Array {
 
 function randomBytes({ dtype }: WarmedInput, count: number): Uint8Array {
   const next = randomNumbers();
-  switch (dtype) {
+  const { kind, byteSize } = DTYPES[dtype];
+  switch (kind) {
     case 'bytes':
-    case 'string':
       return encodeRaw(
         'string',
         Array.from({ length: count }, () => next().toString(36).slice(2)),
       );
     case 'bool':
       return Uint8Array.from({ length: count }, () => Math.round(next()));
-    case 'float16':
-      return encodeRaw(dtype, encodeFloat16(Array.from({ length: count }, next)));
-    case 'bfloat16':
-      return encodeRaw(dtype, encodeBfloat16(Array.from({ length: count }, next)));
-    case 'float32':
-      return encodeRaw(dtype, Float32Array.from({ length: count }, next));
-    case 'float64':
-      return encodeRaw(dtype, Float64Array.from({ length: count }, next));
-    default: {
-      const bytes = Uint8Array.from(
-        { length: count * DTYPES[dtype satisfies NumericDtype].byteSize },
-        () => next() * 256,
-      );
-      return bytes;
-    }
+    case 'float':
+    case 'half':
+      return encodeRaw(dtype, convertElements(dtype, Array.from({ length: count }, next)));
+    case 'integer':
+    case 'wide':
+      return Uint8Array.from({ length: count * byteSize }, () => next() * 256);
   }
 }
 

@@ -3,15 +3,16 @@
 // a tensor of another dtype is converted if no value changes but by rounding to the declared float type.
 
 import { TritonError } from '../errors.js';
+import { numbersOf } from '../tensor/cast.js';
 import { isBytesDtype } from '../tensor/dtype.js';
 import { isForeignTensor } from '../tensor/foreign-tensor.js';
 import { convertElements } from '../tensor/nested.js';
 import { formatShape, matchesShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
+import { isPromiseLike } from './awaitable.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from './complete-model-config.js';
 import { describeValue } from './describe-value.js';
 import { isInputList } from './input-list.js';
-import { isPromiseLike } from './is-promise-like.js';
 import { nearest } from './nearest.js';
 import { foreignTensor, tensorFromValue } from './tensor-from-value.js';
 
@@ -151,9 +152,8 @@ function castTensor(tensor: Tensor, spec: CompleteTensorSpec, config: CompleteMo
   if (isBytesDtype(tensor.dtype) || isBytesDtype(spec.dtype)) {
     throw fail(`${what} has dtype ${tensor.dtype}, which does not convert to ${spec.dtype}`);
   }
-  const values = tensor.dtype === 'float16' || tensor.dtype === 'bfloat16' ? tensor.toFloat32() : tensor.data;
   try {
-    return new Tensor(spec.dtype, convertElements(spec.dtype, values as ArrayLike<unknown>), tensor.shape);
+    return new Tensor(spec.dtype, convertElements(spec.dtype, numbersOf(tensor)), tensor.shape);
   } catch (error) {
     throw fail(`${what} has dtype ${tensor.dtype}, expected ${spec.dtype}: ${TritonError.from(error).message}`);
   }

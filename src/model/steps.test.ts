@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { asSteps, isSteps, mapSteps, zipSteps, type Steps } from './steps.js';
+import { asSteps, isSteps, mapSteps, RequestGroups, RequestStreams, type Steps, zipSteps } from './steps.js';
 
 function* upTo(count: number): Generator<number> {
   for (let i = 1; i <= count; i++) yield i;
@@ -138,5 +138,31 @@ describe('zipSteps', () => {
     expect(closed.sort()).toEqual(['a', 'c']);
     await expect(collect(zipSteps([tracked(upTo(3), closed, 'd'), failing(), slowlyUpTo(3)], uneven))).rejects.toThrow('out of steps'); // prettier-ignore
     expect(closed.sort()).toEqual(['a', 'c', 'd']);
+  });
+});
+
+describe('RequestStreams', () => {
+  it('keeps one stream per request', () => {
+    const streams = [() => 1, () => 2];
+    expect(new RequestStreams(streams).streams).toBe(streams);
+  });
+
+  it('is known, that of another copy of the package too', () => {
+    const foreign = Object.defineProperty({}, Symbol.for('tstriton.RequestStreams'), { value: true });
+    expect([new RequestStreams([]), foreign].map(RequestStreams.is)).toEqual([true, true]);
+    expect([{ streams: [] }, [], null, undefined, 'x', new RequestGroups([])].some(RequestStreams.is)).toBe(false);
+  });
+});
+
+describe('RequestGroups', () => {
+  it('keeps the groups', () => {
+    const groups = [{ members: [1], start: () => 1 }];
+    expect(new RequestGroups(groups).groups).toBe(groups);
+  });
+
+  it('is known, that of another copy of the package too', () => {
+    const foreign = Object.defineProperty({}, Symbol.for('tstriton.RequestGroups'), { value: true });
+    expect([new RequestGroups([]), foreign].map(RequestGroups.is)).toEqual([true, true]);
+    expect([{ groups: [] }, [], null, undefined, 'x', new RequestStreams([])].some(RequestGroups.is)).toBe(false);
   });
 });

@@ -5,7 +5,7 @@
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
-import { DATATYPE_BYTE_SIZE, dtypeOf } from '../tensor/dtype.js';
+import { DTYPES, dtypeOf, isClassified, traitsOf } from '../tensor/dtype.js';
 import { Pace, type PacedWork } from '../model/paced-work.js';
 import { decodeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
@@ -55,7 +55,7 @@ export function* classify(
   if (rowLength > MAX_ELEMENTS || rows * count > MAX_ELEMENTS) {
     throw new TritonError('INVALID_ARG', 'classification output tensor too large');
   }
-  const isFloat = output.datatype === 'FP32' || output.datatype === 'FP64';
+  const isFloat = traitsOf(output.datatype).kind === 'float';
   const pace = new Pace();
   const texts = new ElementWriter();
   for (let row = 0; count > 0 && row < rows; row++) {
@@ -104,24 +104,17 @@ class ElementWriter {
 }
 
 function valuesOf({ name, datatype, shape, bytes }: InferTensor): Values {
-  switch (datatype) {
-    case 'BOOL':
-    case 'BYTES':
-    case 'FP16':
-    case 'BF16':
-      throw new TritonError(
-        'INVALID_ARG',
-        `class result not available for output due to unsupported type '${datatype}'`,
-      );
-    default:
-      if (bytes.byteLength !== elementCount(shape) * DATATYPE_BYTE_SIZE[datatype]) {
-        throw new TritonError(
-          'INTERNAL',
-          `output '${name}' has ${bytes.byteLength} bytes, which is not the size of ${datatype} of shape [${shape.join(',')}]`,
-        );
-      }
-      return decodeRaw(dtypeOf(datatype), bytes) as Values;
+  const dtype = dtypeOf(datatype);
+  if (!isClassified(dtype)) {
+    throw new TritonError('INVALID_ARG', `class result not available for output due to unsupported type '${datatype}'`);
   }
+  if (bytes.byteLength !== elementCount(shape) * DTYPES[dtype].byteSize) {
+    throw new TritonError(
+      'INTERNAL',
+      `output '${name}' has ${bytes.byteLength} bytes, which is not the size of ${datatype} of shape [${shape.join(',')}]`,
+    );
+  }
+  return decodeRaw(dtype, bytes) as Values;
 }
 
 interface Selection {

@@ -1,7 +1,7 @@
 // What both protocols check and tell of trace settings.
 
 import { TritonError } from '../errors.js';
-import { TRACE_LEVELS, type TraceLevel, type TraceSettings } from '../model/trace-settings.js';
+import { TRACE_LEVELS, type TraceLevel, type TraceSettings } from '../model/traces.js';
 
 /** Throws INVALID_ARG when OFF is one of several. Names that are no level mean nothing, as in Triton. */
 export function parseTraceLevels(names: readonly string[]): readonly TraceLevel[] {
@@ -31,4 +31,36 @@ export function traceSettingsJson({
     ...(mode === 'triton' ? { log_frequency: String(logFrequency), trace_file: '' } : {}),
     trace_mode: mode,
   };
+}
+
+const MAX_UINT32 = 4_294_967_295;
+const MAX_INT32 = 2_147_483_647;
+
+/** trace_rate or log_frequency. Throws INVALID_ARG. */
+export function parseTraceUnsigned(setting: string, text: string): number {
+  const value = integerOf(setting, text);
+  if (value > MAX_UINT32 || value < 0) throw outOfRange(setting, text, 0, MAX_UINT32);
+  return value;
+}
+
+/** trace_count. Throws INVALID_ARG; `gap` is what the protocol has between the colon and the text. */
+export function parseTraceCount(text: string, gap: '' | ' '): number {
+  const setting = 'trace_count';
+  const value = integerOf(setting, text);
+  if (Math.abs(value) > MAX_INT32) throw outOfRange(setting, text, -1, MAX_INT32);
+  if (value < -1)
+    throw new TritonError('INVALID_ARG', `Unable to parse '${setting}'. Expecting value >= -1, got:${gap}${text}`);
+  return value;
+}
+
+function integerOf(setting: string, text: string): number {
+  if (!/^-?[0-9]+$/.test(text)) throw new TritonError('INVALID_ARG', `Unable to parse '${setting}', got: ${text}`);
+  return Number(text);
+}
+
+function outOfRange(setting: string, text: string, least: number, most: number): TritonError {
+  return new TritonError(
+    'INVALID_ARG',
+    `Unable to parse '${setting}', value is out of range [ ${least}, ${most} ], got: ${text}`,
+  );
 }

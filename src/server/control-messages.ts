@@ -6,8 +6,8 @@ import type { MessagePort } from 'node:worker_threads';
 import type { SentFailure } from '../link/sent-error.js';
 import type { LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type { EndedTrace } from '../model/trace-record.js';
-import type { ServerPorts } from './server-options.js';
+import type { EndedTrace } from '../model/traces.js';
+import type { ServerPorts, StopTimes } from './server-options.js';
 
 export type ControlCall =
   | { readonly kind: 'start' }
@@ -21,7 +21,7 @@ export type ControlCall =
     }
   | { readonly kind: 'attach'; readonly opening: number; readonly port: InstancePort }
   | { readonly kind: 'unload'; readonly config: CompleteModelConfig }
-  | { readonly kind: 'stop'; readonly timeoutSecs: number | undefined };
+  | { readonly kind: 'stop'; readonly times: StopTimes };
 
 /** How a model was when its server died. */
 export interface LoadedBefore {

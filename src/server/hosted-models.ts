@@ -4,14 +4,14 @@
 import { MessageChannel } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
-import type { ThreadedInstance } from '../link/instance-supervisor.js';
-import { PortChannel } from '../link/channel.js';
-import { ChannelHost } from '../link/channel-host.js';
 import type { RequestTracing } from '../host/request-tracing.js';
+import { ChannelHost } from '../link/channel-host.js';
+import { PortChannel } from '../link/channel.js';
+import type { ThreadedInstance } from '../link/instance-supervisor.js';
 import { sendFailure } from '../link/sent-error.js';
 import type { ServerLogger } from '../logger.js';
 import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
-import { instanceLogger } from '../model/instance-logger.js';
+import { instanceLogger } from '../model/logger.js';
 import type {
   EndInstanceNotice,
   HostReply,

@@ -1,18 +1,19 @@
 // Each way in which a request can end: what its client is told, and whether the statistics count it. A request that was
 // accepted is counted once, as a success or a failure; one that was refused is not counted, and its text tells so.
+
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { inferRequest, RecordingSink, wireTensor } from '../../test/support/infer-requests.js';
 import { ManualSource } from '../../test/support/manual-source.js';
 import { isRefusal } from '../../test/support/random-life/refusals.js';
 import { fakeTime, ManualInstance, pass, TIMES } from '../../test/support/scheduler-harness.js';
+import { InferenceServer } from '../core/inference-server.js';
 import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import type { ModelInferRequest } from '../model/exchange.js';
-import { instanceLoss } from '../model/instance-loss.js';
 import type { ModelConfig } from '../model/model-config.js';
+import { instanceLoss } from '../model/traces.js';
 import { ServedModel } from './served-model.js';
-import { InferenceServer } from '../core/inference-server.js';
 
 const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
 

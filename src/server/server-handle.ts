@@ -2,17 +2,17 @@
 
 import { TritonError } from '../errors.js';
 import type { ServedCore } from '../frontend/served-core.js';
+import type { RequestTracing } from '../host/request-tracing.js';
+import { ChannelInstance } from '../link/channel-instance.js';
+import { PortChannel } from '../link/channel.js';
 import { InlineInstance } from '../link/inline-instance.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
-import { PortChannel } from '../link/channel.js';
-import { ChannelInstance } from '../link/channel-instance.js';
-import type { RequestTracing } from '../host/request-tracing.js';
 import type { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { instanceLogger } from '../model/instance-logger.js';
+import { instanceLogger } from '../model/logger.js';
 import type { ModelOpening } from './model-opening.js';
 import type { InstanceSource, OpenedInstances } from './served-model.js';
-import type { ServerOptions, ServerPorts } from './server-options.js';
+import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
 import { Server } from './server.js';
 
 /** A bound model as the user's thread hosts it. */
@@ -49,8 +49,8 @@ export interface ServerHandle {
   unload(config: CompleteModelConfig): Promise<void>;
   /** All that was bound before serving is loaded. */
   started(): Promise<void>;
-  /** Finishes what is under way, for so many seconds or else `exitTimeoutSecs`, and closes. Idempotent. */
-  stop(timeoutSecs?: number): Promise<void>;
+  /** Serves on, finishes what is under way, for so many seconds each, and closes. Idempotent. */
+  stop(times: StopTimes): Promise<void>;
 }
 
 /** The server in the caller's own thread: lowest latency, but a callable that computes stops everything. */
@@ -115,7 +115,7 @@ export class LocalServer implements ServerHandle {
     return this.#server.started();
   }
 
-  stop(timeoutSecs?: number): Promise<void> {
-    return (this.#stopping ??= this.#server.stop(timeoutSecs));
+  stop(times: StopTimes): Promise<void> {
+    return (this.#stopping ??= this.#server.stop(times));
   }
 }

@@ -10,7 +10,7 @@ import type { MetricsOptions } from '../frontend/metrics/metrics-report.js';
 import type { SagemakerServiceOptions } from '../frontend/sagemaker/sagemaker-service.js';
 import type { VertexAiServiceOptions } from '../frontend/vertex-ai/vertex-ai-service.js';
 import type { LogSettings } from '../logger.js';
-import type { TraceStart } from '../model/trace-settings.js';
+import type { TraceStart } from '../model/traces.js';
 
 /** The frontends by the prefixes of their options. */
 export const FRONTENDS = ['http', 'grpc', 'metrics', 'vertexAi', 'sagemaker'] as const;
@@ -22,6 +22,12 @@ export type ServerPorts = Readonly<Record<FrontendName, number | undefined>>;
 interface Place {
   readonly address: string;
   readonly port: number;
+}
+
+/** In seconds; see the options `shutdownDelaySecs` and `exitTimeoutSecs`. */
+export interface StopTimes {
+  readonly delaySecs: number;
+  readonly timeoutSecs: number;
 }
 
 /** Plain data that crosses threads. */
@@ -41,7 +47,6 @@ export interface ServerOptions {
   readonly allowClientShm: boolean;
   readonly logFile: string | undefined;
   readonly logSettings: LogSettings;
-  readonly exitTimeoutSecs: number;
   /** Undefined: nothing is traced. */
   readonly tracing: TraceStart | undefined;
 }
@@ -116,7 +121,6 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
       verboseLevel: config.logVerbose,
       format: config.logFormat,
     },
-    exitTimeoutSecs: config.exitTimeoutSecs,
     tracing: config.traceConfig,
   };
 }

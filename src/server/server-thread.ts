@@ -124,7 +124,7 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
       await server.unload(call.config);
       return undefined;
     case 'stop':
-      await server.stop(call.timeoutSecs);
+      await server.stop(call.times);
       return undefined;
   }
 }

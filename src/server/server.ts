@@ -1,32 +1,38 @@
 // The engine and its frontends, assembled: the whole server, in whatever thread it is started.
 
+import { callModel } from '../core/call-model.js';
+import { LogSettingsStore } from '../core/engine-logger.js';
 import { InferenceServer } from '../core/inference-server.js';
-import { LogSettingsStore } from '../core/log-settings.js';
 import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
 import { SharedMemoryRegistry } from '../core/shared-memory/shared-memory-registry.js';
 import { TritonError } from '../errors.js';
 import type { Frontend } from '../frontend/frontend.js';
-import { withOptions } from '../frontend/listen-failure.js';
 import { GrpcFrontend } from '../frontend/grpc/grpc-frontend.js';
 import { HttpPort, type PortService } from '../frontend/http/http-port.js';
 import { HttpService } from '../frontend/http/http-service.js';
 import type { ServedCore } from '../frontend/served-core.js';
+import { withOptions } from '../frontend/listen-failure.js';
 import { MetricsReport } from '../frontend/metrics/metrics-report.js';
 import { MetricsService } from '../frontend/metrics/metrics-service.js';
 import { SagemakerService } from '../frontend/sagemaker/sagemaker-service.js';
 import { VertexAiService } from '../frontend/vertex-ai/vertex-ai-service.js';
 import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
-import { ServerLogger, type LogSettings } from '../logger.js';
+import { type LogSettings, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { openLogSink, type ClosableLogSink } from './log-sink.js';
-import { callModel } from '../core/call-model.js';
-import type { EndedTrace } from '../model/trace-record.js';
+import type { EndedTrace } from '../model/traces.js';
 import type { LoadedBefore } from './control-messages.js';
-import { ServedModel, type InstanceSource, type ServedSurroundings } from './served-model.js';
-import { FRONTENDS, type FrontendName, type ServerOptions, type ServerPorts } from './server-options.js';
+import { type ClosableLogSink, openLogSink } from './log-sink.js';
+import { type InstanceSource, ServedModel, type ServedSurroundings } from './served-model.js';
+import {
+  type FrontendName,
+  FRONTENDS,
+  type ServerOptions,
+  type ServerPorts,
+  type StopTimes,
+} from './server-options.js';
 import { VERSION } from './version.js';
-import { inflightLines, loggedWait, logEverySecond } from './waiting-log.js';
+import { inflightLines, logEverySecond, loggedWait } from './waiting-log.js';
 
 /** Who wants to know what happens in the server. */
 export interface ServerListeners {
@@ -207,8 +213,23 @@ export class Server {
     return this.#logger;
   }
 
-  /** Lets requests under way finish for so many seconds, then fails them with UNAVAILABLE; closes all ports. */
-  async stop(timeoutSecs: number = this.#options.exitTimeoutSecs): Promise<void> {
+  /** Not ready any more, but serves on while load balancers notice that and clients move to other connections. */
+  async #leave(seconds: number): Promise<void> {
+    this.#engine.leave();
+    for (const [, frontend] of this.#frontends) frontend.retire();
+    const say = (elapsed: number) => [`Not ready any more; serving for another ${seconds - elapsed} s`];
+    for (const line of say(0)) this.#logger.info(line);
+    const end = logEverySecond(this.#logger, say);
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+    end();
+  }
+
+  /**
+   * Serves on for `delaySecs`, though it is not ready any more; lets requests under way finish for `timeoutSecs`, then fails
+   * them with UNAVAILABLE; closes all ports.
+   */
+  async stop({ delaySecs, timeoutSecs }: StopTimes): Promise<void> {
+    if (delaySecs > 0) await this.#leave(delaySecs);
     for (const [, frontend] of this.#frontends) frontend.drain();
     await this.#drain(timeoutSecs);
     this.#engine.stop();

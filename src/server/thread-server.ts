@@ -10,7 +10,7 @@ import type { ControlReply } from './control-messages.js';
 import { HostedModels } from './hosted-models.js';
 import { openLogSink, type ClosableLogSink } from './log-sink.js';
 import type { HostedModel, ServerHandle } from './server-handle.js';
-import { withPorts, type ServerOptions, type ServerPorts } from './server-options.js';
+import { withPorts, type ServerOptions, type ServerPorts, type StopTimes } from './server-options.js';
 import { ServerWorker } from './server-worker.js';
 
 /** After so many restarts in a row that did not succeed, or last for ten seconds, the server is given up. */
@@ -92,14 +92,14 @@ export class ThreadServer implements ServerHandle {
     this.#serves = true;
   }
 
-  stop(timeoutSecs?: number): Promise<void> {
-    return (this.#stopping ??= this.#stop(timeoutSecs));
+  stop(times: StopTimes): Promise<void> {
+    return (this.#stopping ??= this.#stop(times));
   }
 
-  async #stop(timeoutSecs: number | undefined): Promise<void> {
+  async #stop(times: StopTimes): Promise<void> {
     this.#wake?.();
     try {
-      if (this.lives) await this.#worker.call({ kind: 'stop', timeoutSecs });
+      if (this.lives) await this.#worker.call({ kind: 'stop', times });
     } catch (error) {
       // A thread that dies now has stopped as well.
       if (!this.#worker.isOver) throw error;

@@ -2,8 +2,8 @@
 // As everywhere, no number silently becomes another: floats round to the new type, all else must fit exactly.
 
 import { TritonError } from '../errors.js';
-import { isBytesDtype, type DataOf, type Dtype } from './dtype.js';
-import { decodeBfloat16, decodeFloat16 } from './float16.js';
+import { DTYPES, isBytesDtype, type DataOf, type Dtype } from './dtype.js';
+import { HALVES, isHalf } from './float16.js';
 import { convertElements } from './nested.js';
 
 /** Throws INVALID_ARG for strings and bytes, and for elements that do not fit, naming the first of them. */
@@ -26,11 +26,9 @@ function invalid(message: string): TritonError {
   return new TritonError('INVALID_ARG', message);
 }
 
-/** The numbers that the data stands for. */
-function numbersOf({ dtype, data }: { readonly dtype: Dtype; readonly data: DataOf[Dtype] }): ArrayLike<unknown> {
-  if (dtype === 'float16') return decodeFloat16(data as Uint16Array);
-  if (dtype === 'bfloat16') return decodeBfloat16(data as Uint16Array);
-  return data;
+/** The elements that the data stands for: itself, or the numbers of 16-bit floats. */
+export function numbersOf(tensor: { readonly dtype: Dtype; readonly data: DataOf[Dtype] }): ArrayLike<unknown> {
+  return isHalf(tensor.dtype) ? HALVES[tensor.dtype].decode(tensor.data as Uint16Array) : tensor.data;
 }
 
 /** What images need, in one pass; undefined where there is something to check, or to refuse. */
@@ -47,7 +45,7 @@ function quickFloats(values: ArrayLike<number | bigint>, dtype: Dtype, scale: nu
 
 function scaled(values: ArrayLike<number | bigint>, dtype: Dtype, scale: number): Float64Array {
   // Integers of 64 bits are beyond what a number multiplies exactly.
-  const isWide = dtype === 'int64' || dtype === 'uint64';
+  const isWide = DTYPES[dtype].kind === 'wide';
   const products = new Float64Array(values.length);
   for (let i = 0; i < products.length; i++) {
     const value = Number(values[i]);

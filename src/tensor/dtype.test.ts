@@ -116,7 +116,7 @@ describe('the table of dtypes', () => {
   });
 
   it.each(TABLE)('%s is %s on the wire with elements of %i bytes', (dtype, datatype, byteSize, array) => {
-    expect(DTYPES[dtype]).toEqual({ datatype, byteSize, array });
+    expect(DTYPES[dtype]).toMatchObject({ datatype, byteSize, array });
     expect(DATATYPE_BYTE_SIZE[datatype]).toBe(byteSize);
     expect(array?.BYTES_PER_ELEMENT ?? 0).toBe(byteSize);
     expect(dtypeOf(datatype)).toBe(dtype);

@@ -38,59 +38,53 @@ export type NumericDtype = Exclude<Dtype, 'bytes' | 'string'>;
 /** The names that the protocol uses on the wire. */
 export type Datatype = (typeof DTYPES)[Dtype]['datatype'];
 
+/**
+ * The traits of each dtype. `kind` is how its elements are written and read: `integer` up to 32 bits, `wide` with 64,
+ * `half` as raw bits, which neither JSON nor typed contents carry. `range` is what an element may be: the least and the
+ * largest integer, or the first magnitudes of a float that round to infinity.
+ */
 export const DTYPES = {
-  bool: { datatype: 'BOOL', byteSize: 1, array: Uint8Array },
-  uint8: { datatype: 'UINT8', byteSize: 1, array: Uint8Array },
-  uint16: { datatype: 'UINT16', byteSize: 2, array: Uint16Array },
-  uint32: { datatype: 'UINT32', byteSize: 4, array: Uint32Array },
-  uint64: { datatype: 'UINT64', byteSize: 8, array: BigUint64Array },
-  int8: { datatype: 'INT8', byteSize: 1, array: Int8Array },
-  int16: { datatype: 'INT16', byteSize: 2, array: Int16Array },
-  int32: { datatype: 'INT32', byteSize: 4, array: Int32Array },
-  int64: { datatype: 'INT64', byteSize: 8, array: BigInt64Array },
-  float16: { datatype: 'FP16', byteSize: 2, array: Uint16Array },
-  float32: { datatype: 'FP32', byteSize: 4, array: Float32Array },
-  float64: { datatype: 'FP64', byteSize: 8, array: Float64Array },
-  bytes: { datatype: 'BYTES', byteSize: 0, array: undefined },
-  string: { datatype: 'BYTES', byteSize: 0, array: undefined },
-  bfloat16: { datatype: 'BF16', byteSize: 2, array: Uint16Array },
+  bool: { datatype: 'BOOL', kind: 'bool', byteSize: 1, array: Uint8Array, range: [0, 1] },
+  uint8: { datatype: 'UINT8', kind: 'integer', byteSize: 1, array: Uint8Array, range: [0, 255] },
+  uint16: { datatype: 'UINT16', kind: 'integer', byteSize: 2, array: Uint16Array, range: [0, 65_535] },
+  uint32: { datatype: 'UINT32', kind: 'integer', byteSize: 4, array: Uint32Array, range: [0, 4_294_967_295] },
+  uint64: { datatype: 'UINT64', kind: 'wide', byteSize: 8, array: BigUint64Array, range: [0n, 2n ** 64n - 1n] },
+  int8: { datatype: 'INT8', kind: 'integer', byteSize: 1, array: Int8Array, range: [-128, 127] },
+  int16: { datatype: 'INT16', kind: 'integer', byteSize: 2, array: Int16Array, range: [-32_768, 32_767] },
+  int32: { datatype: 'INT32', kind: 'integer', byteSize: 4, array: Int32Array, range: [-2_147_483_648, 2_147_483_647] },
+  int64: { datatype: 'INT64', kind: 'wide', byteSize: 8, array: BigInt64Array, range: [-(2n ** 63n), 2n ** 63n - 1n] },
+  float16: { datatype: 'FP16', kind: 'half', byteSize: 2, array: Uint16Array, range: within(65_520) },
+  float32: { datatype: 'FP32', kind: 'float', byteSize: 4, array: Float32Array, range: within(2 ** 128 - 2 ** 103) },
+  float64: { datatype: 'FP64', kind: 'float', byteSize: 8, array: Float64Array, range: within(Infinity) },
+  bytes: { datatype: 'BYTES', kind: 'bytes', byteSize: 0, array: undefined, range: undefined },
+  string: { datatype: 'BYTES', kind: 'bytes', byteSize: 0, array: undefined, range: undefined },
+  bfloat16: { datatype: 'BF16', kind: 'half', byteSize: 2, array: Uint16Array, range: within(2 ** 128 - 2 ** 119) },
 } as const;
+
+function within(limit: number): readonly [number, number] {
+  return [-limit, limit];
+}
+
+/** The traits of a datatype of the wire. */
+export function traitsOf<D extends Datatype>(datatype: D): (typeof DTYPES)[ToDtype<D>] {
+  return DTYPES[dtypeOf(datatype) as ToDtype<D>];
+}
 
 /** Bytes of one element on the wire; 0 for BYTES, whose elements vary. */
 export const DATATYPE_BYTE_SIZE: Readonly<Record<Datatype, number>> = Object.fromEntries(
   Object.values(DTYPES).map(({ datatype, byteSize }) => [datatype, byteSize]),
 ) as Record<Datatype, number>;
 
-interface NameToDtype {
-  BOOL: 'bool';
-  UINT8: 'uint8';
-  UINT16: 'uint16';
-  UINT32: 'uint32';
-  UINT64: 'uint64';
-  INT8: 'int8';
-  INT16: 'int16';
-  INT32: 'int32';
-  INT64: 'int64';
-  FP16: 'float16';
-  BF16: 'bfloat16';
-  FP32: 'float32';
-  FP64: 'float64';
-  BYTES: 'bytes';
-}
+type NameToDtype = { readonly [D in Exclude<Dtype, 'string'> as (typeof DTYPES)[D]['datatype']]: D };
 
+/** A typed array stands for the dtype that holds plain numbers in it. */
 type ConstructorDtype =
-  | readonly [Uint8ArrayConstructor, 'uint8']
-  | readonly [Uint16ArrayConstructor, 'uint16']
-  | readonly [Uint32ArrayConstructor, 'uint32']
-  | readonly [BigUint64ArrayConstructor, 'uint64']
-  | readonly [Int8ArrayConstructor, 'int8']
-  | readonly [Int16ArrayConstructor, 'int16']
-  | readonly [Int32ArrayConstructor, 'int32']
-  | readonly [BigInt64ArrayConstructor, 'int64']
-  | readonly [Float32ArrayConstructor, 'float32']
-  | readonly [Float64ArrayConstructor, 'float64']
+  | {
+      [D in Dtype]: (typeof DTYPES)[D]['kind'] extends PlainKind ? readonly [(typeof DTYPES)[D]['array'], D] : never;
+    }[Dtype]
   // oxlint-disable-next-line typescript/no-redundant-type-constituents -- `never` with this project's library only
   | Float16Constructor;
+type PlainKind = 'integer' | 'wide' | 'float';
 
 /** The three ways to name a dtype: `'float32'`, `Float32Array` or `'FP32'`. */
 export type DtypeLike = Dtype | Datatype | ConstructorDtype[0];
@@ -103,23 +97,12 @@ export type ToDtype<D> = D extends Dtype
     : Extract<ConstructorDtype, readonly [D, unknown]>[1];
 
 const { Float16Array } = globalThis as { readonly Float16Array?: unknown };
-const BY_NAME: ReadonlyMap<unknown, Dtype> = new Map<unknown, Dtype>([
-  ...(Object.keys(DTYPES) as Dtype[]).map((dtype) => [dtype, dtype] as const),
-  ...(Object.keys(DTYPES) as Dtype[])
-    .filter((dtype) => dtype !== 'string')
-    .map((dtype) => [DTYPES[dtype].datatype, dtype] as const),
-  [Uint8Array, 'uint8'],
-  [Uint16Array, 'uint16'],
-  [Uint32Array, 'uint32'],
-  [BigUint64Array, 'uint64'],
-  [Int8Array, 'int8'],
-  [Int16Array, 'int16'],
-  [Int32Array, 'int32'],
-  [BigInt64Array, 'int64'],
-  [Float32Array, 'float32'],
-  [Float64Array, 'float64'],
-  ...(Float16Array === undefined ? [] : [[Float16Array, 'float16'] as const]),
-]);
+const BY_NAME = new Map<unknown, Dtype>(Object.keys(DTYPES).map((dtype) => [dtype, dtype as Dtype]));
+for (const [dtype, { datatype, kind, array }] of Object.entries(DTYPES) as [Dtype, (typeof DTYPES)[Dtype]][]) {
+  if (dtype !== 'string') BY_NAME.set(datatype, dtype);
+  if (kind === 'integer' || kind === 'wide' || kind === 'float') BY_NAME.set(array, dtype);
+}
+if (Float16Array !== undefined) BY_NAME.set(Float16Array, 'float16');
 
 /** The dtype that a spelling stands for. Throws INVALID_ARG when it is none of them. */
 export function parseDtype(like: unknown): Dtype {
@@ -142,12 +125,18 @@ export function isDatatype(name: string): name is Datatype {
 
 /** The dtype that a datatype of the wire becomes when no spec says otherwise: BYTES becomes `bytes`. */
 export function dtypeOf(datatype: Datatype): Dtype {
-  return parseDtype(datatype);
+  return BY_NAME.get(datatype)!;
+}
+
+/** True when the values have an order to classify by. */
+export function isClassified(dtype: Dtype): boolean {
+  const { kind } = DTYPES[dtype];
+  return kind === 'integer' || kind === 'wide' || kind === 'float';
 }
 
 /** True when the dtype's elements are bytes or strings rather than numbers. */
 export function isBytesDtype(dtype: Dtype): dtype is 'bytes' | 'string' {
-  return dtype === 'bytes' || dtype === 'string';
+  return DTYPES[dtype].kind === 'bytes';
 }
 
 /** True when `data` is the kind of array that tensors of this dtype hold; false for what is no dtype at all. */

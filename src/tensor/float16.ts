@@ -90,6 +90,16 @@ export function encodeBfloat16(values: ArrayLike<number>): Uint16Array {
   return bits;
 }
 
+/** The 16-bit floats, whose elements are raw bits. */
+export const HALVES = {
+  float16: { encode: encodeFloat16, decode: decodeFloat16 },
+  bfloat16: { encode: encodeBfloat16, decode: decodeBfloat16 },
+} as const;
+
+export function isHalf(dtype: string): dtype is keyof typeof HALVES {
+  return Object.hasOwn(HALVES, dtype);
+}
+
 /** The bits of a `Float16Array`, in the same memory; undefined for anything else. Node has such arrays from 24 on. */
 export function float16ArrayBits(values: unknown): Uint16Array | undefined {
   if (!ArrayBuffer.isView(values) || Object.prototype.toString.call(values) !== '[object Float16Array]')

@@ -2,9 +2,10 @@
 // same typed arrays. They are taken for ours without a copy, and without importing the library.
 
 import { TritonError } from '../errors.js';
-import { DTYPES, type Dtype } from './dtype.js';
 import { dtypeHint } from './dtype-hint.js';
-import type { BRAND } from './tensor-brand.js';
+import { type Dtype, DTYPES } from './dtype.js';
+
+export const BRAND: unique symbol = Symbol.for('tstriton.Tensor') as never;
 
 interface ForeignData {
   /** A typed array, or a list of strings. */

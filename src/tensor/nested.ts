@@ -3,23 +3,12 @@
 
 import { TritonError } from '../errors.js';
 import { DTYPES, type DataOf, type Dtype, type NumericDtype } from './dtype.js';
-import { encodeBfloat16, encodeFloat16 } from './float16.js';
+import { HALVES, isHalf } from './float16.js';
 import { formatShape } from './shape.js';
 
 /** A value or arrays of values, to any depth. */
 export type Nested =
   number | bigint | boolean | string | Uint8Array | readonly Nested[] | ArrayLike<number> | ArrayLike<bigint>;
-
-const INTEGER_RANGE: Partial<Record<Dtype, readonly [bigint, bigint]>> = {
-  uint8: [0n, 255n],
-  uint16: [0n, 65_535n],
-  uint32: [0n, 4_294_967_295n],
-  uint64: [0n, 18_446_744_073_709_551_615n],
-  int8: [-128n, 127n],
-  int16: [-32_768n, 32_767n],
-  int32: [-2_147_483_648n, 2_147_483_647n],
-  int64: [-9_223_372_036_854_775_808n, 9_223_372_036_854_775_807n],
-};
 
 /** Flat data of a dtype and the shape that the nesting gives. Throws INVALID_ARG when ragged or unfit. */
 export function flattenNested<D extends Dtype>(dtype: D, values: Nested): { data: DataOf[D]; shape: number[] } {
@@ -34,18 +23,15 @@ export function flattenNested<D extends Dtype>(dtype: D, values: Nested): { data
  * 0 and 1 for bool; floats round, but a finite value must not overflow. Throws INVALID_ARG naming the element.
  */
 export function convertElements<D extends Dtype>(dtype: D, elements: ArrayLike<unknown>): DataOf[D] {
-  switch (dtype as Dtype) {
+  switch (DTYPES[dtype].kind) {
     case 'bytes':
-      return Array.from(elements, (value, index) => toBytes(value, index)) as DataOf[D];
-    case 'string':
       return Array.from(elements, (value, index) => {
+        if (dtype === 'bytes') return toBytes(value, index);
         if (typeof value === 'string') return value;
         throw unfit(dtype, value, index, 'a string');
       }) as DataOf[D];
-    case 'float32':
-    case 'float64':
-    case 'float16':
-    case 'bfloat16':
+    case 'float':
+    case 'half':
       return convertFloats(dtype, elements) as DataOf[D];
     case 'bool':
       return Uint8Array.from(elements, (value, index) => {
@@ -53,17 +39,19 @@ export function convertElements<D extends Dtype>(dtype: D, elements: ArrayLike<u
         if (value === false || value === 0 || value === 0n) return 0;
         throw unfit(dtype, value, index, 'true, false, 0 or 1');
       }) as DataOf[D];
-    default:
+    case 'integer':
+    case 'wide':
       return convertIntegers(dtype, elements);
   }
 }
 
 function convertIntegers<D extends Dtype>(dtype: D, elements: ArrayLike<unknown>): DataOf[D] {
-  const [least, most] = INTEGER_RANGE[dtype]!;
-  const wide = dtype === 'int64' || dtype === 'uint64';
+  const { array, kind, range } = DTYPES[dtype as NumericDtype];
+  const [least, most] = range;
+  const wide = kind === 'wide';
   const low = Number(least);
   const high = Number(most);
-  const data = new (DTYPES[dtype as NumericDtype].array as Float64ArrayConstructor)(elements.length);
+  const data = new (array as Float64ArrayConstructor)(elements.length);
   for (let i = 0; i < elements.length; i++) {
     let value = elements[i];
     if (typeof value === 'boolean') value = Number(value);
@@ -91,18 +79,14 @@ function convertFloats(dtype: Dtype, elements: ArrayLike<unknown>): DataOf[Dtype
     else throw unfit(dtype, value, i, 'a number');
   }
   if (dtype === 'float64') return doubles;
-  const limit = LARGEST[dtype as keyof typeof LARGEST];
+  const [, limit] = DTYPES[dtype as 'float32'].range;
   for (let i = 0; i < doubles.length; i++) {
     const value = doubles[i]!;
     if (Math.abs(value) >= limit && Number.isFinite(value))
       throw unfit(dtype, value, i, `a number of magnitude below ${limit}`);
   }
-  if (dtype === 'float32') return new Float32Array(doubles);
-  return dtype === 'float16' ? encodeFloat16(doubles) : encodeBfloat16(doubles);
+  return isHalf(dtype) ? HALVES[dtype].encode(doubles) : new Float32Array(doubles);
 }
-
-// The first magnitudes that round to infinity: half a unit above each type's largest finite value.
-const LARGEST = { float16: 65_520, float32: 2 ** 128 * (1 - 2 ** -25), bfloat16: 2 ** 128 * (1 - 2 ** -9) } as const;
 
 function toBytes(value: unknown, index: number): Uint8Array {
   if (value instanceof Uint8Array) return value;

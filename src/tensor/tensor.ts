@@ -2,14 +2,13 @@
 // batch axis, conversions to and from nested arrays, no algebra.
 
 import { TritonError } from '../errors.js';
-import { castElements } from './cast.js';
-import { DTYPES, isBytesDtype, toDataOf, type DataLike, type DataOf, type Dtype, type NumericDtype } from './dtype.js';
+import { castElements, numbersOf } from './cast.js';
 import { dtypeHint } from './dtype-hint.js';
-import { decodeBfloat16, decodeFloat16, encodeBfloat16, encodeFloat16 } from './float16.js';
-import { partsOfForeign, type ForeignDtype, type ForeignTensor } from './foreign-tensor.js';
+import { type DataLike, type DataOf, type Dtype, DTYPES, isBytesDtype, type NumericDtype, toDataOf } from './dtype.js';
+import { HALVES } from './float16.js';
+import { BRAND, type ForeignDtype, type ForeignTensor, partsOfForeign } from './foreign-tensor.js';
 import { flattenNested, nest, type Nested } from './nested.js';
 import { elementCount, formatShape, sameShape } from './shape.js';
-import { BRAND } from './tensor-brand.js';
 
 /** One element of a tensor's data. */
 export type ElementOf<D extends Dtype> = DataOf[D][number];
@@ -76,8 +75,7 @@ export class Tensor<D extends Dtype = Dtype> {
     values: ArrayLike<number>,
     shape: readonly number[] = [values.length],
   ): Tensor<D> {
-    const bits = dtype === 'float16' ? encodeFloat16(values) : encodeBfloat16(values);
-    return new Tensor<D>(dtype, bits as DataOf[D], shape);
+    return new Tensor<D>(dtype, HALVES[dtype].encode(values) as DataOf[D], shape);
   }
 
   /** Joins tensors along the first axis; all other dimensions must agree. */
@@ -191,8 +189,7 @@ export class Tensor<D extends Dtype = Dtype> {
         Array.from(this.data as Uint8Array, (value) => value !== 0),
         this.shape,
       );
-    if (this.dtype === 'float16' || this.dtype === 'bfloat16') return nest(this.toFloat32(), this.shape);
-    return nest(this.data as Parameters<typeof nest>[0], this.shape);
+    return nest(numbersOf(this as Tensor) as Parameters<typeof nest>[0], this.shape);
   }
 
   /** The elements of a `bytes` or `string` tensor as strings, read as UTF-8. Throws INVALID_ARG for other dtypes. */
@@ -208,10 +205,9 @@ export class Tensor<D extends Dtype = Dtype> {
   /** The values of a floating-point tensor as float32. Throws INVALID_ARG for other dtypes. */
   toFloat32(): Float32Array {
     const { dtype, data } = this as Tensor;
-    if (dtype === 'float16') return decodeFloat16(data as Uint16Array);
-    if (dtype === 'bfloat16') return decodeBfloat16(data as Uint16Array);
-    if (dtype === 'float32') return data as Float32Array;
-    if (dtype === 'float64') return Float32Array.from(data as Float64Array);
+    const { kind } = DTYPES[dtype];
+    if (kind === 'half') return numbersOf(this as Tensor) as Float32Array;
+    if (kind === 'float') return data instanceof Float32Array ? data : Float32Array.from(data as Float64Array);
     throw new TritonError(
       'INVALID_ARG',
       `a ${dtype} tensor does not convert to float32, only floating-point tensors do`,

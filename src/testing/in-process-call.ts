@@ -50,10 +50,10 @@ export class InProcessCall implements GrpcCall {
   }
 
   /** Hands the request to the method. */
-  begin(method: ServedMethod, frame: readonly Uint8Array[]): void {
+  begin({ method, maxMessageSize = Infinity }: ServedMethod, frame: readonly Uint8Array[]): void {
     this.#listener = isStreaming(method)
-      ? new StreamCall(this, method, { maxMessageSize: Infinity, onEnd: () => undefined })
-      : new UnaryCall(this, method, Infinity);
+      ? new StreamCall(this, method, { maxMessageSize, onEnd: () => undefined })
+      : new UnaryCall(this, method, maxMessageSize);
     // The method keeps what it is given, and the client may change its tensors afterwards.
     this.#listener.onData(Buffer.concat(frame));
     if (!this.#ended) this.#listener.onHalfClose();
@@ -71,9 +71,10 @@ export class InProcessCall implements GrpcCall {
   write(frames: readonly Uint8Array[]): boolean {
     if (this.#ended) return true;
     // A copy: what the model answered may be shared with others.
-    for (const message of this.#frames.push(Buffer.concat(frames))) {
+    this.#frames.add(Buffer.concat(frames));
+    for (let next = this.#frames.next(); next !== undefined; next = this.#frames.next()) {
       this.#waiting++;
-      this.#reader.message(message);
+      this.#reader.message(next.bytes);
     }
     this.#slow = this.#waiting >= SLOW_AFTER;
     return !this.#slow;

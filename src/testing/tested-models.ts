@@ -1,10 +1,11 @@
 // The models that one call needs, each with an instance in this thread: the engine's own validation, execution and
 // calls between models, without ports, queues and other clients.
 
-import { callModel, type CalledEngine } from '../core/call-model.js';
+import { type CalledEngine, callModel } from '../core/call-model.js';
 import type { Execution, ExecutionDone, ModelInstance } from '../core/instance/model-instance.js';
 import { Model } from '../core/model.js';
 import type { InflightRequest, ResponseSink } from '../core/response-sink.js';
+import { dynamicBatching } from '../core/scheduler/batch-scheduler.js';
 import { TritonError } from '../errors.js';
 import { hostedCallable } from '../host/callable-turns.js';
 import { InlineInstance } from '../link/inline-instance.js';
@@ -15,8 +16,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import type { ModelInferRequest } from '../model/exchange.js';
 import { isInstanceGroup } from '../model/instance-group.js';
-import { instanceLogger } from '../model/instance-logger.js';
-import type { Logger } from '../model/logger.js';
+import { instanceLogger, type Logger } from '../model/logger.js';
 import { runSetup, type Setup } from '../model/run-setup.js';
 
 /** A bound model, whatever its tensors. */
@@ -62,7 +62,7 @@ export class TestedModels implements CalledEngine {
 
   /** A request is a batch of its own: it waits for no others. */
   #serve(config: CompleteModelConfig, callable: Callable, logger: Logger): Model {
-    const model = new Model({ ...config, dynamicBatching: undefined, responseCache: false });
+    const model = new Model({ ...config, dynamicBatching: undefined, responseCache: false }, dynamicBatching);
     const instance = new InlineInstance(config, hostedCallable(callable, config.concurrency), { logger });
     instance.caller = (call, receiver) => callModel(this, call, receiver);
     model.addInstance({ execute: (...execution) => this.#run(instance, ...execution) });

@@ -313,6 +313,20 @@ describe('serve', () => {
     expect(process.listenerCount(signal)).toBe(0);
   });
 
+  it('joins a server that run has started, or is starting', async () => {
+    const triton = new Triton(FREE_PORTS);
+    bindIdentity(triton);
+    const running = triton.run();
+    const joined = triton.serve();
+    await running;
+    const port = triton.httpPort;
+    const again = triton.serve();
+    expect(triton.httpPort).toBe(port);
+    await triton.stop();
+    await joined;
+    await again;
+  });
+
   it('ends when stop is called', async () => {
     const triton = new Triton(FREE_PORTS);
     bindIdentity(triton);

@@ -15,6 +15,7 @@ DEBIAN_PACKAGES=(
   libb64-0d # for perf_analyzer
   prometheus # for promtool
   nghttp2-client libnghttp2-14 libc-ares2 libev4 libjansson4 libjemalloc2 # for nghttp and h2load
+  haproxy liblua5.3-0 libopentracing-c-wrapper0 libopentracing1
 )
 
 fail() {
@@ -109,7 +110,7 @@ fi
 
 export INTEROP_SERVERS
 export INTEROP_CERTIFICATES=$scratch
-export PATH=$environment/bin:$environment/debian/usr/bin:$environment/python/bin:$PATH
+export PATH=$environment/bin:$environment/debian/usr/bin:$environment/debian/usr/sbin:$environment/python/bin:$PATH
 libraries=("$environment"/debian/usr/lib/*/ "$environment"/python/lib/python3*/site-packages/nvidia/cuda_runtime/lib)
 export INTEROP_LIBRARIES=${libraries[0]}:${libraries[1]}
 export PYTHONDONTWRITEBYTECODE=1 GRPC_VERBOSITY=NONE

@@ -160,8 +160,12 @@ export class FakePort implements Http2Port {
     return this.#connections.length;
   }
 
-  drain(): void {
+  retire(): void {
     for (const connection of this.#connections) connection.isEnding = true;
+  }
+
+  drain(): void {
+    this.retire();
   }
 
   close(): Promise<void> {

@@ -12,7 +12,7 @@ import type {
 } from '../../src/core/instance/model-instance.js';
 import type { ResponseSink } from '../../src/core/response-sink.js';
 import { BatchRunner } from '../../src/core/scheduler/batch-runner.js';
-import { BatchScheduler } from '../../src/core/scheduler/batch-scheduler.js';
+import { dynamicBatching } from '../../src/core/scheduler/batch-scheduler.js';
 import { RequestOutcomes } from '../../src/core/scheduler/request-outcomes.js';
 import type { Scheduler } from '../../src/core/scheduler/scheduler.js';
 import { SchedulerLog } from '../../src/core/scheduler/scheduler-log.js';
@@ -118,7 +118,7 @@ export class SchedulerHarness {
     const outcomes = new RequestOutcomes(complete, this.statistics, log);
     const parts = { config: complete, statistics: this.statistics, outcomes, log };
     this.scheduler = new BatchRunner(parts);
-    this.#scheduler = new BatchScheduler(parts, this.scheduler);
+    this.#scheduler = dynamicBatching(parts, this.scheduler);
     this.instances = instances;
     for (const instance of instances) this.scheduler.addInstance(instance);
   }

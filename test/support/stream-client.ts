@@ -4,6 +4,7 @@ import { fromBinary, toJson, type DescMessage } from '@bufbuild/protobuf';
 
 import { StreamCall, type StreamMethod } from '../../src/frontend/grpc/stream-call.js';
 import { frameMessage, MessageFrameReader } from '../../src/protocol/grpc/message-frame.js';
+import { readFrames } from './read-frames.js';
 import { RecordedCall } from './recorded-call.js';
 
 export interface StreamClientOptions {
@@ -38,6 +39,6 @@ export class StreamClient {
 
   async receivedBytes(): Promise<readonly Buffer[]> {
     await new Promise((resolve) => setImmediate(resolve));
-    return new MessageFrameReader(2 ** 31 - 1, undefined).push(Buffer.concat(this.call.writes));
+    return readFrames(new MessageFrameReader(2 ** 31 - 1, undefined), Buffer.concat(this.call.writes));
   }
 }

@@ -5,11 +5,11 @@
 import { createHash } from 'node:crypto';
 
 import { TritonError } from '../../errors.js';
-import { Pace, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import { Pace, type PacedWork, PAUSE_BYTES } from '../../model/paced-work.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { ExecutionRequest } from '../instance/model-instance.js';
-import { requestLabel } from '../request-label.js';
+import { requestLabel } from '../refusals.js';
 
 /** The parameter with which a request says `false` to neither look into the cache nor leave its answer there. */
 export const CACHE_PARAMETER = 'response_cache';

@@ -2,11 +2,11 @@
 // across a message port. The engine never knows which.
 
 import type { TritonError } from '../../errors.js';
-import type { Parameters } from '../../model/parameters.js';
 import type { InferTensor } from '../../model/exchange.js';
-import type { MetricsUpdate } from '../../model/metrics-update.js';
+import type { MetricsUpdate } from '../../model/metrics.js';
+import type { Parameters } from '../../model/parameters.js';
 import type { RequestSequence } from '../../model/request-sequence.js';
-import type { StartedTrace } from '../../model/trace-record.js';
+import type { StartedTrace } from '../../model/traces.js';
 
 /** What an execution needs of one request. */
 export interface ExecutionRequest {

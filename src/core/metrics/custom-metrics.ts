@@ -1,7 +1,6 @@
 // The metrics that a model's callables record, added up over its instances.
 
-import type { Metric } from '../../model/metrics.js';
-import type { MetricsUpdate, SeriesUpdate } from '../../model/metrics-update.js';
+import type { Metric, MetricsUpdate, SeriesUpdate } from '../../model/metrics.js';
 import { Histogram } from './histogram.js';
 
 /** One combination of label values; `histogram` is there for histograms, `value` counts for the others. */

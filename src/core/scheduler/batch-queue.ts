@@ -5,11 +5,11 @@
 
 import { TritonError } from '../../errors.js';
 import {
-  DEFAULT_QUEUE_POLICY,
   type CompleteDynamicBatcher,
   type CompleteQueuePolicy,
+  DEFAULT_QUEUE_POLICY,
 } from '../../model/complete-batcher.js';
-import { requestLabel } from '../request-label.js';
+import { requestLabel } from '../refusals.js';
 import { BatchScan } from './batch-scan.js';
 import { DeadlineHeap } from './deadline-heap.js';
 import { LinkedList } from './linked-list.js';

@@ -5,14 +5,14 @@
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { Execution, ExecutionDone, ModelInstance } from '../instance/model-instance.js';
-import { INTERRUPTIONS } from '../interruption.js';
 import type { PendingRequest } from '../pending-request.js';
+import { INTERRUPTIONS } from '../refusals.js';
 import type { FailureReason, InferenceStatistics } from '../statistics.js';
 import { ExecutionLimit } from './execution-limit.js';
 import { InstanceSlots, type Slot } from './instance-slots.js';
 import { NO_TIMES, type RequestOutcomes } from './request-outcomes.js';
-import type { Scheduler } from './scheduler.js';
 import type { SchedulerLog } from './scheduler-log.js';
+import type { Scheduler } from './scheduler.js';
 
 /** What the scheduler of a model version and whoever runs its batches share. */
 export interface SchedulerParts {
@@ -21,6 +21,9 @@ export interface SchedulerParts {
   readonly outcomes: RequestOutcomes;
   readonly log: SchedulerLog;
 }
+
+/** Makes a model's scheduler, which decides what `runner` runs. */
+export type MakeScheduler = (parts: SchedulerParts, runner: BatchRunner) => Scheduler;
 
 /** Requests that run together. */
 interface RunBatch {

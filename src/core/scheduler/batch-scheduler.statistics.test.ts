@@ -1,10 +1,10 @@
 // What the scheduler tells the statistics: why batches went, how long requests waited, what became of each response.
+
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { fakeTime, ManualInstance, pass, SchedulerHarness, TIMES } from '../../../test/support/scheduler-harness.js';
 import { TritonError } from '../../errors.js';
-import { counter } from '../../model/metrics.js';
-import type { MetricsUpdate } from '../../model/metrics-update.js';
+import { counter, type MetricsUpdate } from '../../model/metrics.js';
 
 const calls = counter({ name: 'calls_total', help: 'Calls.' });
 const recorded = (added: number): MetricsUpdate => [{ metric: calls, series: [{ labels: [], added }] }];

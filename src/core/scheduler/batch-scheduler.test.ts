@@ -8,9 +8,13 @@ import {
   SchedulerHarness,
 } from '../../../test/support/scheduler-harness.js';
 import { TritonError } from '../../errors.js';
+import { completeModelConfig } from '../../model/complete-model.js';
+import type { InferTensor } from '../../model/exchange.js';
 import type { ModelConfig } from '../../model/model-config.js';
+import type { TensorSpecs } from '../../model/tensor-spec.js';
 import type { ModelInstance } from '../instance/model-instance.js';
 import type { PendingRequest } from '../pending-request.js';
+import { batchCompatibility } from './batch-scheduler.js';
 
 function start(config: ModelConfig = {}, instances: ModelInstance[] = [new ManualInstance()]): SchedulerHarness {
   return new SchedulerHarness(config, instances);
@@ -372,5 +376,110 @@ describe('BatchScheduler with timeouts', () => {
     pass();
     expect(setTimeoutSpy.mock.calls.map(([, delay]) => delay)).toEqual([2 ** 31 - 1]);
     harness.scheduler.stop(new TritonError('UNAVAILABLE', 'gone'));
+  });
+});
+
+function compare(
+  inputs: TensorSpecs,
+  first: readonly (number[] | undefined)[],
+  next: readonly (number[] | undefined)[],
+) {
+  const config = completeModelConfig({ modelName: 'm', inputs, outputs: { y: { dtype: 'float32', shape: [-1] } } }, 1);
+  const request = (shapes: readonly (number[] | undefined)[]) => ({
+    inputs: shapes.map((shape): InferTensor | undefined =>
+      shape === undefined ? undefined : { name: 'x', datatype: 'FP32', shape, bytes: new Uint8Array() },
+    ),
+  });
+  return batchCompatibility(config)(request(first), request(next));
+}
+
+const OPEN = { dtype: 'float32', shape: [-1, 3] } as const;
+const FIXED = { dtype: 'float32', shape: [2, 3] } as const;
+const OPTIONAL = { dtype: 'float32', shape: [-1], optional: true } as const;
+
+describe('batchCompatibility', () => {
+  it.each([
+    ['requests of equal shape', { a: OPEN }, [[1, 4, 3]], [[1, 4, 3]], true],
+    ['different numbers of rows', { a: OPEN }, [[1, 4, 3]], [[7, 4, 3]], true],
+    ['an open dimension that differs', { a: OPEN }, [[1, 4, 3]], [[1, 5, 3]], false],
+    ['fixed dimensions, which validation has compared', { a: FIXED }, [[1, 2, 3]], [[1, 2, 3]], true],
+    [
+      'an open dimension that differs in the second input',
+      { a: FIXED, b: OPEN },
+      [
+        [1, 2, 3],
+        [1, 4, 3],
+      ],
+      [
+        [1, 2, 3],
+        [1, 1, 3],
+      ],
+      false,
+    ],
+    [
+      'an optional input that only the first has',
+      { a: FIXED, b: OPTIONAL },
+      [
+        [1, 2, 3],
+        [1, 4],
+      ],
+      [[1, 2, 3], undefined],
+      false,
+    ],
+    [
+      'an optional input that only the second has',
+      { a: FIXED, b: OPTIONAL },
+      [[1, 2, 3], undefined],
+      [
+        [1, 2, 3],
+        [1, 4],
+      ],
+      false,
+    ],
+    [
+      'an optional input that neither has',
+      { a: FIXED, b: OPTIONAL },
+      [[1, 2, 3], undefined],
+      [[1, 2, 3], undefined],
+      true,
+    ],
+    [
+      'an optional input that both have',
+      { a: FIXED, b: OPTIONAL },
+      [
+        [1, 2, 3],
+        [1, 4],
+      ],
+      [
+        [1, 2, 3],
+        [1, 4],
+      ],
+      true,
+    ],
+    [
+      'an optional input of another shape',
+      { a: FIXED, b: OPTIONAL },
+      [
+        [1, 2, 3],
+        [1, 4],
+      ],
+      [
+        [1, 2, 3],
+        [1, 5],
+      ],
+      false,
+    ],
+    [
+      'both differences',
+      { a: OPEN, b: OPTIONAL },
+      [
+        [1, 4, 3],
+        [1, 4],
+      ],
+      [[1, 5, 3], undefined],
+      false,
+    ],
+  ] as const)('compares %s', (_, inputs, first, next, expected) => {
+    expect(compare(inputs as TensorSpecs, first as never, next as never)).toBe(expected);
   });
 });

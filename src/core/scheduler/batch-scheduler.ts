@@ -2,21 +2,25 @@
 // on, and owns the model's only timer.
 
 import { TritonError } from '../../errors.js';
+import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import type { InferTensor } from '../../model/exchange.js';
 import type { PendingRequest } from '../pending-request.js';
 import type { InferenceStatistics } from '../statistics.js';
-import { batchCompatibility } from './batch-compatibility.js';
 import { BatchQueue, type Release } from './batch-queue.js';
-import type { BatchRunner, SchedulerParts } from './batch-runner.js';
+import type { BatchRunner, MakeScheduler, SchedulerParts } from './batch-runner.js';
 import type { Slot } from './instance-slots.js';
 import { LONGEST_TIMER } from './longest-timer.js';
 import type { RequestOutcomes } from './request-outcomes.js';
-import type { Scheduler } from './scheduler.js';
 import type { SchedulerLog } from './scheduler-log.js';
+import type { Scheduler } from './scheduler.js';
 
 /** Delays shorter than this many milliseconds are waited out by polling: a timer's floor is about 1.1 ms. */
 const SHORTEST_TIMER = 1.5;
 
-export class BatchScheduler implements Scheduler {
+/** The scheduler of models that put requests together, or run each alone. */
+export const dynamicBatching: MakeScheduler = (parts, runner) => new BatchScheduler(parts, runner);
+
+class BatchScheduler implements Scheduler {
   readonly #runner: BatchRunner;
   readonly #statistics: InferenceStatistics;
   readonly #outcomes: RequestOutcomes;
@@ -140,4 +144,27 @@ export class BatchScheduler implements Scheduler {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
+}
+
+interface WithInputs {
+  readonly inputs: readonly (InferTensor | undefined)[];
+}
+
+/** Whether a validated request of the model may join a batch that begins with another one. */
+export function batchCompatibility(config: CompleteModelConfig): (first: WithInputs, next: WithInputs) => boolean {
+  const open = config.inputs.flatMap(({ shape }, index) => (shape.includes(-1) ? [index] : []));
+  const optional = config.inputs.flatMap((input, index) => (input.optional ? [index] : []));
+  return (first, next) => {
+    for (const index of optional) {
+      if ((first.inputs[index] === undefined) !== (next.inputs[index] === undefined)) return false;
+    }
+    for (const index of open) {
+      const a = first.inputs[index]?.shape;
+      const b = next.inputs[index]?.shape;
+      if (a === undefined || b === undefined) continue;
+      // Validated shapes of one input have the same rank; the first dimension is the batch.
+      for (let axis = 1; axis < a.length; axis++) if (a[axis] !== b[axis]) return false;
+    }
+    return true;
+  };
 }

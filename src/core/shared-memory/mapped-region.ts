@@ -5,8 +5,7 @@
 
 import { closeSync, fstatSync } from 'node:fs';
 
-import type { MapRegion, OpenedObject, RegionMemory } from './region-memory.js';
-import { shrunk } from './file-region.js';
+import { type MapRegion, type OpenedObject, type RegionMemory, shrunk } from './region-memory.js';
 
 const READ_AND_WRITE = 3;
 const SHARED = 1;

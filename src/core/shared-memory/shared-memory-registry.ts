@@ -6,8 +6,7 @@ import { closeSync } from 'node:fs';
 
 import { TritonError } from '../../errors.js';
 import type { SharedMemoryReference, SystemSharedMemoryRegion } from '../../model/shared-memory.js';
-import { FileRegion } from './file-region.js';
-import type { MapRegion, OpenedObject, RegionMemory } from './region-memory.js';
+import { FileRegion, type MapRegion, type OpenedObject, type RegionMemory } from './region-memory.js';
 import { openSharedMemoryObject } from './shared-memory-object.js';
 import { SharedMemoryRange } from './shared-memory-range.js';
 

@@ -3,7 +3,35 @@
 
 import type { ConnectionControl } from '../../http2/connection-listener.js';
 import type { ErrorCodeName } from '../../http2/http2-error.js';
-import { PingStrikes } from './ping-strikes.js';
+
+/** What a connection has carried when a ping comes. */
+export interface Traffic {
+  /** Frames of calls, both ways together. */
+  readonly messageFrames: number;
+  /** The system takes nothing: neither data nor answers to pings. */
+  readonly isStuck: boolean;
+}
+
+export class PingStrikes {
+  readonly #max: number;
+  #strikes = 0;
+  #lastPing = -Infinity;
+  #messageFrames = 0;
+
+  /** `max`: how many pings may come too soon; 0: any number. */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** A ping has come; it counts within `interval` milliseconds of the one before. Says whether it is one too many. */
+  pinged(now: number, interval: number, { messageFrames, isStuck }: Traffic): boolean {
+    if (messageFrames !== this.#messageFrames) this.#strikes = 0;
+    else if (!isStuck && now < this.#lastPing + interval) this.#strikes++;
+    this.#messageFrames = messageFrames;
+    this.#lastPing = now;
+    return this.#max !== 0 && this.#strikes > this.#max;
+  }
+}
 
 /** Triton's `--grpc-keepalive-*` and `--grpc-http2-*`; times in milliseconds. */
 export interface KeepaliveOptions {

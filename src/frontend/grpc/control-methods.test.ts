@@ -1,10 +1,10 @@
-import { create, fromBinary, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
+import { create, type DescMessage, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
 import { ManualInstance } from '../../../test/support/scheduler-harness.js';
 import { SharedMemoryObject } from '../../../test/support/shared-memory.js';
+import { LogSettingsStore } from '../../core/engine-logger.js';
 import { InferenceServer, type InferenceServerOptions } from '../../core/inference-server.js';
-import { LogSettingsStore } from '../../core/log-settings.js';
 import { SharedMemoryRegistry } from '../../core/shared-memory/shared-memory-registry.js';
 import type { TritonError } from '../../errors.js';
 import { ServerLogger } from '../../logger.js';

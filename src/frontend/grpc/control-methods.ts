@@ -18,9 +18,13 @@ import {
   type RepositoryModelLoadRequest,
   type RepositoryModelUnloadRequest,
 } from '../../protocol/grpc/generated/grpc_service_pb.js';
-import { decodeLogUpdate, logSettingsMessage } from '../../protocol/grpc/log-settings-message.js';
-import { decodeTraceUpdate, traceSettingsMessage } from '../../protocol/grpc/trace-settings-message.js';
-import { whenHere, type Later, type ServedCore } from '../served-core.js';
+import {
+  decodeLogUpdate,
+  decodeTraceUpdate,
+  logSettingsMessage,
+  traceSettingsMessage,
+} from '../../protocol/grpc/settings-messages.js';
+import { type Later, type ServedCore, whenHere } from '../served-core.js';
 import { describedMethod, type Methods, type UnaryName } from './described-method.js';
 import type { UnaryMethod } from './unary-call.js';
 

@@ -56,3 +56,26 @@ export interface CallListener {
 
 /** Decides what a call is for. Undefined when it has been ended already. */
 export type AcceptCall = (call: GrpcCall) => CallListener | undefined;
+
+const PATIENCE_MILLISECONDS = 100;
+
+export class RefusedCall implements CallListener {
+  readonly #answer: () => void;
+  readonly #patience: NodeJS.Timeout;
+
+  constructor(answer: () => void) {
+    this.#answer = answer;
+    this.#patience = setTimeout(answer, PATIENCE_MILLISECONDS).unref();
+  }
+
+  onData(): void {}
+
+  onHalfClose(): void {
+    clearTimeout(this.#patience);
+    this.#answer();
+  }
+
+  onCancel(): void {
+    clearTimeout(this.#patience);
+  }
+}

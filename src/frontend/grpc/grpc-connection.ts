@@ -7,9 +7,8 @@ import type { Http2Stream, StreamListener } from '../../http2/http2-stream.js';
 import { HeaderTemplate } from '../../http2/outgoing-headers.js';
 import type { Logger } from '../../model/logger.js';
 import { ConnectionKeepalive, type KeepaliveOptions } from './connection-keepalive.js';
-import type { AcceptCall } from './grpc-call.js';
+import { type AcceptCall, RefusedCall } from './grpc-call.js';
 import { Http2Call } from './http2-call.js';
-import { RefusedCall } from './refused-call.js';
 
 const METHOD_NOT_ALLOWED = new HeaderTemplate([':status', '405']);
 const UNSUPPORTED_MEDIA_TYPE = new HeaderTemplate([':status', '415']);

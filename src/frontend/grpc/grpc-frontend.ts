@@ -3,18 +3,16 @@
 import type { OpenHttp2Port } from '../../http2/http2-port.js';
 import type { Logger } from '../../model/logger.js';
 import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
-import { ACCEPTED_ENCODINGS, isKnownEncoding, type CompressionLevel } from '../../protocol/grpc/message-compression.js';
+import { ACCEPTED_ENCODINGS, type CompressionLevel, isKnownEncoding } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { Frontend } from '../frontend.js';
-import { RestrictedFeatures, type Category, type Restriction } from '../restricted-features.js';
+import { type Category, RestrictedFeatures, type Restriction } from '../restricted-features.js';
 import type { ServedCore } from '../served-core.js';
 import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './connection-keepalive.js';
-import type { CallListener, GrpcCall } from './grpc-call.js';
+import { type CallListener, type GrpcCall, RefusedCall } from './grpc-call.js';
 import { GrpcPort } from './grpc-port.js';
-import { readGrpcTls, type GrpcTlsFiles } from './grpc-tls.js';
-import { categoryOfMethod, RESTRICTION_PREFIX } from './method-categories.js';
-import { RefusedCall } from './refused-call.js';
-import { isStreaming, servedMethods, type ServedMethod } from './service.js';
+import { type GrpcTlsFiles, readGrpcTls } from './grpc-tls.js';
+import { isStreaming, type ServedMethod, servedMethods } from './service.js';
 import { StreamCall } from './stream-call.js';
 import { UnaryCall } from './unary-call.js';
 
@@ -39,9 +37,12 @@ export interface GrpcFrontendOptions {
   readonly openPort: OpenHttp2Port;
 }
 
+/** What Triton puts before the keys of restrictions in the metadata of calls. */
+const RESTRICTION_PREFIX = 'triton-grpc-protocol-';
+
 /** What is known of the calls of one method before they come. */
 interface Route {
-  readonly method: ServedMethod;
+  readonly method: ServedMethod['method'];
   /** When it wants a header. */
   readonly restriction: Category | undefined;
   readonly maxMessageSize: number;
@@ -64,7 +65,7 @@ export class GrpcFrontend implements Frontend {
     this.#restricted = new RestrictedFeatures(options.restrictions ?? [], RESTRICTION_PREFIX);
     const forwarding = pattern === undefined ? undefined : new HeaderForwarding(pattern, 'grpcHeaderForwardPattern');
     const methods = servedMethods({ server, forwarding, compression: compressionLevel });
-    this.#routes = new Map([...methods].map(([path, method]) => [path, this.#routeOf(path, method)]));
+    this.#routes = new Map([...methods].map(([path, served]) => [path, this.#routeOf(served)]));
   }
 
   /** Rejects also with INVALID_ARG when certificates cannot be used. */
@@ -84,6 +85,10 @@ export class GrpcFrontend implements Frontend {
     return this.#port?.connections ?? 0;
   }
 
+  retire(): void {
+    this.#port?.retire();
+  }
+
   drain(): void {
     this.#draining = true;
     this.#port?.drain();
@@ -95,11 +100,13 @@ export class GrpcFrontend implements Frontend {
     await this.#port?.close();
   }
 
-  #routeOf(path: string, method: ServedMethod): Route {
-    const category = categoryOfMethod(path);
+  #routeOf({ method, category, maxMessageSize = Infinity }: ServedMethod): Route {
     const isRestricted = category !== undefined && this.#restricted.has(category);
-    const maxMessageSize = Math.min(this.#options.maxMessageSize, method.maxMessageSize ?? Infinity);
-    return { method, restriction: isRestricted ? category : undefined, maxMessageSize };
+    return {
+      method,
+      restriction: isRestricted ? category : undefined,
+      maxMessageSize: Math.min(this.#options.maxMessageSize, maxMessageSize),
+    };
   }
 
   #accept(call: GrpcCall): CallListener | undefined {

@@ -57,6 +57,11 @@ export class GrpcPort {
     return this.#port.connections;
   }
 
+  /** Clients are told to begin their next calls on other connections. Those that they begin here, and new connections, are served. */
+  retire(): void {
+    this.#port.retire();
+  }
+
   /** No new connections; existing ones take no new calls and close after their last. */
   drain(): void {
     this.#port.drain();

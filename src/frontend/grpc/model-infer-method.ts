@@ -4,15 +4,14 @@ import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { applicationMetadata } from '../../protocol/grpc/application-metadata.js';
 import {
-  decodeInferRequest,
   type CompleteInferRequest,
+  decodeInferRequest,
   type InferRequestMessage,
 } from '../../protocol/grpc/decode-infer-request.js';
 import { encodeInferResponse } from '../../protocol/grpc/encode-infer-response.js';
 import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
 import { completeRequest, type InferOptions, type RequestRules } from '../complete-request.js';
-import { Inference, type AnswerWriter } from '../inference.js';
-import type { Stages } from '../stages.js';
+import { type AnswerWriter, Inference, type Stages } from '../inference.js';
 import type { UnaryAnswer, UnaryMethod } from './unary-call.js';
 
 export function modelInferMethod(options: InferOptions, compression: CompressionLevel): UnaryMethod {

@@ -7,6 +7,7 @@ import { ServerReflection } from '../../protocol/grpc/generated/reflection_v1_pb
 import { ServerReflection as ServerReflectionAlpha } from '../../protocol/grpc/generated/reflection_v1alpha_pb.js';
 import { controlledCore } from '../../../test/support/controlled-core.js';
 import { describedMethods } from './described-methods.js';
+import { CATEGORIES } from '../restricted-features.js';
 import type { ServedCore } from '../served-core.js';
 import { isStreaming, servedMethods } from './service.js';
 
@@ -22,15 +23,25 @@ describe('the service', () => {
   });
 
   it.each(described)('serves $path with as many messages as the protocol says', ({ path, methodKind }) => {
-    expect(isStreaming(served.get(path)!)).toBe(methodKind !== 'unary');
+    expect(isStreaming(served.get(path)!.method)).toBe(methodKind !== 'unary');
   });
 
   it('says of a method that comes late whether it waits as the method itself does', () => {
     for (const [name, method] of Object.entries(describedMethods(server))) {
       if (isStreaming(method)) continue;
-      const late = served.get(`/inference.GRPCInferenceService/${name}`)!;
+      const late = served.get(`/inference.GRPCInferenceService/${name}`)!.method;
       expect([name, 'waits' in late && late.waits]).toEqual([name, method.waits]);
     }
+  });
+
+  it('has a category for every method but reflection, and a method for every category', () => {
+    const open = [...served].filter(([, { category }]) => category === undefined).map(([path]) => path);
+    expect(open).toEqual([
+      '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+      '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
+    ]);
+    const found = [...served.values()].flatMap(({ category = [] }) => category);
+    expect(new Set(found)).toEqual(new Set(CATEGORIES));
   });
 
   it('takes large messages only where tensors come', () => {

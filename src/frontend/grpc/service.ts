@@ -1,4 +1,4 @@
-// The methods that are served, by path.
+// The methods that are served, by path: a new one is an entry in the table below, and its making.
 
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
@@ -9,6 +9,7 @@ import type { InferOptions } from '../complete-request.js';
 import { LateMethods } from './late-methods.js';
 import { modelInferMethod } from './model-infer-method.js';
 import { modelStreamInferMethod } from './model-stream-infer-method.js';
+import type { Category } from '../restricted-features.js';
 import type { ServedCore } from '../served-core.js';
 import type { StreamMethod } from './stream-call.js';
 import type { UnaryMethod } from './unary-call.js';
@@ -19,56 +20,70 @@ export interface ServiceOptions extends InferOptions {
   readonly compression: CompressionLevel;
 }
 
-export type ServedMethod = UnaryMethod | StreamMethod;
+/** The services with their methods, each with the category by which it can be restricted (Triton's restricted_features.h). */
+const SERVICES: Readonly<Record<string, Readonly<Record<string, Category | undefined>>>> = {
+  'inference.GRPCInferenceService': {
+    ServerLive: 'health',
+    ServerReady: 'health',
+    ModelReady: 'health',
+    ServerMetadata: 'metadata',
+    ModelMetadata: 'metadata',
+    ModelInfer: 'inference',
+    ModelStreamInfer: 'inference',
+    ModelConfig: 'model-config',
+    ModelStatistics: 'statistics',
+    RepositoryIndex: 'model-repository',
+    RepositoryModelLoad: 'model-repository',
+    RepositoryModelUnload: 'model-repository',
+    SystemSharedMemoryStatus: 'shared-memory',
+    SystemSharedMemoryRegister: 'shared-memory',
+    SystemSharedMemoryUnregister: 'shared-memory',
+    CudaSharedMemoryStatus: 'shared-memory',
+    CudaSharedMemoryRegister: 'shared-memory',
+    CudaSharedMemoryUnregister: 'shared-memory',
+    TraceSetting: 'trace',
+    LogSettings: 'logging',
+  },
+  'grpc.health.v1.Health': { Check: 'health', Watch: 'health' },
+  'grpc.reflection.v1.ServerReflection': { ServerReflectionInfo: undefined },
+  'grpc.reflection.v1alpha.ServerReflection': { ServerReflectionInfo: undefined },
+};
+
+export interface ServedMethod {
+  readonly method: UnaryMethod | StreamMethod;
+  readonly category: Category | undefined;
+  /** Undefined: as large as the operator lets them be. */
+  readonly maxMessageSize: number | undefined;
+}
 
 /** Every method of the services by its path. */
 export function servedMethods(options: ServiceOptions): ReadonlyMap<string, ServedMethod> {
   const { server, compression } = options;
-  const { Check, ...health } = healthMethods(server);
   const late = new LateMethods<DescribedMethods>(async () =>
     (await import('./described-methods.js')).describedMethods(server),
   );
-  const reflection = { ServerReflectionInfo: late.stream((methods) => methods.ServerReflectionInfo) };
-  const services: Readonly<Record<string, Readonly<Record<string, ServedMethod>>>> = {
-    'inference.GRPCInferenceService': {
-      ...health,
-      ModelInfer: modelInferMethod(options, compression),
-      ModelStreamInfer: modelStreamInferMethod(options, compression),
-      ServerMetadata: late.unary((methods) => methods.ServerMetadata),
-      ModelMetadata: late.unary((methods) => methods.ModelMetadata),
-      ModelConfig: late.unary((methods) => methods.ModelConfig),
-      ModelStatistics: late.unary((methods) => methods.ModelStatistics),
-      RepositoryIndex: late.unary((methods) => methods.RepositoryIndex),
-      RepositoryModelLoad: late.unary((methods) => methods.RepositoryModelLoad, true),
-      RepositoryModelUnload: late.unary((methods) => methods.RepositoryModelUnload),
-      SystemSharedMemoryStatus: late.unary((methods) => methods.SystemSharedMemoryStatus),
-      SystemSharedMemoryRegister: late.unary((methods) => methods.SystemSharedMemoryRegister),
-      SystemSharedMemoryUnregister: late.unary((methods) => methods.SystemSharedMemoryUnregister),
-      CudaSharedMemoryStatus: late.unary((methods) => methods.CudaSharedMemoryStatus),
-      CudaSharedMemoryRegister: late.unary((methods) => methods.CudaSharedMemoryRegister),
-      CudaSharedMemoryUnregister: late.unary((methods) => methods.CudaSharedMemoryUnregister),
-      TraceSetting: late.unary((methods) => methods.TraceSetting),
-      LogSettings: late.unary((methods) => methods.LogSettings),
-    },
-    'grpc.health.v1.Health': { Check, Watch: healthWatchMethod(server) },
-    'grpc.reflection.v1.ServerReflection': reflection,
-    'grpc.reflection.v1alpha.ServerReflection': reflection,
+  type UnaryName = Exclude<keyof DescribedMethods, 'ServerReflectionInfo'>;
+  const methods: Readonly<Record<string, UnaryMethod | StreamMethod>> = {
+    ...healthMethods(server),
+    Watch: healthWatchMethod(server),
+    ModelInfer: modelInferMethod(options, compression),
+    ModelStreamInfer: modelStreamInferMethod(options, compression),
+    RepositoryModelLoad: late.unary((all) => all.RepositoryModelLoad, true),
+    ServerReflectionInfo: late.stream((all) => all.ServerReflectionInfo),
   };
   return new Map(
-    Object.entries(services).flatMap(([service, methods]) =>
-      Object.entries(methods).map(([name, method]) => [`/${service}/${name}`, limited(name, method)] as const),
+    Object.entries(SERVICES).flatMap(([service, categories]) =>
+      Object.entries(categories).map(([name, category]): [string, ServedMethod] => {
+        const method = methods[name] ?? late.unary((all) => all[name as UnaryName]);
+        // Only tensors are large.
+        const maxMessageSize = category === 'inference' ? undefined : REQUEST_LIMITS.controlBytes;
+        return [`/${service}/${name}`, { method, category, maxMessageSize }];
+      }),
     ),
   );
 }
 
-/** Only tensors are large. */
-function limited(name: string, method: ServedMethod): ServedMethod {
-  return name === 'ModelInfer' || name === 'ModelStreamInfer'
-    ? method
-    : { ...method, maxMessageSize: REQUEST_LIMITS.controlBytes };
-}
-
 /** Whether a method is one of streams. */
-export function isStreaming(method: ServedMethod): method is StreamMethod {
+export function isStreaming(method: UnaryMethod | StreamMethod): method is StreamMethod {
   return 'open' in method;
 }

@@ -3,14 +3,14 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { inferRequest, RecordingSink, wireTensor } from '../../../test/support/infer-requests.js';
 import { ManualInstance } from '../../../test/support/scheduler-harness.js';
 import { floats, SharedMemoryObject } from '../../../test/support/shared-memory.js';
+import { LogSettingsStore } from '../../core/engine-logger.js';
 import { InferenceServer, type InferenceServerOptions } from '../../core/inference-server.js';
-import { LogSettingsStore } from '../../core/log-settings.js';
 import { SharedMemoryRegistry } from '../../core/shared-memory/shared-memory-registry.js';
 import { ServerLogger } from '../../logger.js';
 import { completeModelConfig } from '../../model/complete-model.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
-import type { Restriction } from '../restricted-features.js';
 import { readConfigOverride } from '../../protocol/config-override.js';
+import type { Restriction } from '../restricted-features.js';
 import { HttpPort } from './http-port.js';
 import { HttpService } from './http-service.js';
 

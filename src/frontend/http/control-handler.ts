@@ -5,15 +5,16 @@
 import { TritonError } from '../../errors.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { noCudaMemory, refuseRepository, unknownCudaRegion } from '../../protocol/control-refusals.js';
-import { parseBody } from '../../protocol/http/json-access.js';
-import { decodeLogUpdate } from '../../protocol/http/log-settings-json.js';
 import {
   decodeLoadParameters,
+  decodeLogUpdate,
   decodeRepositoryIndex,
+  decodeSharedMemoryRegistration,
+  decodeTraceUpdate,
   repositoryIndexJson,
-} from '../../protocol/http/repository-json.js';
-import { decodeSharedMemoryRegistration, sharedMemoryStatusJson } from '../../protocol/http/shared-memory-json.js';
-import { decodeTraceUpdate } from '../../protocol/http/trace-settings-json.js';
+  sharedMemoryStatusJson,
+} from '../../protocol/http/control-json.js';
+import { parseBody } from '../../protocol/http/json-access.js';
 import { logSettingsJson } from '../../protocol/log-settings.js';
 import { traceSettingsJson } from '../../protocol/trace-settings.js';
 import type { ServedCore } from '../served-core.js';

@@ -4,21 +4,22 @@
 import type { ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
+import { type PacedWork } from '../../model/paced-work.js';
 import { startPaced } from '../../model/paced-workers.js';
-import { checkJsonSize } from '../../protocol/http/decode-infer-request.js';
 import { decodeGenerateRequest } from '../../protocol/http/decode-generate-request.js';
-import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
+import { checkJsonSize } from '../../protocol/http/decode-infer-request.js';
 import {
   encodeErrorEvent,
   encodeGenerateEvent,
   encodeGenerateResponse,
 } from '../../protocol/http/encode-generate-response.js';
+import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
 import { HTTP_STATUS } from '../../protocol/http/http-status.js';
-import { completeRequest } from '../complete-request.js';
+import type { CompleteRequest } from '../../protocol/request-form.js';
+import { completeRequest, type IncomingRequest, type InferOptions } from '../complete-request.js';
+import { type AnswerWriter, Inference, Stages } from '../inference.js';
 import { PacedAnswers } from '../paced-answers.js';
-import { Stages } from '../stages.js';
-import { headerTexts } from './header-texts.js';
-import type { HttpExchange } from './http-exchange.js';
+import { headerTexts, type HttpExchange } from './http-exchange.js';
 import type { InferHandlerOptions } from './infer-handler.js';
 import { receiveBody } from './receive-body.js';
 import type { Route } from './routes.js';
@@ -41,169 +42,143 @@ export function handleGenerate(exchange: HttpExchange, route: Route, options: Ge
   if (length !== undefined) checkJsonSize(length, maxInputSize);
   const rules = { server, forwarding: undefined, texts: headerTexts, resolve };
   receiveBody(exchange, maxInputSize, (body) => {
-    const sink = route.endpoint === 'generate' ? new GenerateSink(exchange) : new GenerateStreamSink(exchange);
-    const { stages } = sink;
     const decoding = decodeGenerateRequest({ modelVersion: route.version, body, maxInputSize });
-    stages.begin(() =>
-      startPaced(completeRequest(decoding, request, rules), {
-        done(incoming) {
-          stages.begin(() => {
-            const inflight = server.infer(incoming.request, sink, incoming.load);
-            sink.admitted = true;
-            return inflight;
-          });
-        },
-        failed: (error) => sink.fail(TritonError.from(error)),
-      }),
-    );
+    const completing = completeRequest(decoding, request, rules);
+    const generation =
+      route.endpoint === 'generate' ? answerOnce(exchange, server) : new GenerateStream(exchange, server);
+    exchange.answer.onAbort(() => generation.cancel());
+    generation.begin(completing);
   });
 }
 
-/** What both have in common: the request under way, answers that take their time, and that nothing comes after the end. */
-abstract class Generation implements ResponseSink {
-  readonly stages = new Stages();
+function answerOnce(exchange: HttpExchange, server: InferOptions['server']): Inference<CompleteRequest> {
+  const writer: AnswerWriter<CompleteRequest> = {
+    write(response, _, stages) {
+      stages.begin(() =>
+        startPaced(encodeGenerateResponse(response), {
+          done(parts) {
+            stages.end();
+            const headers = ['Content-Type', 'application/json', 'Content-Length', String(byteLengthOf(parts))];
+            exchange.answer.respond(200, headers, parts);
+          },
+          failed: (error) => exchange.answerError(TritonError.from(error)),
+        }),
+      );
+    },
+    fail: (error) => exchange.answerError(error),
+  };
+  return new Inference(server, writer, notOneAnswer);
+}
+
+/** Triton says so with 200. */
+function notOneAnswer(): TritonError {
+  return new TritonError(
+    'INVALID_ARG',
+    'generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses',
+  );
+}
+
+const EVENT_STREAM = 'text/event-stream; charset=utf-8';
+
+/** Any number of answers, each of which may take its time; nothing comes after the end. */
+class GenerateStream implements ResponseSink {
+  readonly #exchange: HttpExchange;
+  readonly #server: InferOptions['server'];
+  readonly #stages = new Stages();
+  readonly #answers = new PacedAnswers();
   /** True from when the core has taken the request. */
-  admitted = false;
-  protected readonly exchange: HttpExchange;
-  protected readonly answers = new PacedAnswers();
+  #admitted = false;
+  #begun = false;
   #ended = false;
 
-  constructor(exchange: HttpExchange) {
-    this.exchange = exchange;
-    exchange.answer.onAbort(() => this.cancel());
+  constructor(exchange: HttpExchange, server: InferOptions['server']) {
+    this.#exchange = exchange;
+    this.#server = server;
+  }
+
+  begin(completing: PacedWork<IncomingRequest>): void {
+    this.#stages.begin(() =>
+      startPaced(completing, {
+        done: ({ request, load }) => {
+          this.#stages.begin(() => {
+            const inflight = this.#server.infer(request, this, load);
+            this.#admitted = true;
+            return inflight;
+          });
+        },
+        failed: (error) => this.fail(TritonError.from(error)),
+      }),
+    );
   }
 
   /** The client hung up. */
   cancel(): void {
     this.#ended = true;
-    this.stages.cancel();
-    this.answers.cancel();
+    this.#stages.cancel();
+    this.#answers.cancel();
   }
 
   respond(response: ModelInferResponse, final: boolean): void | Promise<void> {
-    if (this.answers.busy) return this.answers.defer(() => this.respond(response, final));
-    return this.#ended ? undefined : this.responded(response, final);
-  }
-
-  complete(): void {
-    if (this.answers.busy) void this.answers.defer(() => this.complete());
-    else if (!this.#ended) this.completed();
-  }
-
-  fail(error: TritonError): void {
-    if (this.answers.busy) void this.answers.defer(() => this.fail(error));
-    else if (!this.#ended) this.failed(error);
-  }
-
-  protected abstract responded(response: ModelInferResponse, final: boolean): void | Promise<void>;
-  protected abstract completed(): void;
-  protected abstract failed(error: TritonError): void;
-
-  /** `cancel`: nobody wants the rest. */
-  protected ended({ cancel }: { readonly cancel: boolean }): void {
-    this.#ended = true;
-    if (cancel) this.stages.cancel();
-    else this.stages.end();
-  }
-}
-
-class GenerateSink extends Generation {
-  #only: ModelInferResponse | undefined;
-
-  protected responded(response: ModelInferResponse, final: boolean): void {
-    if (this.#only !== undefined) {
-      this.#refuse();
-    } else if (final) {
-      this.#answer(response);
-    } else {
-      this.#only = response;
-    }
-  }
-
-  protected completed(): void {
-    if (this.#only === undefined) this.#refuse();
-    else this.#answer(this.#only);
-  }
-
-  protected failed(error: TritonError): void {
-    this.ended({ cancel: false });
-    this.exchange.answerError(error);
-  }
-
-  #refuse(): void {
-    this.ended({ cancel: true });
-    // Triton says so with 200.
-    this.exchange.answerError(
-      new TritonError(
-        'INVALID_ARG',
-        'generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses',
-      ),
-    );
-  }
-
-  #answer(response: ModelInferResponse): void {
-    this.answers.encode(encodeGenerateResponse(response), {
-      done: (parts) => {
-        this.ended({ cancel: false });
-        const headers = ['Content-Type', 'application/json', 'Content-Length', String(byteLengthOf(parts))];
-        this.exchange.answer.respond(200, headers, parts);
-      },
-      failed: (error) => this.failed(TritonError.from(error)),
-    });
-  }
-}
-
-const EVENT_STREAM = 'text/event-stream; charset=utf-8';
-
-class GenerateStreamSink extends Generation {
-  #begun = false;
-
-  protected responded(response: ModelInferResponse, final: boolean): void | Promise<void> {
+    if (this.#answers.busy) return this.#answers.defer(() => this.respond(response, final));
+    if (this.#ended) return undefined;
     let room: void | Promise<void> = undefined;
-    this.answers.encode(encodeGenerateEvent(response), {
+    this.#answers.encode(encodeGenerateEvent(response), {
       done: (parts) => {
         room = this.#send(parts, final);
       },
       failed: (error) => this.#endWith(TritonError.from(error)),
     });
     // While it is being encoded, the next one has to wait.
-    return this.answers.busy ? this.answers.defer(() => room) : room;
+    return this.#answers.busy ? this.#answers.defer(() => room) : room;
+  }
+
+  complete(): void {
+    if (this.#answers.busy) {
+      void this.#answers.defer(() => this.complete());
+    } else if (!this.#ended) {
+      this.#begin(200);
+      this.#end({ cancel: false });
+      this.#exchange.answer.end();
+    }
+  }
+
+  fail(error: TritonError): void {
+    if (this.#answers.busy) {
+      void this.#answers.defer(() => this.fail(error));
+    } else if (!this.#ended && this.#admitted) {
+      this.#endWith(error);
+    } else if (!this.#ended) {
+      this.#end({ cancel: false });
+      this.#exchange.answerError(error);
+    }
   }
 
   #send(parts: readonly Buffer[], final: boolean): void | Promise<void> {
     this.#begin(200);
-    const { answer } = this.exchange;
+    const { answer } = this.#exchange;
     for (const part of parts.slice(0, -1)) void answer.send(part);
     const last = parts.at(-1)!;
     if (!final) return answer.send(last);
-    this.ended({ cancel: false });
+    this.#end({ cancel: false });
     answer.end(last);
-  }
-
-  protected completed(): void {
-    this.#begin(200);
-    this.ended({ cancel: false });
-    this.exchange.answer.end();
-  }
-
-  protected failed(error: TritonError): void {
-    if (this.admitted) {
-      this.#endWith(error);
-      return;
-    }
-    this.ended({ cancel: false });
-    this.exchange.answerError(error);
   }
 
   #endWith(error: TritonError): void {
     this.#begin(HTTP_STATUS[error.code]);
-    this.ended({ cancel: true });
-    this.exchange.answer.end(encodeErrorEvent(error));
+    this.#end({ cancel: true });
+    this.#exchange.answer.end(encodeErrorEvent(error));
   }
 
   #begin(status: number): void {
     if (this.#begun) return;
     this.#begun = true;
-    this.exchange.answer.begin(status, ['Content-Type', EVENT_STREAM]);
+    this.#exchange.answer.begin(status, ['Content-Type', EVENT_STREAM]);
+  }
+
+  /** `cancel`: nobody wants the rest. */
+  #end({ cancel }: { readonly cancel: boolean }): void {
+    this.#ended = true;
+    if (cancel) this.#stages.cancel();
+    else this.#stages.end();
   }
 }

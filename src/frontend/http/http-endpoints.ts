@@ -6,7 +6,6 @@ import { DESCRIPTIONS } from '../descriptions.js';
 import { RestrictedFeatures, type Restriction } from '../restricted-features.js';
 import type { ServedCore } from '../served-core.js';
 import { HEADER_FRAMING, type BinaryFraming } from './binary-framing.js';
-import { CATEGORY_OF } from './endpoint-categories.js';
 import { handleGenerate } from './generate-handler.js';
 import type { HttpExchange } from './http-exchange.js';
 import { handleInfer, type InferHandlerOptions } from './infer-handler.js';
@@ -42,9 +41,9 @@ export class HttpEndpoints {
   }
 
   /** Refuses the request when the endpoint wants a header that it does not have. True when it did. */
-  refuseRestricted(exchange: HttpExchange, { endpoint }: Route): boolean {
+  refuseRestricted(exchange: HttpExchange, { category }: Route): boolean {
     const { request } = exchange;
-    const missing = this.#restricted.missing(CATEGORY_OF[endpoint], (name) => request.header(name));
+    const missing = this.#restricted.missing(category, (name) => request.header(name));
     if (missing === undefined) return false;
     exchange.answerJson(403, { error: `This API is restricted, expecting header '${missing}'` });
     return true;

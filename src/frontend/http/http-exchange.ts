@@ -1,5 +1,7 @@
 // A request and its answer in the forms that this protocol's answers have.
 
+import { isUtf8 } from 'node:buffer';
+
 import { TritonError } from '../../errors.js';
 import type { HttpAnswer, HttpHeaders, HttpRequest } from '../../http1/http-exchange.js';
 import { HTTP_STATUS } from '../../protocol/http/http-status.js';
@@ -46,4 +48,17 @@ export class HttpExchange {
     const all = ['Content-Type', contentType, 'Content-Length', String(body.length), ...headers];
     this.answer.respond(status, all, [body]);
   }
+}
+
+/** A flat list of names and values, each read as UTF-8 where it is that. */
+export function headerTexts(rawHeaders: readonly string[]): readonly string[] {
+  return rawHeaders.some((text) => BEYOND_ASCII.test(text)) ? rawHeaders.map(headerText) : rawHeaders;
+}
+
+const BEYOND_ASCII = /[^\0-\x7f]/;
+
+function headerText(text: string): string {
+  if (!BEYOND_ASCII.test(text)) return text;
+  const bytes = Buffer.from(text, 'latin1');
+  return isUtf8(bytes) ? bytes.toString() : text;
 }

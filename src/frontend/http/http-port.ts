@@ -50,6 +50,10 @@ export class HttpPort implements Frontend {
     }
   }
 
+  retire(): void {
+    this.#server.retire();
+  }
+
   drain(): void {
     this.#server.drain();
   }

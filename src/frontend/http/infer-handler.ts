@@ -15,21 +15,20 @@ import {
 } from '../../protocol/http/content-coding.js';
 import {
   checkJsonSize,
-  decodeInferRequest,
   type CompleteInferRequest,
+  decodeInferRequest,
   type InferBody,
 } from '../../protocol/http/decode-infer-request.js';
 import {
   byteLengthOf,
-  encodeInferResponse,
   type EncodedInferResponse,
+  encodeInferResponse,
 } from '../../protocol/http/encode-infer-response.js';
 import { parseHeaderLength } from '../../protocol/http/header-length.js';
 import { completeRequest, type InferOptions } from '../complete-request.js';
 import { Inference } from '../inference.js';
 import type { BinaryFraming } from './binary-framing.js';
-import { headerTexts } from './header-texts.js';
-import type { HttpExchange } from './http-exchange.js';
+import { headerTexts, type HttpExchange } from './http-exchange.js';
 import type { PendingWork } from './pending-work.js';
 import { MAX_BODY_BYTES, receiveBody } from './receive-body.js';
 import type { Route } from './routes.js';

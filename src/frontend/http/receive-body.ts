@@ -2,7 +2,7 @@
 // is known, with a list of pieces otherwise, which are joined in the end, with pauses when they are many.
 
 import { TritonError } from '../../errors.js';
-import { assemble } from '../../model/assemble.js';
+import { assemble } from '../../model/paced-bytes.js';
 import { startPaced } from '../../model/paced-workers.js';
 import type { HttpExchange } from './http-exchange.js';
 

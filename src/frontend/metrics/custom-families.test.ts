@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
 import { servedModel } from '../../../test/support/served-models.js';
-import { counter, gauge, histogram, type Metric } from '../../model/metrics.js';
-import type { SeriesUpdate } from '../../model/metrics-update.js';
+import { counter, gauge, histogram, type Metric, type SeriesUpdate } from '../../model/metrics.js';
 import { customFamilies } from './custom-families.js';
-import { prometheusText } from './prometheus-text.js';
 import type { MeasuredModel } from './measured-metrics.js';
+import { prometheusText } from './prometheus-text.js';
 
 const tokens = counter({ name: 'chat_tokens_total', help: 'Tokens.', labels: ['zone', 'kind'] });
 

@@ -2,8 +2,8 @@
 
 import { sameMetric } from '../../core/metrics/custom-metrics.js';
 import type { Metric } from '../../model/metrics.js';
-import type { HistogramSeries, Labels, MetricFamily, ValueSeries } from './metric-family.js';
-import { modelLabels, type MeasuredModel } from './measured-metrics.js';
+import { type MeasuredModel, modelLabels } from './measured-metrics.js';
+import type { HistogramSeries, Labels, MetricFamily, ValueSeries } from './prometheus-text.js';
 
 interface Gathered {
   readonly metric: Metric;

@@ -3,10 +3,10 @@
 
 import type { LatencySummaries } from '../../core/metrics/latency-summaries.js';
 import type { Summary } from '../../core/metrics/summary.js';
-import { FAILURE_REASONS, type Duration, type InferenceStatistics } from '../../core/statistics.js';
+import { type Duration, FAILURE_REASONS, type InferenceStatistics } from '../../core/statistics.js';
 import type { CpuUsage } from './cpu-meter.js';
-import type { HistogramSeries, MetricFamily, ValueSeries } from './metric-family.js';
-import { modelLabels, type MeasuredMetrics, type MeasuredModel } from './measured-metrics.js';
+import { type MeasuredMetrics, type MeasuredModel, modelLabels } from './measured-metrics.js';
+import type { HistogramSeries, MetricFamily, ValueSeries } from './prometheus-text.js';
 
 export interface TritonMetricsOptions {
   /** Counters of durations. */

@@ -1,8 +1,8 @@
 // Metrics beyond Triton's, under a prefix of their own, in Prometheus' base units.
 
 import { SAMPLING_MS } from './event-loop-lag.js';
-import type { HistogramSeries, MetricFamily, ValueSeries } from './metric-family.js';
-import { modelLabels, type MeasuredModel } from './measured-metrics.js';
+import { type MeasuredModel, modelLabels } from './measured-metrics.js';
+import type { HistogramSeries, MetricFamily, ValueSeries } from './prometheus-text.js';
 
 export interface ServerWide {
   /** How late the event loop of the server's thread was, in seconds. */

@@ -7,7 +7,7 @@ import { contentTypeFraming } from '../http/binary-framing.js';
 import { HttpEndpoints, type HttpEndpointsOptions } from '../http/http-endpoints.js';
 import type { HttpExchange } from '../http/http-exchange.js';
 import type { PortService } from '../http/http-port.js';
-import { pathOf, type Endpoint, type Route } from '../http/routes.js';
+import { pathOf, type Endpoint, type Route, routeTo } from '../http/routes.js';
 
 /** What /invocations does. */
 export type SagemakerInferenceType = 'infer' | 'generate' | 'generate_stream';
@@ -40,13 +40,8 @@ export class SagemakerService implements PortService {
   constructor(options: SagemakerServiceOptions) {
     const { pingMode, defaultModel } = options;
     this.#endpoints = new HttpEndpoints({ ...options, framing: contentTypeFraming(BINARY_TYPE) });
-    this.#ping = { endpoint: pingMode, methods: ['GET'], model: '', version: '' };
-    this.#invocations = {
-      endpoint: ENDPOINT_OF[options.inferenceType],
-      methods: ['POST'],
-      model: defaultModel,
-      version: '',
-    };
+    this.#ping = routeTo(pingMode);
+    this.#invocations = routeTo(ENDPOINT_OF[options.inferenceType], defaultModel);
   }
 
   close(): Promise<void> {

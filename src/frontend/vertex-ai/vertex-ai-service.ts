@@ -7,7 +7,7 @@ import { contentTypeFraming } from '../http/binary-framing.js';
 import { HttpEndpoints, type HttpEndpointsOptions } from '../http/http-endpoints.js';
 import type { HttpExchange } from '../http/http-exchange.js';
 import type { PortService } from '../http/http-port.js';
-import { matchRoute, pathOf, type Endpoint, type Route } from '../http/routes.js';
+import { matchRoute, pathOf, type Endpoint, type Route, routeTo } from '../http/routes.js';
 import { answerMetrics, type MetricsText } from '../metrics/metrics-service.js';
 import { whenHere, type Later, type ServedCore } from '../served-core.js';
 
@@ -25,7 +25,7 @@ const REDIRECT = 'x-vertex-ai-triton-redirect';
 const BINARY_TYPE = 'application/vnd.vertex-ai-triton.binary+json;json-header-size=';
 /** Where Triton does not send requests on to. */
 const NOT_REDIRECTED: readonly Endpoint[] = ['trace', 'logging', 'generate', 'generate stream'];
-const HEALTH: Route = { endpoint: 'ready', methods: ['GET'], model: '', version: '' };
+const HEALTH = routeTo('ready');
 
 export class VertexAiService implements PortService {
   readonly name = 'Vertex AI HTTPService';
@@ -83,8 +83,7 @@ export class VertexAiService implements PortService {
     const redirect = request.header(REDIRECT);
     if (redirect === undefined) {
       if (this.#model === undefined) throw new TritonError('UNAVAILABLE', 'Server not ready');
-      const route: Route = { endpoint: 'infer', methods: ['POST'], model: this.#model, version: '' };
-      this.#answerRoute(exchange, route, method === 'POST');
+      this.#answerRoute(exchange, routeTo('infer', this.#model), method === 'POST');
     } else {
       this.#redirect(exchange, `/${redirect}`, method === 'POST');
     }

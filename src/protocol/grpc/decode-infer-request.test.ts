@@ -338,6 +338,27 @@ describe('typed contents', () => {
     expect(decodeInput(datatype, contents)).toEqual(expected);
   });
 
+  it('take no more memory than a tensor may have', () => {
+    const count = (REQUEST_LIMITS.contentsBytes + 1) / 8;
+    const head = (number: number, length: number) => {
+      const bytes = [field(number, 2)];
+      for (; length > 127; length >>>= 7) bytes.push((length & 127) | 128);
+      return Buffer.from([...bytes, length]);
+    };
+    const numbers = head(3, count);
+    const contents = head(5, numbers.length + count);
+    const datatype = Buffer.concat([head(2, 5), Buffer.from('INT64')]);
+    const input = head(5, datatype.length + contents.length + numbers.length + count);
+    const start = Buffer.concat([input, datatype, contents, numbers]);
+    // Zeros, a byte each, that would take eight each.
+    const message = Buffer.alloc(start.length + count);
+    start.copy(message);
+    expect(refusal(() => decodeBytes(message))).toEqual({
+      code: 'INVALID_ARG',
+      message: 'expected a request with at most 2147483647 bytes in a tensor of typed contents, got more',
+    });
+  });
+
   it.each(['BOOL', 'INT8', 'INT64', 'FP32', 'BYTES', 'FP16', 'BF16'])(
     'that are present but empty are no bytes of %s',
     (datatype) => {

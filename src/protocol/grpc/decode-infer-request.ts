@@ -4,22 +4,22 @@
 // outputs.
 
 import { TritonError } from '../../errors.js';
+import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { InferTensor } from '../../model/exchange.js';
 import { ownMemory } from '../../model/own-memory.js';
 import type { PacedWork } from '../../model/paced-work.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
-import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { SharedMemoryAccess } from '../../model/shared-memory.js';
 import { isDatatype } from '../../tensor/dtype.js';
-import { checkTensorSize, inputDatatype, type CompleteRequest, type RequestForm } from '../request-form.js';
-import { readParameter, type ParameterMap } from './infer-parameters.js';
-import { NO_EXTRAS, readTensorMessage, type TensorExtras } from './read-tensor-message.js';
+import { checkTensorSize, type CompleteRequest, inputDatatype, type RequestForm } from '../request-form.js';
+import { type ParameterMap, readParameter } from './infer-parameters.js';
 import {
   readOutputForm,
   readRequestParameters,
   readSharedMemory,
   type RequestParameters,
 } from './request-parameters.js';
+import { NO_EXTRAS, readTensorMessage, type TensorExtras } from './tensor-message.js';
 import { LENGTH_DELIMITED, WireReader } from './wire-reader.js';
 
 /** What a request is about, and what its answers say of it. */

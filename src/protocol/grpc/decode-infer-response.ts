@@ -2,13 +2,13 @@
 // than Triton may answer with typed contents, which are converted.
 
 import { TritonError } from '../../errors.js';
+import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
 import { finishPaced } from '../../model/paced-work.js';
 import type { Parameters } from '../../model/parameters.js';
-import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
 import { isDatatype } from '../../tensor/dtype.js';
-import { readParameter, setParameter, type ParameterMap } from './infer-parameters.js';
-import { readTensorMessage, type TensorMessage } from './read-tensor-message.js';
+import { type ParameterMap, readParameter, setParameter } from './infer-parameters.js';
 import type { TensorContents } from './tensor-contents.js';
+import { readTensorMessage, type TensorMessage } from './tensor-message.js';
 import { LENGTH_DELIMITED, WireReader } from './wire-reader.js';
 
 /** An output before its data is found. */

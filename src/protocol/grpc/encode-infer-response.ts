@@ -3,7 +3,7 @@
 
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { parametersBound, writeParameters } from './infer-parameters.js';
-import { tensorBound, writeTensor } from './infer-tensor-message.js';
+import { tensorBound, writeTensor } from './tensor-message.js';
 import { LENGTH_DELIMITED, VARINT } from './wire-reader.js';
 import { LENGTH_BOUND, stringBound, WireWriter } from './wire-writer.js';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { readFrames } from '../../../test/support/read-frames.js';
 import { copyWholeMessage, frameMessage, MessageFrameReader } from './message-frame.js';
 
 const MAX = 1_000_000;
@@ -24,7 +25,7 @@ describe('MessageFrameReader', () => {
       for (let second = first; second <= bytes.length; second++) {
         const reader = new MessageFrameReader(MAX, undefined);
         const chunks = [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)];
-        const messages = chunks.flatMap((chunk) => reader.push(chunk)).map(String);
+        const messages = chunks.flatMap((chunk) => readFrames(reader, chunk)).map(String);
         expect(messages).toEqual(['first', '', 'second message', 'x']);
         expect(reader.idle).toBe(true);
       }
@@ -35,7 +36,7 @@ describe('MessageFrameReader', () => {
     const reader = new MessageFrameReader(MAX, undefined);
     const bytes = frame('one by one');
     const messages = [...bytes].flatMap((byte, i) => {
-      const given = reader.push(Buffer.from([byte]));
+      const given = readFrames(reader, Buffer.from([byte]));
       expect(reader.idle).toBe(i === bytes.length - 1);
       return given;
     });
@@ -80,7 +81,7 @@ describe('MessageFrameReader', () => {
 
   it('gives a message that lies in one chunk as a view of it', () => {
     const chunk = frame('view');
-    const [message] = new MessageFrameReader(MAX, undefined).push(chunk);
+    const [message] = readFrames(new MessageFrameReader(MAX, undefined), chunk);
     expect(message!.buffer).toBe(chunk.buffer);
   });
 
@@ -89,7 +90,8 @@ describe('MessageFrameReader', () => {
     const body = Buffer.alloc(20 << 20, 'abcdefg');
     const bytes = frameMessage(body);
     const messages: Buffer[] = [];
-    for (let at = 0; at < bytes.length; at += 65_521) messages.push(...reader.push(bytes.subarray(at, at + 65_521)));
+    for (let at = 0; at < bytes.length; at += 65_521)
+      messages.push(...readFrames(reader, bytes.subarray(at, at + 65_521)));
     expect(messages).toHaveLength(1);
     expect(messages[0]!.equals(body)).toBe(true);
   });
@@ -98,8 +100,8 @@ describe('MessageFrameReader', () => {
     const before = process.memoryUsage().arrayBuffers;
     const readers = Array.from({ length: 10 }, () => {
       const reader = new MessageFrameReader(2 ** 31 - 1, undefined);
-      reader.push(prefix(0, 2 ** 31 - 1));
-      reader.push(Buffer.alloc(10));
+      readFrames(reader, prefix(0, 2 ** 31 - 1));
+      readFrames(reader, Buffer.alloc(10));
       return reader;
     });
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 << 20);
@@ -108,39 +110,41 @@ describe('MessageFrameReader', () => {
 
   it('takes a message of exactly the limit and refuses the next larger one as soon as it sees its length', () => {
     const reader = new MessageFrameReader(5, undefined);
-    expect(reader.push(frame('12345'))).toHaveLength(1);
-    expect(reader.push(prefix(0, 6))).toEqual([]);
+    expect(readFrames(reader, frame('12345'))).toHaveLength(1);
+    expect(readFrames(reader, prefix(0, 6))).toEqual([]);
     expect(reader.failure).toEqual({ status: 8, message: 'Received message larger than max (6 vs. 5)' });
-    expect(reader.push(frame('x'))).toEqual([]);
+    expect(readFrames(reader, frame('x'))).toEqual([]);
   });
 
   it('refuses a compressed message without an encoding, as Triton does', () => {
     const reader = new MessageFrameReader(MAX, undefined);
-    reader.push(frame('x', 1));
+    readFrames(reader, frame('x', 1));
     expect(reader.failure).toEqual({ status: 13, message: 'Unable to parse request' });
   });
 
   it('says which encoding it does not support', () => {
     const reader = new MessageFrameReader(MAX, 'gzip');
-    reader.push(frame('x', 1));
+    readFrames(reader, frame('x', 1));
     expect(reader.failure?.status).toBe(12);
     expect(reader.failure?.message).toContain("'gzip'");
   });
 
   it('takes uncompressed messages of a call that could have compressed ones, and identity with the flag', () => {
-    expect(new MessageFrameReader(MAX, 'gzip').push(frame('plain')).map(String)).toEqual(['plain']);
-    expect(new MessageFrameReader(MAX, 'identity').push(frame('plain', 1)).map(String)).toEqual(['plain']);
+    expect(readFrames(new MessageFrameReader(MAX, 'gzip'), frame('plain')).map(String)).toEqual(['plain']);
+    expect(readFrames(new MessageFrameReader(MAX, 'identity'), frame('plain', 1)).map(String)).toEqual(['plain']);
   });
 
   it.each([2, 3, 128, 255])('refuses the flag %i', (flag) => {
     const reader = new MessageFrameReader(MAX, 'gzip');
-    expect(reader.push(frame('x', flag))).toEqual([]);
+    expect(readFrames(reader, frame('x', flag))).toEqual([]);
     expect(reader.failure?.status).toBe(13);
   });
 
   it('keeps the messages before the one that it refuses', () => {
     const reader = new MessageFrameReader(MAX, undefined);
-    expect(reader.push(Buffer.concat([frame('good'), frame('bad', 7), frame('late')])).map(String)).toEqual(['good']);
+    expect(readFrames(reader, Buffer.concat([frame('good'), frame('bad', 7), frame('late')])).map(String)).toEqual([
+      'good',
+    ]);
     expect(reader.failure).toBeDefined();
   });
 });

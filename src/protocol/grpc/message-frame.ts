@@ -124,14 +124,6 @@ export class MessageFrameReader {
     return undefined;
   }
 
-  /** Takes the next bytes and gives the messages that they complete. */
-  push(chunk: Buffer): Buffer[] {
-    this.add(chunk);
-    const messages: Buffer[] = [];
-    for (let message = this.next(); message !== undefined; message = this.next()) messages.push(message.bytes);
-    return messages;
-  }
-
   /** Reads on from the offset, to the end of the chunk or of a message. */
   #read(chunk: Buffer): Buffer | undefined {
     if (this.#prefixFilled < MESSAGE_PREFIX_BYTES) {

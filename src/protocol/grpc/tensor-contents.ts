@@ -5,7 +5,7 @@
 import { TritonError } from '../../errors.js';
 import { Pace, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
-import type { Datatype } from '../../tensor/dtype.js';
+import { traitsOf, type Datatype } from '../../tensor/dtype.js';
 import { FIXED32, FIXED64, LENGTH_DELIMITED, VARINT, type WireReader } from './wire-reader.js';
 
 // By field number. `datatype` is what Triton's messages call the field.
@@ -23,31 +23,24 @@ const FIELDS = [
 
 type FieldNumber = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
-/** The field that holds the elements of each datatype; FP16 and BF16 exist in raw form only. */
-const FIELD_OF_DATATYPE: Readonly<Record<Datatype, FieldNumber | undefined>> = {
-  BOOL: 1,
-  INT8: 2,
-  INT16: 2,
-  INT32: 2,
-  INT64: 3,
-  UINT8: 4,
-  UINT16: 4,
-  UINT32: 4,
-  UINT64: 5,
-  FP32: 6,
-  FP64: 7,
-  BYTES: 8,
-  FP16: undefined,
-  BF16: undefined,
-};
-
-/** Datatypes that are narrower than the numbers of their field. */
-const RANGES = {
-  INT8: [-128, 127],
-  INT16: [-32_768, 32_767],
-  UINT8: [0, 255],
-  UINT16: [0, 65_535],
-} as const satisfies Partial<Record<Datatype, readonly [number, number]>>;
+/** The field that holds the elements of a datatype; 16-bit floats exist in raw form only. */
+function fieldOf(datatype: Datatype): FieldNumber | undefined {
+  const { kind, range, byteSize } = traitsOf(datatype);
+  switch (kind) {
+    case 'bool':
+      return 1;
+    case 'integer':
+      return range[0] < 0 ? 2 : 4;
+    case 'wide':
+      return range[0] < 0n ? 3 : 5;
+    case 'float':
+      return byteSize === 4 ? 6 : 7;
+    case 'bytes':
+      return 8;
+    case 'half':
+      return undefined;
+  }
+}
 
 /** A tensor in words: `input tensor 'x' for model 'm'`. */
 export type Describe = () => string;
@@ -155,7 +148,7 @@ export class TensorContents {
    * Throws INVALID_ARG when they are in the wrong field or do not fit the datatype, which may be none.
    */
   *toRaw(reader: WireReader, datatype: Datatype | undefined, describe: Describe): PacedWork<Uint8Array> {
-    const expected = datatype === undefined ? undefined : FIELD_OF_DATATYPE[datatype];
+    const expected = datatype === undefined ? undefined : fieldOf(datatype);
     if (this.#fields === 0) return new Uint8Array(0);
     const first = (31 - Math.clz32(this.#fields & -this.#fields)) as FieldNumber;
     if (first !== expected) {
@@ -209,13 +202,15 @@ export class TensorContents {
   }
 
   *#varints(reader: WireReader, datatype: Datatype, describe: Describe): PacedWork<Uint8Array> {
-    const { byteSize, write } = VARINT_WRITERS[datatype as keyof typeof VARINT_WRITERS];
+    const { kind, byteSize, range } = traitsOf(datatype as VarintDatatype);
+    const write = kind === 'bool' ? writeBool : WRITERS[byteSize];
     const raw = allocateRaw(this.#count * byteSize);
-    const range = datatype in RANGES ? RANGES[datatype as keyof typeof RANGES] : undefined;
+    // The numbers of the field have 32 bits, or 64.
+    const isNarrow = kind === 'integer' && byteSize < 4;
     let offset = 0;
     yield* this.#eachElement(reader, () => {
       reader.varint();
-      if (range !== undefined) checkRange(datatype, range, reader.low, describe);
+      if (isNarrow) checkRange(datatype, range as readonly [number, number], reader.low, describe);
       write(raw, offset, reader.low, reader.high);
       offset += byteSize;
       return true;
@@ -273,17 +268,10 @@ const writeBool: VarintWriter = (raw, offset, low, high) => {
   raw[offset] = (low | high) === 0 ? 0 : 1;
 };
 
-const VARINT_WRITERS = {
-  BOOL: { byteSize: 1, write: writeBool },
-  INT8: { byteSize: 1, write: write8 },
-  UINT8: { byteSize: 1, write: write8 },
-  INT16: { byteSize: 2, write: write16 },
-  UINT16: { byteSize: 2, write: write16 },
-  INT32: { byteSize: 4, write: write32 },
-  UINT32: { byteSize: 4, write: write32 },
-  INT64: { byteSize: 8, write: write64 },
-  UINT64: { byteSize: 8, write: write64 },
-} as const satisfies Partial<Record<Datatype, { byteSize: number; write: VarintWriter }>>;
+/** By the bytes of an element. */
+const WRITERS = { 1: write8, 2: write16, 4: write32, 8: write64 } as const;
+
+type VarintDatatype = Exclude<Datatype, 'FP16' | 'BF16' | 'FP32' | 'FP64' | 'BYTES'>;
 
 function checkRange(
   datatype: Datatype,

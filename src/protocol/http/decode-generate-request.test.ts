@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { finishPaced } from '../../model/paced-work.js';
 
 import { TritonError } from '../../errors.js';
+import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
 import { DTYPES, type Dtype } from '../../tensor/dtype.js';
 import { decodeRaw } from '../../tensor/raw.js';
@@ -204,6 +205,14 @@ describe('a generate request', () => {
     [TEXT, '{"text_input":"a"}x', syntax('The document root must not be followed by other values. at 18')],
   ])('is refused when it is (%#) %3$s', (config, json, message) => {
     expect(refusal(config, json)).toBe(message);
+  });
+
+  it('has no more members than a request may have parameters', () => {
+    const { parameters } = REQUEST_LIMITS;
+    const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"p${i}":1`).join()}}`;
+    const refused = `expected a request with at most ${parameters} members, got more`;
+    expect(refusal(TEXT, members(parameters))).toBe('accepted');
+    expect(refusal(TEXT, members(parameters + 1))).toBe(refused);
   });
 
   it('is refused when its body or its tensors are too large', () => {

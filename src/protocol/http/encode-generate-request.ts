@@ -3,13 +3,11 @@
 
 import { TritonError } from '../../errors.js';
 import { finishPaced, Pace } from '../../model/paced-work.js';
+import { traitsOf } from '../../tensor/dtype.js';
 import { elementCount, formatShape } from '../../tensor/shape.js';
 import type { ClassifiedRequest } from '../classified-request.js';
-import { generatedShape } from '../generated-shape.js';
-import { borrowWriter, giveBackWriter } from '../json/shared-writer.js';
-import type { JsonWriter } from '../json/json-writer.js';
+import { borrowWriter, giveBackWriter, type JsonWriter, writeParameter } from '../json/json-writer.js';
 import type { ModelSignature } from '../model-signature.js';
-import { writeParameter } from './write-parameter.js';
 import { writeTensorData } from './write-tensor-data.js';
 
 const ELSEWHERE = 'generate_stream carries no such thing, a gRPC stream does';
@@ -49,7 +47,7 @@ function writeInputs(writer: JsonWriter, { inputs }: ClassifiedRequest, model: M
   for (const input of inputs) {
     const { name, datatype, shape } = input;
     const what = `input '${name}' of model '${model.name}'`;
-    if (datatype === 'FP16' || datatype === 'BF16')
+    if (traitsOf(datatype).kind === 'half')
       throw new TritonError('UNSUPPORTED', `${what} is ${datatype}: ${ELSEWHERE}`);
     const declared = model.inputs.find((spec) => spec.name === name)!.shape;
     const understood = generatedShape(declared, model.maxBatchSize, elementCount(shape));
@@ -87,4 +85,18 @@ function writeParameters(writer: JsonWriter, request: ClassifiedRequest, model: 
     writeParameter(writer, value);
   });
   if (isNested) writer.raw('}');
+}
+
+/** Undefined when so many elements do not fit. `declared` is without the batch axis. */
+export function generatedShape(
+  declared: readonly number[],
+  maxBatchSize: number,
+  count: number,
+): readonly number[] | undefined {
+  const target = maxBatchSize > 0 ? [-1, ...declared] : [...declared];
+  let rest = count;
+  for (const dim of target) if (dim !== -1) rest /= dim;
+  const open = target.lastIndexOf(-1);
+  if (!Number.isInteger(rest) || (open < 0 && rest !== 1)) return undefined;
+  return target.map((dim, axis) => (dim !== -1 ? dim : axis === open ? rest : 1));
 }

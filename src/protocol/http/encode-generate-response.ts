@@ -3,11 +3,9 @@
 
 import type { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
-import { elementCount } from '../../tensor/shape.js';
 import { Pace, type PacedWork } from '../../model/paced-work.js';
-import type { JsonWriter } from '../json/json-writer.js';
-import { borrowWriter, giveBackWriter } from '../json/shared-writer.js';
-import { writeParameter } from './write-parameter.js';
+import { elementCount } from '../../tensor/shape.js';
+import { borrowWriter, giveBackWriter, type JsonWriter, writeParameter } from '../json/json-writer.js';
 import { writeTensorData } from './write-tensor-data.js';
 
 /** The text in chunks. Throws INVALID_ARG when an output has no JSON form. */

@@ -4,10 +4,8 @@
 
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { Pace, type PacedWork } from '../../model/paced-work.js';
-import type { JsonWriter } from '../json/json-writer.js';
-import { borrowWriter, giveBackWriter } from '../json/shared-writer.js';
-import { isBinaryOutput, type BinaryOutputs } from './binary-outputs.js';
-import { writeParameter } from './write-parameter.js';
+import { borrowWriter, giveBackWriter, type JsonWriter, writeParameter } from '../json/json-writer.js';
+import { type BinaryOutputs, isBinaryOutput } from './binary-outputs.js';
 import { writeTensorData } from './write-tensor-data.js';
 
 export interface EncodedInferResponse {

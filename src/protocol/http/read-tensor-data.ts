@@ -5,7 +5,7 @@
 import { TritonError } from '../../errors.js';
 import { ownMemory } from '../../model/own-memory.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
-import type { Datatype } from '../../tensor/dtype.js';
+import { traitsOf, type Datatype } from '../../tensor/dtype.js';
 import { escapeLength, unescapeInto } from '../json/json-string.js';
 import { doubleAt, numberEnd, smallIntegerAt, STRING_CLASS } from '../json/json-text.js';
 
@@ -34,32 +34,28 @@ export function readTensorData(text: DataText, wanted: Wanted): Uint8Array {
 
 /** Throws INVALID_ARG for FP16 and BF16, which have no JSON form. */
 export function tensorDataReader(text: DataText, { datatype, count, name }: Wanted): TensorDataReader {
-  switch (datatype) {
-    case 'BOOL':
+  switch (traitsOf(datatype).kind) {
+    case 'bool':
       return new BooleanReader(text, count);
-    case 'FP32':
-    case 'FP64':
-      return new DoubleReader(text, count, datatype);
-    case 'INT8':
-    case 'INT16':
-    case 'INT32':
-    case 'UINT8':
-    case 'UINT16':
-    case 'UINT32':
-      return new IntegerReader(text, count, datatype);
-    case 'INT64':
-    case 'UINT64':
-      return new BigIntegerReader(text, count, datatype);
-    case 'BYTES':
+    case 'float':
+      return new DoubleReader(text, count, datatype === 'FP32');
+    case 'integer':
+      return new IntegerReader(text, count, datatype as IntegerDatatype);
+    case 'wide':
+      return new BigIntegerReader(text, count, datatype === 'INT64');
+    case 'bytes':
       return new StringReader(text);
-    case 'FP16':
-    case 'BF16':
+    case 'half':
       throw new TritonError(
         'INVALID_ARG',
         `receiving ${datatype} data via JSON is not supported. Please use the binary data format for input ${name}`,
       );
   }
 }
+
+type IntegerDatatype = {
+  [D in Datatype]: ReturnType<typeof traitsOf<D>>['kind'] extends 'integer' ? D : never;
+}[Datatype];
 
 /** Thrown for too few and for too many elements, as Triton does. */
 function wrongCount(): TritonError {
@@ -165,8 +161,7 @@ class DoubleReader extends NumberReader {
   readonly #single: boolean;
   readonly #target: Float32Array | Float64Array;
 
-  constructor(text: DataText, count: number, datatype: 'FP32' | 'FP64') {
-    const single = datatype === 'FP32';
+  constructor(text: DataText, count: number, single: boolean) {
     super(text, count, single ? 4 : 8);
     const { buffer, byteOffset, length } = this.values;
     this.#single = single;
@@ -252,21 +247,12 @@ class BooleanReader extends NumberReader {
   }
 }
 
-const RANGES = {
-  INT8: { array: Int8Array, least: -128, most: 127 },
-  INT16: { array: Int16Array, least: -32768, most: 32767 },
-  INT32: { array: Int32Array, least: -2147483648, most: 2147483647 },
-  UINT8: { array: Uint8Array, least: 0, most: 255 },
-  UINT16: { array: Uint16Array, least: 0, most: 65535 },
-  UINT32: { array: Uint32Array, least: 0, most: 4294967295 },
-} as const;
-
 class IntegerReader extends NumberReader {
-  readonly #datatype: keyof typeof RANGES;
-  readonly #target: InstanceType<(typeof RANGES)[keyof typeof RANGES]['array']>;
+  readonly #datatype: IntegerDatatype;
+  readonly #target: InstanceType<ReturnType<typeof traitsOf<IntegerDatatype>>['array']>;
 
-  constructor(text: DataText, count: number, datatype: keyof typeof RANGES) {
-    const { array } = RANGES[datatype];
+  constructor(text: DataText, count: number, datatype: IntegerDatatype) {
+    const { array } = traitsOf(datatype);
     super(text, count, array.BYTES_PER_ELEMENT);
     const { buffer, byteOffset, length } = this.values;
     this.#datatype = datatype;
@@ -276,7 +262,7 @@ class IntegerReader extends NumberReader {
   protected readTo(stop: number): void {
     const { bytes, count } = this;
     const target = this.#target;
-    const { least, most } = RANGES[this.#datatype];
+    const [least, most] = traitsOf(this.#datatype).range;
     let { index, pos } = this;
     for (pos = nextElement(bytes, pos, stop); pos < stop; pos = nextElement(bytes, pos, stop)) {
       if (index >= count) throw wrongCount();
@@ -301,10 +287,10 @@ class BigIntegerReader extends NumberReader {
   // As two halves: most integers are small, and a bigint for each would cost more than all the rest.
   readonly #halves: Int32Array;
 
-  constructor(text: DataText, count: number, datatype: 'INT64' | 'UINT64') {
+  constructor(text: DataText, count: number, signed: boolean) {
     super(text, count, 8);
     const { buffer, byteOffset, length } = this.values;
-    this.#signed = datatype === 'INT64';
+    this.#signed = signed;
     this.#halves = new Int32Array(buffer, byteOffset, length >> 2);
   }
 
@@ -353,8 +339,8 @@ function exactIntegerAt(bytes: Buffer, start: number, stop: number, signed: bool
   return value;
 }
 
-function outOfRange(value: string, datatype: keyof typeof RANGES): TritonError {
-  const { least, most } = RANGES[datatype];
+function outOfRange(value: string, datatype: IntegerDatatype): TritonError {
+  const [least, most] = traitsOf(datatype).range;
   return new TritonError(
     'INVALID_ARG',
     `Unable to parse 'data': ${datatype} values must be in range [ ${least}, ${most} ], got: ${value}`,

@@ -2,23 +2,23 @@
 
 import { assert, TritonError } from '../../errors.js';
 import type { InferTensor } from '../../model/exchange.js';
+import { isUtf8Paced } from '../../model/paced-bytes.js';
 import type { Pace, PacedWork } from '../../model/paced-work.js';
-import { isUtf8Paced } from '../../model/paced-utf8.js';
-import { DATATYPE_BYTE_SIZE } from '../../tensor/dtype.js';
+import { traitsOf } from '../../tensor/dtype.js';
 import { elementCount } from '../../tensor/shape.js';
 import type { JsonWriter } from '../json/json-writer.js';
 
 /** Writes the elements with commas between them. Throws INVALID_ARG when an output has no JSON form. */
 export function* writeTensorData(writer: JsonWriter, output: InferTensor, pace: Pace): PacedWork<void> {
   const { datatype } = output;
-  if (datatype === 'FP16' || datatype === 'BF16') {
+  const { kind, byteSize, array } = traitsOf(datatype);
+  if (kind === 'half') {
     throw new TritonError(
       'INVALID_ARG',
       `sending ${datatype} data via JSON is not supported. Please use the binary data format for output`,
     );
   }
-  if (datatype === 'BYTES') return yield* writeStrings(writer, output, pace);
-  const byteSize = DATATYPE_BYTE_SIZE[datatype];
+  if (kind === 'bytes') return yield* writeStrings(writer, output, pace);
   if (output.bytes.byteLength !== elementCount(output.shape) * byteSize) {
     throw new TritonError(
       'INTERNAL',
@@ -30,11 +30,7 @@ export function* writeTensorData(writer: JsonWriter, output: InferTensor, pace: 
   for (let start = 0; start < count; start += BLOCK) {
     const length = Math.min(BLOCK, count - start);
     if (start > 0) writer.raw(',');
-    writeNumbers(writer, datatype, {
-      buffer: buffer as ArrayBuffer,
-      byteOffset: byteOffset + start * byteSize,
-      length,
-    });
+    writeNumbers(writer, kind, new array(buffer as ArrayBuffer, byteOffset + start * byteSize, length));
     if (pace.spend(length * BYTES_OF_A_NUMBER)) yield;
   }
 }
@@ -44,50 +40,21 @@ const BLOCK = 2048;
 /** What a number's text takes, as so many bytes. */
 const BYTES_OF_A_NUMBER = 32;
 
-interface Numbers {
-  readonly buffer: ArrayBuffer;
-  readonly byteOffset: number;
-  readonly length: number;
-}
+type Kind = 'bool' | 'integer' | 'wide' | 'float';
 
-type NumericDatatype = Exclude<InferTensor['datatype'], 'FP16' | 'BF16' | 'BYTES'>;
-
-function writeNumbers(writer: JsonWriter, datatype: NumericDatatype, { buffer, byteOffset, length }: Numbers): void {
-  switch (datatype) {
-    case 'FP32':
-      writer.doubles(new Float32Array(buffer, byteOffset, length));
+function writeNumbers(writer: JsonWriter, kind: Kind, numbers: ArrayLike<number> | ArrayLike<bigint>): void {
+  switch (kind) {
+    case 'float':
+      writer.doubles(numbers as Float64Array);
       return;
-    case 'FP64':
-      writer.doubles(new Float64Array(buffer, byteOffset, length));
+    case 'integer':
+      writer.integers(numbers as Int32Array);
       return;
-    case 'INT32':
-      writer.integers(new Int32Array(buffer, byteOffset, length));
+    case 'wide':
+      writer.bigIntegers(numbers as BigInt64Array);
       return;
-    case 'INT64':
-      writer.bigIntegers(new BigInt64Array(buffer, byteOffset, length));
-      return;
-    case 'UINT64':
-      writer.bigIntegers(new BigUint64Array(buffer, byteOffset, length));
-      return;
-    case 'INT8':
-      writer.integers(new Int8Array(buffer, byteOffset, length));
-      return;
-    case 'INT16':
-      writer.integers(new Int16Array(buffer, byteOffset, length));
-      return;
-    case 'UINT8':
-      writer.integers(new Uint8Array(buffer, byteOffset, length));
-      return;
-    case 'UINT16':
-      writer.integers(new Uint16Array(buffer, byteOffset, length));
-      return;
-    case 'UINT32':
-      writer.integers(new Uint32Array(buffer, byteOffset, length));
-      return;
-    case 'BOOL': {
-      const values = new Uint8Array(buffer, byteOffset, length);
-      for (let i = 0; i < length; i++) writer.raw(i === 0 ? '' : ',').boolean(values[i] !== 0);
-    }
+    case 'bool':
+      for (let i = 0; i < numbers.length; i++) writer.raw(i === 0 ? '' : ',').boolean(numbers[i] !== 0);
   }
 }
 

@@ -3,6 +3,7 @@
 // the others in upper-case hexadecimal. A writer serves one text after the other. A long text is in chunks, so that it
 // never moves.
 
+import type { Parameters } from '../../model/parameters.js';
 import { STRING_CLASS } from './json-text.js';
 
 const INITIAL_SIZE = 16 * 1024;
@@ -229,4 +230,25 @@ function writeDigits(buffer: Buffer, offset: number, value: number): number {
     value = tens;
   }
   return end;
+}
+
+let free: JsonWriter | undefined = new JsonWriter();
+
+/** Lends a writer for one text; whoever borrows it gives it back, whatever comes of the text. */
+export function borrowWriter(): JsonWriter {
+  const writer = free ?? new JsonWriter();
+  free = undefined;
+  return writer;
+}
+
+export function giveBackWriter(writer: JsonWriter): void {
+  writer.discard();
+  free = writer;
+}
+
+export function writeParameter(writer: JsonWriter, value: Parameters[string]): void {
+  if (typeof value === 'string') writer.string(value);
+  else if (typeof value === 'boolean') writer.boolean(value);
+  else if (typeof value === 'bigint' || Number.isSafeInteger(value)) writer.integer(value);
+  else writer.double(value);
 }

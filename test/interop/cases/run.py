@@ -25,6 +25,7 @@ FILES = [
     "command_line",
     "http2",
     "perf_analyzer",
+    "rolling",
 ]
 SECONDS_A_CASE = 60
 

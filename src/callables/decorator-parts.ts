@@ -1,0 +1,49 @@
+// What decorators share: the types that they work with inside, where a model's own mean nothing, and the checks of how they
+// are called and of the inputs that they name.
+
+import { TritonError } from '../errors.js';
+import type { InferenceContext } from '../model/callable.js';
+import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
+import type { DecoratorName } from '../model/decorated.js';
+import { nearest } from '../model/nearest.js';
+import type { TensorSpecs } from '../model/tensor-spec.js';
+import type { Tensor } from '../tensor/tensor.js';
+
+/** Tensors by name. */
+export type Tensors = Readonly<Record<string, Tensor>>;
+
+/** A function of tensors, whatever its model. */
+export type AnyTensorFunc = (this: unknown, inputs: Tensors, context: InferenceContext) => unknown;
+
+/** A method that a decorator stands on. To the compiler it keeps the type that it is written with. */
+export type AnyMethod = (...args: never) => unknown;
+
+/** The context that a decorated function got. Throws INVALID_ARG when there is none, as in a unit test that calls it. */
+export function expectContext<I extends TensorSpecs>(
+  context: InferenceContext<I> | undefined,
+  decorator: DecoratorName,
+): InferenceContext<I> {
+  if ((context as Partial<InferenceContext> | null | undefined)?.modelConfig !== undefined) return context!;
+  throw new TritonError(
+    'INVALID_ARG',
+    `${decorator} was called without a context: it needs the one that a server gives; in a test, call the callable with ` +
+      "call(model, inputs) of 'tstriton/testing'",
+  );
+}
+
+/** The declaration of the input that a decorator names. Throws INVALID_ARG when the model has no such input. */
+export function expectInput(
+  name: string,
+  { name: model, inputs }: CompleteModelConfig,
+  decorator: string,
+): CompleteTensorSpec {
+  const spec = inputs.find((input) => input.name === name);
+  if (spec !== undefined) return spec;
+  const names = inputs.map((input) => input.name);
+  const hint = nearest(name, names);
+  throw new TritonError(
+    'INVALID_ARG',
+    `${decorator} names an input '${name}' that model '${model}' does not have; ` +
+      (hint === undefined ? `it has ${names.join(', ') || 'none'}` : `did you mean '${hint}'?`),
+  );
+}

@@ -1,0 +1,347 @@
+// The one table of the server's options, in the groups of the reference page. The checks of values, the variables of the
+// environment, the defaults, the type `TritonConfig` and the reference page are all made from it: a new option is an entry
+// here, and the place where it is used.
+
+import { TritonError } from '../errors.js';
+import { LOG_FORMATS } from '../logger.js';
+import { nearest } from '../model/nearest.js';
+import type { TritonConfig } from './generated/triton-config.js';
+import { COMPRESSION_LEVELS } from './grpc-settings.js';
+import type { OptionKind } from './option-value.js';
+import { parseMetricsConfig } from './parse-metrics-config.js';
+import { parseOrigins } from './parse-origins.js';
+import { parseTraceConfig } from './parse-trace-config.js';
+
+/** What Vertex AI says in the environment. */
+export interface VertexAiDefaults {
+  /** In its own environment Vertex AI is the only one to call, unless the others are asked for. */
+  readonly prediction: boolean;
+  readonly port: number;
+}
+
+type Value = string | number | boolean;
+
+export interface Option {
+  readonly kind: OptionKind;
+  readonly unit?: 'bytes' | 'milliseconds' | 'seconds';
+  /** Absent: the option has no value when nobody gives one, and a list has no entries. */
+  readonly default?: Value | ((given: TritonConfig, vertexAi: VertexAiDefaults) => Value);
+  /** The default in words, where its value does not say it. */
+  readonly defaultText?: string;
+  /** What the entries of a list come to. Throws INVALID_ARG or UNSUPPORTED. */
+  readonly parse?: (entries: readonly string[], option: string) => unknown;
+  /** One or two sentences for the reference page and the docstring. */
+  readonly effect: string;
+  /** Another name that variables of the environment may have it by. */
+  readonly alias?: string;
+}
+
+export const PORT = [0, 65_535] as const;
+const SIZE = [1, 2_147_483_647] as const;
+const COUNT = [0, 2_147_483_647] as const;
+
+export const OPTION_GROUPS = {
+  Server: {
+    id: { kind: 'string', default: 'triton', effect: "The server's name in server metadata." },
+    serverThread: {
+      kind: 'boolean',
+      default: true,
+      effect: 'Runs the server in a thread of its own, so that a callable that computes does not stop it.',
+    },
+    strictReadiness: {
+      kind: 'boolean',
+      default: true,
+      effect: 'Whether a model that is not ready keeps the server from being ready.',
+    },
+    shutdownDelaySecs: {
+      kind: [0, 2_147_483],
+      unit: 'seconds',
+      default: 0,
+      effect:
+        'How long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load balancers notice, and clients are told to use other connections.',
+    },
+    exitTimeoutSecs: {
+      kind: [0, 2_147_483],
+      unit: 'seconds',
+      default: 30,
+      effect: 'How long `stop()` lets requests under way finish.',
+    },
+    exitOnError: {
+      kind: 'boolean',
+      default: true,
+      effect: 'Whether a model that fails to load makes `run()` fail.',
+    },
+    allowClientShm: {
+      kind: 'boolean',
+      default: false,
+      effect: 'Whether clients may register shared memory of this machine for inputs and outputs.',
+    },
+  },
+  HTTP: {
+    allowHttp: {
+      kind: 'boolean',
+      default: (_, vertexAi) => !vertexAi.prediction,
+      defaultText: 'true, unless the environment says that Vertex AI hosts the server',
+      effect: 'Serves HTTP.',
+    },
+    httpAddress: { kind: 'string', default: '0.0.0.0', effect: 'The address that the HTTP port listens at.' },
+    httpPort: { kind: PORT, default: 8000, effect: 'The HTTP port.' },
+    httpMaxInputSize: {
+      kind: SIZE,
+      unit: 'bytes',
+      default: 67_108_864,
+      effect: 'Largest size of the JSON of a request.',
+    },
+    httpHeaderForwardPattern: {
+      kind: 'string',
+      effect:
+        'HTTP headers whose name matches this regular expression somewhere, whatever the case, reach the callable as parameters.',
+    },
+    corsAllowOrigin: {
+      kind: { separator: ',' },
+      parse: parseOrigins,
+      defaultText: "none, as Triton's",
+      effect: 'Origins (`https://example.org`) whose pages may call the server from a browser, or `*` for all.',
+    },
+  },
+  gRPC: {
+    allowGrpc: {
+      kind: 'boolean',
+      default: (_, vertexAi) => !vertexAi.prediction,
+      defaultText: 'true, unless the environment says that Vertex AI hosts the server',
+      effect: 'Serves gRPC.',
+    },
+    grpcAddress: { kind: 'string', default: '0.0.0.0', effect: 'The address that the gRPC port listens at.' },
+    grpcPort: { kind: PORT, default: 8001, effect: 'The gRPC port.' },
+    grpcMaxMessageSize: {
+      kind: SIZE,
+      unit: 'bytes',
+      default: 2_147_483_647,
+      effect: 'Largest size of a gRPC message.',
+    },
+    grpcHeaderForwardPattern: {
+      kind: 'string',
+      effect:
+        'The same as `httpHeaderForwardPattern` for the metadata of gRPC calls. Those of gRPC and HTTP/2 themselves are not forwarded.',
+    },
+    grpcUseSsl: { kind: 'boolean', default: false, effect: 'Serves gRPC over TLS.' },
+    grpcUseSslMutual: {
+      kind: 'boolean',
+      default: false,
+      effect: 'Serves gRPC over TLS to clients whose certificate `grpcRootCert` vouches for.',
+    },
+    grpcServerCert: {
+      kind: 'string',
+      effect: "Path of the server's certificate, a PEM file; intermediate ones follow it there.",
+    },
+    grpcServerKey: { kind: 'string', effect: "Path of the certificate's private key, a PEM file." },
+    grpcRootCert: {
+      kind: 'string',
+      effect: 'Path of the certificates that vouch for those of clients, a PEM file.',
+    },
+    grpcInferResponseCompressionLevel: {
+      kind: { choices: COMPRESSION_LEVELS },
+      default: 'none',
+      effect: 'How hard answers of inference are compressed for clients that accept that.',
+    },
+    grpcKeepaliveTime: {
+      kind: SIZE,
+      unit: 'milliseconds',
+      default: 7_200_000,
+      effect: 'The silence after which a client is pinged.',
+    },
+    grpcKeepaliveTimeout: {
+      kind: SIZE,
+      unit: 'milliseconds',
+      default: 20_000,
+      effect: 'How long a client has to answer a ping before its connection is closed.',
+    },
+    grpcKeepalivePermitWithoutCalls: {
+      kind: 'boolean',
+      default: false,
+      effect: 'Whether clients without calls are pinged, and may ping as often as others.',
+    },
+    grpcHttp2MaxPingsWithoutData: {
+      kind: COUNT,
+      default: 2,
+      effect: 'How many pings are sent until there is something else to send; 0: any number.',
+    },
+    grpcHttp2MinRecvPingIntervalWithoutData: {
+      kind: COUNT,
+      unit: 'milliseconds',
+      default: 300_000,
+      effect: 'The least time between pings of a client to which nothing was sent meanwhile.',
+    },
+    grpcHttp2MaxPingStrikes: {
+      kind: COUNT,
+      default: 2,
+      effect: 'How many pings of a client may come sooner before its connection is closed; 0: any number.',
+    },
+  },
+  'Metrics and traces': {
+    allowMetrics: { kind: 'boolean', default: true, effect: 'Serves metrics.' },
+    metricsAddress: {
+      kind: 'string',
+      default: ({ httpAddress = '0.0.0.0' }) => httpAddress,
+      defaultText: 'the HTTP address',
+      effect: 'The address that the metrics port listens at.',
+    },
+    metricsPort: { kind: PORT, default: 8002, effect: 'The metrics port.' },
+    metricsConfig: {
+      kind: { separator: ';' },
+      parse: parseMetricsConfig,
+      defaultText: 'counters alone',
+      effect:
+        "Triton's settings of metrics: `summary_latencies=true`, `summary_quantiles=0.5:0.05,0.9:0.01`, `histogram_latencies=true`, `counter_latencies=false`.",
+    },
+    metricsIntervalMs: {
+      kind: SIZE,
+      unit: 'milliseconds',
+      default: 2000,
+      effect: "How old figures of the machine's processors and memory may be.",
+    },
+    allowCpuMetrics: {
+      kind: 'boolean',
+      default: true,
+      effect: "Whether metrics show the machine's processors and memory, where /proc tells them.",
+    },
+    allowGpuMetrics: {
+      kind: 'boolean',
+      default: false,
+      effect: "There are none: what computes on a GPU is the callable's business. True is refused.",
+    },
+    traceConfig: {
+      kind: { separator: ';' },
+      parse: parseTraceConfig,
+      effect:
+        "Which requests have OpenTelemetry spans, as items of Triton's `--trace-config`: `mode=opentelemetry`, `level=TIMESTAMPS`, `rate=1000`, `count=-1`. Spans go to the provider that is registered with `@opentelemetry/api`, see docs/tracing.md.",
+    },
+  },
+  'Restricted endpoints': {
+    accessToken: {
+      kind: 'string',
+      defaultText: 'a random one, see `triton.accessToken`',
+      effect:
+        'What clients send to reach the restricted endpoints: over HTTP as `triton-access-token`, over gRPC as `triton-grpc-protocol-triton-access-token`.',
+    },
+    restrictedEndpoints: {
+      kind: { separator: ',' },
+      defaultText: '`shared-memory`, `model-repository`, `trace`, `logging`',
+      effect:
+        'The endpoints that want the access token; `[]` opens everything. The others are health, metadata, inference, model-config and statistics.',
+    },
+    httpRestrictedApi: {
+      kind: { separator: ';' },
+      effect:
+        'Further restrictions of HTTP endpoints, as `api,api:key=value`: requests need a header `key` with that value.',
+    },
+    grpcRestrictedProtocol: {
+      kind: { separator: ';' },
+      effect: 'The same for gRPC, where the header is `triton-grpc-protocol-key`.',
+    },
+  },
+  Models: {
+    modelControlMode: {
+      kind: { choices: ['none', 'explicit'] },
+      default: 'none',
+      effect: '`explicit` lets clients load and unload models; then only those of `loadModel` are loaded at first.',
+    },
+    loadModel: {
+      kind: { separator: ',' },
+      parse: parseModelNames,
+      effect: 'Names of the models that are loaded at first, `*` for all.',
+    },
+    cacheConfig: {
+      kind: { separator: ';' },
+      effect:
+        'The cache for answers of models with `responseCache: true`, as `local,size=1048576` with its bytes for all of them together.',
+    },
+    responseCacheByteSize: {
+      kind: [1, Number.MAX_SAFE_INTEGER],
+      unit: 'bytes',
+      effect: "The same as `cacheConfig: 'local,size=…'`.",
+    },
+  },
+  'Vertex AI and SageMaker': {
+    allowVertexAi: {
+      kind: 'boolean',
+      default: (_, vertexAi) => vertexAi.prediction,
+      defaultText: 'whether the environment says so (`AIP_MODE=PREDICTION`)',
+      effect: "Serves Vertex AI's routes.",
+    },
+    vertexAiPort: {
+      kind: PORT,
+      default: (_, vertexAi) => vertexAi.port,
+      defaultText: '`AIP_HTTP_PORT` of the environment, or 8080',
+      effect: 'The port for Vertex AI.',
+    },
+    vertexAiDefaultModel: {
+      kind: 'string',
+      defaultText: 'the only one that is loaded',
+      effect: 'The model that predictions of Vertex AI are of.',
+    },
+    allowSagemaker: { kind: 'boolean', default: false, effect: "Serves SageMaker's routes." },
+    sagemakerPort: { kind: PORT, default: 8080, effect: 'The port for SageMaker.' },
+    sagemakerSafePortRange: {
+      kind: 'string',
+      effect: "The ports that endpoints other than SageMaker's may have, as `21000-22000`.",
+    },
+  },
+  Log: {
+    logInfo: { kind: 'boolean', default: true, effect: 'Whether the log has lines of information.' },
+    logWarning: { kind: 'boolean', default: true, effect: 'Whether the log has warnings.' },
+    logError: { kind: 'boolean', default: true, effect: 'Whether the log has errors.' },
+    logFormat: { kind: { choices: LOG_FORMATS }, default: 'default', effect: 'How lines of the log give the time.' },
+    logVerbose: {
+      kind: COUNT,
+      default: 0,
+      effect: 'The log has verbose lines up to this level; 0: none.',
+      // PyTriton's documentation calls it so.
+      alias: 'logVerbosity',
+    },
+    logFile: { kind: 'string', defaultText: 'standard error', effect: 'The file that the log is appended to.' },
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, Option>>>>;
+
+type Groups = typeof OPTION_GROUPS;
+type Entries = UnionToIntersection<Groups[keyof Groups]>;
+type UnionToIntersection<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void
+  ? I
+  : never;
+
+export type OptionName = keyof Entries;
+
+/** Every option by its name. */
+export const OPTIONS: { readonly [N in OptionName]: Entries[N] } = Object.assign({}, ...Object.values(OPTION_GROUPS));
+
+/** Triton's and PyTriton's options that this version does not serve: refused by name. */
+const REFUSED: readonly string[] = [
+  'modelRepository',
+  'httpThreadCount',
+  'grpcInferAllocationPoolSize',
+  'sagemakerThreadCount',
+  'vertexAiThreadCount',
+  'cacheDirectory',
+  'bufferManagerThreadCount',
+  'maxInflightBytes',
+];
+
+export function isOption(name: string): name is OptionName {
+  return Object.hasOwn(OPTIONS, name);
+}
+
+/** Throws UNSUPPORTED for an option of Triton's that there is not; `given` is what the user wrote. */
+export function refuseUnsupported(name: string, given: string): void {
+  if (!REFUSED.includes(name)) return;
+  throw new TritonError('UNSUPPORTED', `${given} is not supported by this version of TSTriton`);
+}
+
+/** The option that somebody may have meant. */
+export function nearestOption(name: string): OptionName | undefined {
+  return nearest(name, Object.keys(OPTIONS)) as OptionName | undefined;
+}
+
+function parseModelNames(names: readonly string[]): readonly string[] {
+  if (names.length < 2 || !names.includes('*')) return names;
+  throw new TritonError('INVALID_ARG', "loadModel must be '*' alone or names of models, got both");
+}

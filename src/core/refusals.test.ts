@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+
+import { parseModelVersion } from './refusals.js';
+
+describe('parseModelVersion', () => {
+  it.each([
+    ['', undefined],
+    ['1', 1],
+    ['0', 0],
+    ['007', 7],
+    ['9007199254740991', Number.MAX_SAFE_INTEGER],
+  ])('reads %j as %j', (text, expected) => {
+    expect(parseModelVersion(text)).toBe(expected);
+  });
+
+  it("refuses negative versions in Triton's words", () => {
+    expect(() => parseModelVersion('-1')).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARG',
+        message: "invalid model version specified '-1' , version should be an integral value > 0",
+      }),
+    );
+  });
+
+  it.each(['abc', '1.5', '1x', ' 1', '+1', '0x1', '1e3', '9223372036854775808', '99999999999999999999', '١'])(
+    "refuses %j in Triton's words",
+    (text) => {
+      expect(() => parseModelVersion(text)).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_ARG',
+          message: `failed to get model version from specified version string '${text}' (details: stol), version should be an integral value > 0`,
+        }),
+      );
+    },
+  );
+});

@@ -1,0 +1,43 @@
+// Why requests are refused that no model takes, in Triton's words (core/src/dynamic_batch_scheduler.cc, server/src/common.cc).
+
+import { TritonError } from '../errors.js';
+
+/** `[request id: 7] `, ready to be followed by a message. */
+export function requestLabel(id: string): string {
+  return `[request id: ${id || '<id_unknown>'}] `;
+}
+
+/** Refuses a request that comes after the server was told to stop. */
+export function serverStopping(id: string): TritonError {
+  const message = 'Server is stopping, scheduler for model has stopped accepting new inference requests';
+  return new TritonError('UNAVAILABLE', `${requestLabel(id)}${message}`);
+}
+
+export const INTERRUPTIONS = {
+  /** Its instances have all died since it was loaded, and are being started again. */
+  ended: 'all instances have ended',
+  /** Its instances live, but will not take a batch. */
+  stalled: 'all instances are busy with batches that took too long',
+} as const;
+
+export type Interruption = keyof typeof INTERRUPTIONS;
+
+const MAX_INT64 = 9_223_372_036_854_775_807n;
+
+/** Undefined for the latest version. Throws INVALID_ARG with Triton's texts (server/src/common.cc). */
+export function parseModelVersion(version: string): number | undefined {
+  if (version === '') return undefined;
+  if (/^-[0-9]+$/.test(version)) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `invalid model version specified '${version}' , version should be an integral value > 0`,
+    );
+  }
+  if (!/^[0-9]+$/.test(version) || (version.length > 18 && BigInt(version) > MAX_INT64)) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `failed to get model version from specified version string '${version}' (details: stol), version should be an integral value > 0`,
+    );
+  }
+  return Number(version);
+}

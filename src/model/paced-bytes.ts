@@ -1,0 +1,60 @@
+// Bytes joined and looked at, for as many as there may be: block by block, each of which is a matter of microseconds.
+
+import { isAscii, isUtf8 } from 'node:buffer';
+
+import { Pace, type PacedWork } from './paced-work.js';
+
+/** So much is copied at a time. */
+const COPIED_BYTES = 1024 * 1024;
+
+/** Joins the pieces, which are `byteLength` bytes together, and lets go of each: the list is empty afterwards. */
+export function* assemble(pieces: Uint8Array[], byteLength: number): PacedWork<Buffer> {
+  const [only] = pieces;
+  if (only !== undefined && pieces.length === 1) {
+    pieces.length = 0;
+    return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
+  }
+  const whole = Buffer.allocUnsafeSlow(byteLength);
+  const pace = new Pace();
+  let offset = 0;
+  for (let i = 0; i < pieces.length; i++) {
+    const piece = pieces[i]!;
+    pieces[i] = NOTHING;
+    for (let start = 0; start < piece.byteLength; start += COPIED_BYTES) {
+      const block = piece.subarray(start, start + COPIED_BYTES);
+      whole.set(block, offset);
+      offset += block.byteLength;
+      if (pace.spend(block.byteLength >> COPYING_SHIFT)) yield;
+    }
+  }
+  pieces.length = 0;
+  return whole;
+}
+
+const NOTHING = new Uint8Array(0);
+/** Copying is so much faster than looking at each byte, as a power of two. */
+const COPYING_SHIFT = 4;
+
+const BLOCK_BYTES = 256 * 1024;
+
+export function* isAsciiPaced(bytes: Uint8Array, pace: Pace): PacedWork<boolean> {
+  for (let start = 0; start < bytes.byteLength; start += BLOCK_BYTES) {
+    const block = bytes.subarray(start, start + BLOCK_BYTES);
+    if (!isAscii(block)) return false;
+    if (pace.spend(block.byteLength >> 3)) yield;
+  }
+  return true;
+}
+
+export function* isUtf8Paced(bytes: Uint8Array, pace: Pace): PacedWork<boolean> {
+  const { byteLength } = bytes;
+  for (let start = 0; start < byteLength;) {
+    let end = Math.min(start + BLOCK_BYTES, byteLength);
+    // A block ends between two characters, none of which has more than three bytes after its first.
+    for (let i = 0; i < 3 && end < byteLength && (bytes[end]! & 0xc0) === 0x80; i++) end--;
+    if (!isUtf8(bytes.subarray(start, end))) return false;
+    if (pace.spend((end - start) >> 2)) yield;
+    start = end;
+  }
+  return true;
+}

@@ -1,0 +1,119 @@
+// Traces as plain data: which one a request belongs to (W3C Trace Context), what is traced (the trace extension), and what
+// crosses from the engine to where the spans are made.
+
+import { type ErrorCode, TritonError } from '../errors.js';
+
+/** The headers of a request that is part of a trace. */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate?: string | undefined;
+}
+
+export interface Traceparent {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly flags: number;
+}
+
+// Later versions may add members behind the flags; version 00 has none.
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** Undefined for what is no trace's parent: such a header counts as none. */
+export function parseTraceparent(text: string): Traceparent | undefined {
+  const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(text.trim()) ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  if (version === '00' && more !== undefined) return undefined;
+  return { traceId, spanId, flags: Number.parseInt(flags, 16) };
+}
+
+/** Whether the caller's own part of the trace is kept. */
+export function isSampled({ flags }: Traceparent): boolean {
+  return (flags & 1) === 1;
+}
+
+/** As a header. */
+export function traceparentText({ traceId, spanId, flags }: Traceparent): string {
+  return `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, '0')}`;
+}
+
+/** What the headers or metadata of a request say of its trace; undefined when they say nothing. */
+export function readTraceContext(header: (name: string) => string | undefined): TraceContext | undefined {
+  const traceparent = header('traceparent');
+  return traceparent === undefined ? undefined : { traceparent, tracestate: header('tracestate') };
+}
+
+export const TRACE_LEVELS = ['OFF', 'TIMESTAMPS', 'TENSORS'] as const;
+
+export type TraceLevel = (typeof TRACE_LEVELS)[number];
+
+/** Trace files, of which none is ever written, or OpenTelemetry. Fixed when the server starts. */
+export type TraceMode = 'triton' | 'opentelemetry';
+
+export interface TraceSettings {
+  readonly mode: TraceMode;
+  readonly level: readonly TraceLevel[];
+  /** Every how many requests one is traced. */
+  readonly rate: number;
+  /** How many requests are still to be traced; -1 for no limit. */
+  readonly count: number;
+  /** After how many traces a file is written; 0 for at the end. */
+  readonly logFrequency: number;
+}
+
+/** What a server that traces begins with. */
+export type TraceStart = Pick<TraceSettings, 'level' | 'rate' | 'count'>;
+
+/** What to change: a value sets, null goes back to what is inherited, and what is absent stays. */
+export type TraceUpdate = {
+  readonly [Setting in Exclude<keyof TraceSettings, 'mode'>]?: TraceSettings[Setting] | null;
+};
+
+/** A traced request on its way to a callable, whose thread makes its spans. */
+export interface StartedTrace {
+  /** The caller's; undefined for a trace that begins here. */
+  readonly context: TraceContext | undefined;
+  /** When the request arrived, in milliseconds since the epoch. */
+  readonly startedAt: number;
+}
+
+/** A traced request that ended without a callable: its spans are made when it is over. */
+export interface EndedTrace extends StartedTrace {
+  readonly modelName: string;
+  readonly modelVersion: number;
+  readonly requestId: string;
+  readonly endedAt: number;
+  /** How it got no further. */
+  readonly outcome:
+    | { readonly kind: 'cached' }
+    | { readonly kind: 'failed'; readonly queued: boolean; readonly code: ErrorCode; readonly message: string };
+}
+
+/** The traces of a batch. */
+export interface BatchTraces {
+  /** When the batch was sent, in milliseconds since the epoch. */
+  readonly dispatchedAt: number;
+  /** By the requests' places; undefined for those that are not traced. */
+  readonly requests: readonly (StartedTrace | undefined)[];
+}
+
+const LOSSES = new WeakSet<TritonError>();
+
+export function instanceLoss(message: string): TritonError {
+  const error = new TritonError('UNAVAILABLE', message);
+  LOSSES.add(error);
+  return error;
+}
+
+export function isInstanceLoss(error: TritonError): boolean {
+  return LOSSES.has(error);
+}
+
+/** Milliseconds since the epoch. */
+export function epochNow(): number {
+  const precise = performance.timeOrigin + performance.now();
+  const wall = Date.now();
+  // Date.now() has lost its fraction.
+  return precise > wall - TOLERANCE && precise < wall + 1 + TOLERANCE ? precise : wall;
+}
+
+const TOLERANCE = 1;

@@ -1,0 +1,112 @@
+// TraceSetting and LogSettings of the gRPC service (server/src/grpc/grpc_server.cc): lists of texts by name, where an empty
+// list clears a setting, and one value of a kind by each name.
+
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
+
+import { TritonError } from '../../errors.js';
+import { LOG_FORMATS, type LogSettings } from '../../logger.js';
+import type { TraceSettings, TraceUpdate } from '../../model/traces.js';
+import { checkVerboseLevel, logFileIsFixed, logSettingsJson } from '../log-settings.js';
+import {
+  parseTraceCount,
+  parseTraceLevels,
+  parseTraceUnsigned,
+  traceFileIsFixed,
+  traceSettingsJson,
+} from '../trace-settings.js';
+import {
+  type LogSettingsRequest,
+  type LogSettingsRequest_SettingValue,
+  LogSettingsResponse_SettingValueSchema,
+  type LogSettingsResponseSchema,
+  type TraceSettingRequest,
+  TraceSettingResponse_SettingValueSchema,
+  type TraceSettingResponseSchema,
+} from './generated/grpc_service_pb.js';
+
+/** Throws INVALID_ARG, and UNSUPPORTED for the trace file. Names that are no settings are passed over, as Triton does. */
+export function decodeTraceUpdate({ settings }: TraceSettingRequest): TraceUpdate {
+  const values = (name: string): readonly string[] | undefined =>
+    Object.hasOwn(settings, name) ? settings[name]!.value : undefined;
+  if (values('trace_file') !== undefined) throw traceFileIsFixed();
+  const level = values('trace_level');
+  return {
+    ...(level === undefined ? {} : { level: level.length === 0 ? null : parseTraceLevels(level) }),
+    ...number('rate', 'trace_rate', values, (text) => parseTraceUnsigned('trace_rate', text)),
+    ...number('count', 'trace_count', values, (text) => parseTraceCount(text, ' ')),
+    ...number('logFrequency', 'log_frequency', values, (text) => parseTraceUnsigned('log_frequency', text)),
+  };
+}
+
+function number(
+  member: 'rate' | 'count' | 'logFrequency',
+  setting: string,
+  valuesOf: (name: string) => readonly string[] | undefined,
+  read: (text: string) => number,
+): TraceUpdate {
+  const values = valuesOf(setting);
+  if (values === undefined) return {};
+  if (values.length > 1) throw new TritonError('INVALID_ARG', `expect only 1 value for '${setting}'`);
+  return { [member]: values[0] === undefined ? null : read(values[0]) };
+}
+
+/** The same settings as HTTP answers, each a list. */
+export function traceSettingsMessage(settings: TraceSettings): MessageInitShape<typeof TraceSettingResponseSchema> {
+  const entries = Object.entries(traceSettingsJson(settings)).map(
+    ([name, value]) => [name, create(TraceSettingResponse_SettingValueSchema, { value: [value].flat() })] as const,
+  );
+  return { settings: Object.fromEntries(entries) };
+}
+
+type Choice = LogSettingsRequest_SettingValue['parameterChoice'];
+
+/** Throws INVALID_ARG, and UNSUPPORTED for the log file. Names that are no settings are passed over, as Triton does. */
+export function decodeLogUpdate({ settings }: LogSettingsRequest): Partial<LogSettings> {
+  const choice = (name: string): Choice | undefined =>
+    Object.hasOwn(settings, name) ? settings[name]!.parameterChoice : undefined;
+  if (choice('log_file') !== undefined) throw logFileIsFixed();
+  return {
+    ...boolean('info', 'log_info', choice('log_info')),
+    ...boolean('warning', 'log_warning', choice('log_warning')),
+    ...boolean('error', 'log_error', choice('log_error')),
+    ...verboseLevel(choice('log_verbose_level')),
+    ...format(choice('log_format')),
+  };
+}
+
+function boolean(member: 'info' | 'warning' | 'error', name: string, choice: Choice | undefined): Partial<LogSettings> {
+  if (choice === undefined) return {};
+  if (choice.case !== 'boolParam') throw new TritonError('INVALID_ARG', `expect boolean for '${name}'`);
+  return { [member]: choice.value };
+}
+
+function verboseLevel(choice: Choice | undefined): Partial<LogSettings> {
+  if (choice === undefined) return {};
+  if (choice.case !== 'uint32Param') throw new TritonError('INVALID_ARG', "expect int32 for 'log_verbose_level'");
+  return { verboseLevel: checkVerboseLevel(choice.value) };
+}
+
+function format(choice: Choice | undefined): Partial<LogSettings> {
+  if (choice === undefined) return {};
+  if (choice.case !== 'stringParam') throw new TritonError('INVALID_ARG', "expect string for 'log_format'");
+  const found = LOG_FORMATS.find((known) => known === choice.value);
+  if (found === undefined)
+    throw new TritonError('INVALID_ARG', `invalid argument for log_format, got: ${choice.value}`);
+  return { format: found };
+}
+
+/** The same settings as HTTP answers. */
+export function logSettingsMessage(
+  file: string,
+  settings: LogSettings,
+): MessageInitShape<typeof LogSettingsResponseSchema> {
+  const choice = (value: string | boolean | number): Choice => {
+    if (typeof value === 'string') return { case: 'stringParam', value };
+    return typeof value === 'boolean' ? { case: 'boolParam', value } : { case: 'uint32Param', value };
+  };
+  const entries = Object.entries(logSettingsJson(file, settings)).map(
+    ([name, value]) =>
+      [name, create(LogSettingsResponse_SettingValueSchema, { parameterChoice: choice(value) })] as const,
+  );
+  return { settings: Object.fromEntries(entries) };
+}
