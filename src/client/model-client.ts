@@ -265,6 +265,15 @@ export class ModelClient<
   }
 }
 
+/**
+ * The client of a declared model, or of the object that is bound: what a function takes that asks it.
+ *
+ * @example
+ * async function sum(client: ClientOf<typeof addSub>) { … }
+ */
+export type ClientOf<M> =
+  M extends ModelSpec<infer I, infer O, infer Decoupled, infer Strict> ? ModelClient<I, O, Decoupled, Strict> : never;
+
 /** Classes are asked of outputs that are named: of all, where none is. Throws INVALID_ARG. */
 function outputsWith(
   classes: ReadonlyMap<string, number>,

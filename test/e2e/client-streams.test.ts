@@ -128,18 +128,18 @@ describe.each(CLIENT_KINDS)('a stream of the client over %s', (kind) => {
     expect(answers.map(({ y }) => y!.toNested())).toEqual([x.toNested()]);
   });
 
-  it('knows an input that is called as the id of a request, or refuses it', async () => {
+  it.runIf(protocol === 'grpc')('knows an input that is called as the id of a request', async () => {
     await using client = new ModelClient(at(server), 'Names');
-    const answers = collect(client.streamSample({ id: ['a'], parameters: ['b'] }));
-    if (protocol === 'grpc')
-      expect((await answers).map(({ id, parameters }) => [id!.strings(), parameters!.strings()])).toEqual([
-        [['a'], ['b']],
-      ]);
-    else
-      await expect(answers).rejects.toMatchObject({
-        code: 'UNSUPPORTED',
-        message: "input 'id' of model 'Names': generate_stream carries no such thing, a gRPC stream does",
-      });
+    const [first, ...others] = await collect(client.streamSample({ id: ['a'], parameters: ['b'] }));
+    expect([first!['id']!.strings(), first!['parameters']!.strings(), others]).toEqual([['a'], ['b'], []]);
+  });
+
+  it.runIf(protocol === 'http')('refuses an input that is called as the id of a request', async () => {
+    await using client = new ModelClient(at(server), 'Names');
+    await expect(collect(client.streamSample({ id: ['a'], parameters: ['b'] }))).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      message: "input 'id' of model 'Names': generate_stream carries no such thing, a gRPC stream does",
+    });
   });
 
   it('throws what the model throws at once, with its code', async () => {
