@@ -3,6 +3,7 @@
 import type { Suite } from './suite.js';
 import { runBatcher } from './suites/batcher.js';
 import { runCallables } from './suites/callables.js';
+import { runClients } from './suites/clients.js';
 import { runGrowth } from './suites/growth.js';
 import { runHostile } from './suites/hostile.js';
 import { runHttp2 } from './suites/http2.js';
@@ -25,6 +26,7 @@ export const SUITES: Readonly<Record<string, { readonly about: string; readonly 
     about: 'the parts of a request, each alone: socket, codec, engine, callable, hop of threads',
     run: runParts,
   },
+  clients: { about: "a call's cost to ModelClient, beside bare node:http, undici and grpc-js", run: runClients },
   memory: { about: 'start, and resident memory after many requests, in fresh processes', run: runMemory },
   batcher: {
     about: "what a batching decision costs, and a model's throughput in batches beside the ideal",

@@ -69,11 +69,11 @@ export class ClientCalls {
    * Sends a request of the call when it is the call's turn, which it has until its end. What fails is sent again as the policy says,
    * and never when the wait would outlast the deadline.
    */
-  async send<T>(call: Call, begun: BegunCall, attempt: () => Promise<T>): Promise<T> {
+  send<T>(call: Call, begun: BegunCall, attempt: () => Promise<T>): Promise<T> {
     const begin = begun.onTimings === undefined ? 0 : performance.now();
     const turn = this.#turns.take(call);
-    if (turn !== undefined) await turn;
-    return this.attempts(call, begun, attempt, begin);
+    if (turn === undefined) return this.attempts(call, begun, attempt, begin);
+    return turn.then(() => this.attempts(call, begun, attempt, begin));
   }
 
   /** The same without a turn. */

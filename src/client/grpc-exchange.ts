@@ -33,6 +33,8 @@ export interface Unprocessed {
   readonly error: TritonError;
 }
 
+const MOST_FOREIGN_BYTES = 65_536;
+
 export abstract class GrpcExchange implements StreamUser {
   readonly headers: OutgoingHeaders;
   protected readonly connection: Http2Connection;
@@ -43,6 +45,8 @@ export abstract class GrpcExchange implements StreamUser {
   #reader: MessageFrameReader | undefined;
   #head: HeaderList | undefined;
   #trailers: HeaderList | undefined;
+  /** Of an answer that is no gRPC. */
+  #foreignBytes = 0;
 
   /** `timeoutMs`: how long the call may take; undefined when nobody knows. */
   constructor(connection: Http2Connection, request: GrpcRequest, call: Call, timeoutMs: number | undefined) {
@@ -83,7 +87,23 @@ export abstract class GrpcExchange implements StreamUser {
     if (headers.get('grpc-status') !== undefined) this.#trailers = headers;
   }
 
-  abstract onData(chunk: Buffer): void;
+  onData(chunk: Buffer): void {
+    if (this.#reader === undefined) this.#countForeign(chunk.length);
+    else this.received(chunk, this.#reader);
+  }
+
+  /** Bytes of messages, valid only during the call. */
+  protected abstract received(chunk: Buffer, reader: MessageFrameReader): void;
+
+  /** It is over, by what came: the rest is of no use, and may have no end. */
+  protected abstract failed(error: TritonError): void;
+
+  // An error page is read for the status that may follow, but not for ever.
+  #countForeign(length: number): void {
+    this.#foreignBytes += length;
+    if (this.#foreignBytes <= MOST_FOREIGN_BYTES || this.#head === undefined) return;
+    this.failed(notGrpcError(this.#head, this.#request.address));
+  }
 
   onEnd(): void {
     this.ended(undefined);

@@ -4,6 +4,7 @@
 import { TritonError } from '../errors.js';
 import type { Http2Error } from '../http2/http2-error.js';
 import type { Http2Stream } from '../http2/http2-stream.js';
+import type { MessageFrameReader } from '../protocol/grpc/message-frame.js';
 import type { Call } from './call.js';
 import { GrpcExchange, inOwnMemory, type GrpcRequest, type Unprocessed } from './grpc-exchange.js';
 import type { Http2Connection } from './http2-connection.js';
@@ -66,21 +67,23 @@ export class GrpcStreamCall extends GrpcExchange {
     super.opened(stream);
   }
 
-  onData(chunk: Buffer): void {
+  override onData(chunk: Buffer): void {
     this.#unconsumed += chunk.length;
-    const { reader } = this;
-    if (reader !== undefined) {
-      reader.add(Buffer.from(chunk));
-      for (let message = reader.next(); message !== undefined; message = reader.next())
-        this.#messages.push(inOwnMemory(message.bytes));
-      const error = this.failure;
-      if (error !== undefined) {
-        this.#leave({ error });
-        return;
-      }
-    }
+    super.onData(chunk);
     this.#tell();
     this.#consume();
+  }
+
+  protected override received(chunk: Buffer, reader: MessageFrameReader): void {
+    reader.add(Buffer.from(chunk));
+    for (let message = reader.next(); message !== undefined; message = reader.next())
+      this.#messages.push(inOwnMemory(message.bytes));
+    const error = this.failure;
+    if (error !== undefined) this.failed(error);
+  }
+
+  protected override failed(error: TritonError): void {
+    this.#leave({ error });
   }
 
   protected override ended(error: Http2Error | undefined): void {

@@ -50,9 +50,8 @@ class UnaryCall extends GrpcExchange {
     this.leave();
   }
 
-  onData(chunk: Buffer): void {
-    const { reader } = this;
-    if (reader === undefined || this.#settle === undefined) return;
+  protected override received(chunk: Buffer, reader: MessageFrameReader): void {
+    if (this.#settle === undefined) return;
     reader.add(Buffer.from(chunk));
     this.#read(reader);
   }
@@ -68,11 +67,13 @@ class UnaryCall extends GrpcExchange {
     const target = reader.target();
     if (target !== undefined) this.stream!.receiveInto(target);
     const error = this.failure ?? (this.#messages.length > 1 ? malformed('it has more than one message') : undefined);
-    if (error === undefined || this.#settle === undefined) return;
-    // What else comes is of no use, and may have no end.
+    if (error !== undefined) this.failed(error);
+  }
+
+  protected override failed(error: TritonError): void {
     const settle = this.#settle;
     this.cancel();
-    settle(() => {
+    settle?.(() => {
       throw error;
     });
   }

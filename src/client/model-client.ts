@@ -53,6 +53,8 @@ export class ModelClient<
   readonly #address: string;
   readonly #model: ModelReference;
   readonly #options: CompleteClientOptions;
+  /** Of calls without options. */
+  readonly #defaults: CompleteInferOptions;
   readonly #transport: Transport;
   readonly #calls: ClientCalls;
   #signature: ModelSignature | undefined;
@@ -69,6 +71,7 @@ export class ModelClient<
   ) {
     const server = serverTarget(url);
     this.#options = completeClientOptions(options, server.protocol);
+    this.#defaults = completeInferOptions({}, this.#options, 'sample');
     if (typeof model === 'string') {
       if (model === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
       this.#model = { modelName: model, modelVersion: String(this.#options.modelVersion ?? '') };
@@ -174,8 +177,8 @@ export class ModelClient<
   }
 
   async #infer(kind: InferKind, args: readonly unknown[]): Promise<never> {
-    const { inputs, options = {} } = inferArguments(args);
-    const asked = completeInferOptions(options as InferOptions, this.#options, kind);
+    const { inputs, options } = inferArguments(args);
+    const asked = this.#complete(options, kind);
     const called = this.#called(asked);
     return this.#calls.run(called, async (call) => {
       const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
@@ -203,8 +206,8 @@ export class ModelClient<
   }
 
   #stream(kind: InferKind, args: readonly unknown[]): OutputStream<never> {
-    const { inputs, options = {} } = inferArguments(args);
-    const asked = completeInferOptions(options as InferOptions, this.#options, 'stream');
+    const { inputs, options } = inferArguments(args);
+    const asked = this.#complete(options, 'stream');
     const called = this.#called(asked);
     const stream = new OutputStream<Record<string, Tensor>>({
       begin: () => this.#calls.begin(called),
@@ -228,10 +231,15 @@ export class ModelClient<
     return stream as OutputStream<never>;
   }
 
+  #complete(options: unknown, kind: InferKind | 'stream'): CompleteInferOptions {
+    return options === undefined ? this.#defaults : completeInferOptions(options as InferOptions, this.#options, kind);
+  }
+
   #request(inputs: readonly InferTensor[], asked: CompleteInferOptions, model: ModelSignature): ClassifiedRequest {
     const { requestId, parameters, outputs, sequence, priority, timeoutMicroseconds, classes } = asked;
     return {
-      ...this.#model,
+      modelName: this.#model.modelName,
+      modelVersion: this.#model.modelVersion,
       id: requestId,
       parameters,
       inputs,

@@ -80,7 +80,7 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
     const turns = inTurn(failure);
     await using server = await startPlayed(protocol, turns.play);
     await using client = new ModelClient(server.url, double, { retry: { ...QUICK, idempotent: true } });
-    await expect(client.inferSample({ x: X })).rejects.toThrow();
+    await expect(client.inferSample({ x: X })).rejects.toHaveProperty('code');
     expect(turns.calls).toBe(1);
   });
 

@@ -52,6 +52,16 @@ describe('InferenceServer', () => {
     expect(server.isReady()).toBe(true);
   });
 
+  it('is not ready, rather than without the model, before everything is bound', () => {
+    const server = new InferenceServer({ name: 'triton', version: '1.2.3', logger: LOGGER });
+    const notReady = expect.objectContaining({ code: 'UNAVAILABLE', message: 'Server not ready' }) as Error;
+    expect(() => server.modelConfig('m', '')).toThrow(notReady);
+    expect(() => server.modelMetadata('m', '')).toThrow(notReady);
+    expect(send(server, { modelName: 'm' }).error).toMatchObject({ code: 'UNAVAILABLE', message: 'Server not ready' });
+    server.started();
+    expect(() => server.modelConfig('m', '')).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }) as Error);
+  });
+
   it('tells whether a model is ready, and refuses malformed versions only', () => {
     const server = startServer();
     load(server, 'm', 3);

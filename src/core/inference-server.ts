@@ -162,13 +162,24 @@ export class InferenceServer {
     name: string,
     version: string,
   ): { readonly config: CompleteModelConfig; readonly versions: readonly string[] } {
-    const { config } = this.repository.get(name, version);
+    const { config } = this.#found(() => this.repository.get(name, version));
     return { config, versions: version === '' ? this.repository.readyVersions(name) : [String(config.version)] };
   }
 
   /** The model that a request is decoded for and then runs on. Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG. */
   resolve(name: string, version: string): ResolvedModel {
-    return this.repository.resolve(name, version);
+    return this.#found(() => this.repository.resolve(name, version));
+  }
+
+  // Before everything is bound nobody knows what there will be: clients try again after UNAVAILABLE, not after NOT_FOUND. In
+  // Triton's words, whose ports refuse all that comes so early.
+  #found<T>(find: () => T): T {
+    try {
+      return find();
+    } catch (error) {
+      if (this.#state !== 'starting' || TritonError.from(error).code !== 'NOT_FOUND') throw error;
+      throw new TritonError('UNAVAILABLE', 'Server not ready', { cause: error });
+    }
   }
 
   /** Throws as {@link resolve} does. */
@@ -249,7 +260,7 @@ export class InferenceServer {
     try {
       const { modelName, modelVersion } = request;
       const resolved = load === undefined ? undefined : this.repository.loaded(load);
-      const model = resolved ?? this.repository.get(modelName, modelVersion);
+      const model = resolved ?? this.#found(() => this.repository.get(modelName, modelVersion));
       if (this.#state === 'exiting') throw serverStopping(request.id);
       trace = this.#traces?.begin(request, model.config.version);
       return model.infer(request, sink, trace);
