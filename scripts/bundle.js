@@ -1,10 +1,12 @@
-// Makes one file of a compiled module and everything that it imports. What is imported late becomes a file beside it,
-// one for all: of several, what they share with the first would be split off from it. Packages and Node's own modules
-// stay imports.
+// Makes one file of a compiled module and everything that it imports. Packages stay imports.
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, dirname, isAbsolute } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
+
+import { pathToFileURL } from 'node:url';
 
 import { rolldown } from 'rolldown';
+
+import { browserMessages } from './browser-messages.js';
 
 // Hands the compiler's source maps on, so that a stack trace leads to the TypeScript.
 const sourceMaps = {
@@ -20,7 +22,8 @@ const sourceMaps = {
 };
 
 /**
- * Replaces the module by its bundle.
+ * Replaces the module by its bundle. What is imported late becomes a file beside it, one for all: of several, what they
+ * share with the first would be split off from it. Node's own modules stay imports.
  * @param {string} module
  */
 export async function bundle(module) {
@@ -62,6 +65,60 @@ export async function bundle(module) {
         groups: [{ name: 'late', test: (id) => !early.has(id) }],
       },
     });
+  } finally {
+    await build.close();
+  }
+}
+
+/**
+ * Writes the client of a compiled package for where there is no Node, `client/browser.js`: its entry as it is, but for the
+ * modules that have a counterpart for browsers, and Node's `Buffer`.
+ * @param {string} folder of the compiled package
+ */
+export async function bundleForBrowsers(folder) {
+  const client = join(folder, 'client');
+  const counterparts = new Map([
+    ['node:buffer', join(client, 'browser-buffer.js')],
+    ['./open-transport.js', join(client, 'open-fetch-transport.js')],
+    ['./server-operation.js', join(client, 'browser-server-operation.js')],
+  ]);
+  const generated = join(folder, 'protocol', 'grpc', 'generated');
+  const [config, service] = await Promise.all(
+    ['model_config_pb.js', 'grpc_service_pb.js'].map((name) => import(pathToFileURL(join(generated, name)).href)),
+  );
+  const messages = join(client, 'browser-messages.js');
+  const tables = new Map([
+    [join(generated, 'model_config_pb.js'), browserMessages(config, [], messages)],
+    [join(generated, 'grpc_service_pb.js'), browserMessages(service, [['./model_config_pb.js', config]], messages)],
+  ]);
+  const build = await rolldown({
+    input: { browser: join(client, 'index.js') },
+    platform: 'browser',
+    transform: { inject: { Buffer: ['node:buffer', 'Buffer'] } },
+    plugins: [
+      {
+        name: 'tables in place of descriptors',
+        load: (id) => tables.get(id) ?? null,
+      },
+      sourceMaps,
+      {
+        name: 'counterparts for browsers',
+        resolveId(id, importer) {
+          const counterpart = counterparts.get(id);
+          const isOurs = id.startsWith('.') || isAbsolute(id) || id.startsWith('\0');
+          if (counterpart === undefined && !isOurs) throw new Error(`${importer} imports ${id}`);
+          return counterpart ?? null;
+        },
+      },
+    ],
+    onLog(level, log) {
+      if (level === 'warn') throw new Error(`bundling for browsers: ${log.message}`);
+    },
+  });
+  try {
+    // Annotations let the bundlers of others leave out what is not used.
+    const comments = { legal: false, annotation: true, jsdoc: false };
+    await build.write({ dir: client, format: 'esm', sourcemap: true, comments });
   } finally {
     await build.close();
   }

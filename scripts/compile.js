@@ -1,5 +1,6 @@
 // Compiles one TypeScript project into a folder: `node scripts/compile.js <tsconfig> <folder> [module to bundle...]`.
-// A module to bundle, by its path in the folder, is made one file with all that it imports.
+// A module to bundle, by its path in the folder, is made one file with all that it imports; `--browser` among them makes
+// the client for browsers.
 // The compiler writes beside the folder and the result then takes its place, so that what no longer has a source
 // disappears, a failed compile changes nothing, and a process reading the folder meanwhile never finds it half written.
 import { spawnSync } from 'node:child_process';
@@ -7,7 +8,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
-import { bundle } from './bundle.js';
+import { bundle, bundleForBrowsers } from './bundle.js';
 
 const [project, folder, ...bundles] = process.argv.slice(2);
 if (project === undefined || folder === undefined) {
@@ -27,7 +28,10 @@ try {
   });
   if (error !== undefined) throw error;
   if (status === 0) {
-    for (const module of bundles) await bundle(join(next, module));
+    for (const module of bundles) {
+      if (module === '--browser') await bundleForBrowsers(next);
+      else await bundle(join(next, module));
+    }
     if (existsSync(target)) renameSync(target, previous);
     renameSync(next, target);
   }

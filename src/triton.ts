@@ -10,16 +10,25 @@ import { loadOpenTelemetry } from './host/opentelemetry.js';
 import { RequestTracing } from './host/request-tracing.js';
 import type { BoundModel } from './model/bound-model.js';
 import type { TensorSpecs } from './model/tensor-spec.js';
+import { RUN_IN_PROCESS } from './server/in-process.js';
 import { ModelBinding } from './server/model-binding.js';
 import { ModelBindings } from './server/model-bindings.js';
 import { LocalServer, type ServerHandle } from './server/server-handle.js';
-import { serverOptions, type ServerOptions, type ServerPorts, type StopTimes } from './server/server-options.js';
+import {
+  serverOptions,
+  withoutPorts,
+  type ServerOptions,
+  type ServerPorts,
+  type StopTimes,
+} from './server/server-options.js';
 import { ThreadServer } from './server/thread-server.js';
 
 /** How long requests under way may go on after an unrecoverable error. */
 const UNRECOVERABLE_GRACE: StopTimes = { delaySecs: 0, timeoutSecs: 0.5 };
 /** As shells give it to a process that SIGINT ended. */
 const INTERRUPTED_EXIT_CODE = 130;
+
+type OpenServer = (tracing: RequestTracing | undefined) => ServerHandle;
 
 const NO_PORTS: ServerPorts = {
   http: undefined,
@@ -124,12 +133,27 @@ export class Triton {
    * alive until {@link stop}.
    */
   run(): Promise<void> {
+    return this.#run((tracing) => this.#newServer(tracing));
+  }
+
+  /** For `inProcess` of 'tstriton/testing'. */
+  async [RUN_IN_PROCESS](): Promise<unknown> {
+    let core: unknown;
+    await this.#run((tracing) => {
+      const server = new LocalServer(withoutPorts(this.#options), tracing);
+      core = server.core;
+      return server;
+    });
+    return core;
+  }
+
+  #run(open: OpenServer): Promise<void> {
     if (this.#running !== undefined && this.#stopping === undefined) {
       return Promise.reject(new TritonError('ALREADY_EXISTS', 'the server runs already'));
     }
     const before = this.#stopping ?? Promise.resolve();
     this.#stopping = undefined;
-    this.#running = before.then(() => this.#start());
+    this.#running = before.then(() => this.#start(open));
     return this.#running;
   }
 
@@ -247,20 +271,20 @@ export class Triton {
     await this.stop();
   }
 
-  async #start(): Promise<void> {
+  #newServer(tracing: RequestTracing | undefined): ServerHandle {
+    if (!this.#config.serverThread) return new LocalServer(this.#options, tracing);
+    const listeners = {
+      onDeath: (error: TritonError) => this.onUnrecoverable?.(error),
+      onGivenUp: (error: TritonError) => this.#unrecoverable(error),
+    };
+    return new ThreadServer(this.#options, listeners, tracing);
+  }
+
+  async #start(open: OpenServer): Promise<void> {
     this.#ended = deferred();
     try {
       const tracing = this.#options.tracing && new RequestTracing(await loadOpenTelemetry());
-      const server = this.#config.serverThread
-        ? new ThreadServer(
-            this.#options,
-            {
-              onDeath: (error) => this.onUnrecoverable?.(error),
-              onGivenUp: (error) => this.#unrecoverable(error),
-            },
-            tracing,
-          )
-        : new LocalServer(this.#options, tracing);
+      const server = open(tracing);
       this.#server = server;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();

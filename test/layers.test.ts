@@ -58,8 +58,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   ],
   client: ['protocol', 'http2', ...PLAIN_DATA],
   onnx: ['link', ...PLAIN_DATA],
-  // Both ends of a request, without what lies between.
-  testing: ['client', 'core', 'host', 'link', 'protocol', ...PLAIN_DATA],
+  // Both ends of a request, without the wire between.
+  testing: [
+    'client',
+    'core',
+    'host',
+    'link',
+    'protocol',
+    'frontend',
+    'frontend/grpc',
+    'server/in-process.ts',
+    'triton',
+    ...PLAIN_DATA,
+  ],
   // It knows what the frontends take, and starts none.
   config: ['frontend', 'frontend/grpc', 'frontend/sagemaker', 'core', 'protocol', ...PLAIN_DATA],
   triton: ['config', 'server', 'host', 'model', 'errors', 'logger'],

@@ -2,8 +2,6 @@
 // aborts it, with the TritonError that the call then fails with. `end` leaves no timer and no listener behind.
 // And what the transports are to know of it beyond the request.
 
-import { performance } from 'node:perf_hooks';
-
 import { TritonError } from '../errors.js';
 import type { CallClock } from './call-timings.js';
 import { TritonTimeoutError } from './client-errors.js';
@@ -19,7 +17,7 @@ export interface CallLimits {
 export class Call {
   readonly #limits: CallLimits;
   #deadline = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #callbacks = new Set<(error: TritonError) => void>();
   readonly #unfollow: (() => void)[] = [];
   /** What keeps it waiting, for the error at its deadline. */

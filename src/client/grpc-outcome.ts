@@ -23,9 +23,18 @@ export interface FailedStatus {
 
 /** The error of a status other than OK. */
 export function statusError({ status, encodedMessage, pushback, address }: FailedStatus, call: Call): TritonError {
+  const message = decodeGrpcMessage(encodedMessage ?? '');
+  return errorOfStatus({ status, message, pushback, address }, call);
+}
+
+export interface ReadStatus extends Omit<FailedStatus, 'encodedMessage'> {
+  readonly message: string;
+}
+
+/** The same for a message that was read. */
+export function errorOfStatus({ status, message, pushback, address }: ReadStatus, call: Call): TritonError {
   if (status === GRPC_STATUS.DEADLINE_EXCEEDED) return call.deadlineError();
   const code = CODE_OF_STATUS[status as GrpcStatus] ?? 'UNKNOWN';
-  const message = decodeGrpcMessage(encodedMessage ?? '');
   const error = new TritonError(code, message === '' ? `${address} answered with gRPC status ${status}` : message);
   return withRetryAdvice(error, code === 'UNAVAILABLE' ? adviceOfStatus(status, message, pushback) : undefined);
 }

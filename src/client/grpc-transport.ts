@@ -1,8 +1,6 @@
 // The gRPC side of the client. All calls with one answer share one HTTP/2 connection, all streams another, on which the server
 // waits for their readers. When one is lost, or the server wants no more calls on it, the next call opens another.
 
-import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
-
 import type { ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import { decodeModelConfigResponse } from '../protocol/grpc/decode-model-config-response.js';
@@ -17,7 +15,7 @@ import { ERRORS_AS_STATUS, GrpcResponses } from './grpc-responses.js';
 import { unaryCall } from './grpc-unary-call.js';
 import { Http2Connection, STREAM_WINDOW } from './http2-connection.js';
 import type { ServerUrl } from './parse-url.js';
-import { readGrpcAnswer, type ServerOperation } from './server-operation.js';
+import type { ServerOperation } from './server-operation.js';
 import type { Headers, ModelReference, ResponseStream, Transport } from './transport.js';
 
 export class GrpcTransport implements Transport {
@@ -57,13 +55,8 @@ export class GrpcTransport implements Transport {
     );
   }
 
-  async ask<S extends DescMessage>(
-    operation: ServerOperation<S>,
-    call: Call,
-    headers: Headers,
-  ): Promise<MessageShape<S>> {
-    const { method, frame } = operation.grpc;
-    return readGrpcAnswer(operation, await this.#unary(method, [frame], call, headers));
+  async ask<Answer>({ grpc }: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer> {
+    return grpc.read(await this.#unary(grpc.method, [grpc.frame], call, headers));
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 // The body of an answer, as it comes: in memory that nothing else lies in, laid out so that what follows the JSON can be viewed as
 // typed arrays.
 
-import type { IncomingHttpHeaders } from 'node:http';
+import type { AnswerHeaders } from './http-wire.js';
 
 /** The stated length is only a claim: memory is taken for so many times what has come. */
 const GROWTH = 32;
@@ -16,7 +16,7 @@ export class HttpBody {
   #length = 0;
   #body: Buffer | undefined;
 
-  constructor(headers: IncomingHttpHeaders, maxBytes: number) {
+  constructor(headers: AnswerHeaders, maxBytes: number) {
     const stated = Number(headers['content-length']);
     const aligned = Number(headers['inference-header-content-length']);
     this.#maxBytes = maxBytes;

@@ -1,8 +1,6 @@
 // The responses to one request over HTTP: server-sent events, read from the socket only as somebody takes them, so that the
 // server waits for whoever is slow.
 
-import type { IncomingMessage } from 'node:http';
-
 import { TritonError } from '../errors.js';
 import type { ModelInferResponse } from '../model/exchange.js';
 import { decodeGenerateEvent } from '../protocol/http/decode-generate-event.js';
@@ -11,7 +9,7 @@ import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
 import { tooLargeError } from './connection-error.js';
 import { httpError } from './http-error.js';
-import { CLOSED_EARLY, toError } from './node-http-wire.js';
+import { CLOSED_EARLY, type HttpWire, type PartedResponse } from './http-wire.js';
 import type { ResponseStream } from './transport.js';
 
 export interface HttpStreamRequest {
@@ -20,10 +18,6 @@ export interface HttpStreamRequest {
   readonly rows: number | undefined;
   /** Names of the outputs that are wanted; empty for all. generate_stream sends all. */
   readonly outputs: readonly string[];
-  /** Of one event. */
-  readonly maxResponseBytes: number;
-  /** For messages. */
-  readonly address: string;
 }
 
 /** The answer of a model that gives one. */
@@ -49,17 +43,25 @@ export class OneResponse implements ResponseStream {
 
 const EVENT_STREAM = 'text/event-stream';
 
+/** The answer, and what carries it. */
+export interface OpeningResponse {
+  readonly wire: Pick<HttpWire, 'address' | 'maxResponseBytes' | 'failure'>;
+  readonly opening: Promise<PartedResponse>;
+}
+
 export class HttpResponses implements ResponseStream {
-  readonly #opening: Promise<IncomingMessage>;
+  readonly #wire: OpeningResponse['wire'];
+  readonly #opening: Promise<PartedResponse>;
   readonly #request: HttpStreamRequest;
   readonly #call: Call;
   readonly #events = new EventReader();
   readonly #waiting: Buffer[] = [];
-  #chunks: AsyncIterator<Buffer, unknown> | undefined;
-  #response: IncomingMessage | undefined;
+  #parts: AsyncIterator<Uint8Array, unknown> | undefined;
+  #response: PartedResponse | undefined;
   #ended = false;
 
-  constructor(opening: Promise<IncomingMessage>, request: HttpStreamRequest, call: Call) {
+  constructor({ wire, opening }: OpeningResponse, request: HttpStreamRequest, call: Call) {
+    this.#wire = wire;
     this.#opening = opening;
     this.#request = request;
     this.#call = call;
@@ -67,7 +69,7 @@ export class HttpResponses implements ResponseStream {
     opening.then(
       (response) => {
         this.#response = response;
-        if (this.#ended) response.destroy();
+        if (this.#ended) response.cancel();
       },
       // Told to whoever asks for a response.
       () => {},
@@ -75,12 +77,12 @@ export class HttpResponses implements ResponseStream {
   }
 
   async next(): Promise<ModelInferResponse | undefined> {
-    this.#chunks ??= await this.#begin();
+    this.#parts ??= await this.#begin();
     while (this.#waiting.length === 0) {
-      const chunk = await this.#nextChunk(this.#chunks);
-      if (chunk === undefined) return undefined;
-      this.#waiting.push(...this.#events.push(chunk));
-      if (this.#events.heldBytes > this.#request.maxResponseBytes) throw this.#tooLarge();
+      const part = await this.#nextPart(this.#parts);
+      if (part === undefined) return undefined;
+      this.#waiting.push(...this.#events.push(part));
+      if (this.#events.heldBytes > this.#wire.maxResponseBytes) throw this.#tooLarge();
     }
     const { model, rows, outputs } = this.#request;
     const response = decodeGenerateEvent(this.#waiting.shift()!, model, rows);
@@ -90,53 +92,58 @@ export class HttpResponses implements ResponseStream {
 
   cancel(): void {
     this.#ended = true;
-    // An answer that is complete leaves its connection to others.
-    if (this.#response?.readableEnded !== true) this.#response?.destroy();
+    this.#response?.cancel();
   }
 
   /** The parts of the answer, if it is a stream; throws the error that it is otherwise. */
-  async #begin(): Promise<AsyncIterator<Buffer, unknown>> {
+  async #begin(): Promise<AsyncIterator<Uint8Array, unknown>> {
     const response = await this.#opening;
     this.#call.throwIfAborted();
-    const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Buffer, unknown>;
-    const isStream = response.headers['content-type']?.startsWith(EVENT_STREAM) === true;
-    if (response.statusCode === 200 && isStream) return chunks;
-    const { address } = this.#request;
-    const parts: Buffer[] = [];
+    const parts = response.parts();
+    const { status, headers } = response;
+    const contentType = headers['content-type'];
+    const isStream = contentType?.startsWith(EVENT_STREAM) === true;
+    if (status === 200 && isStream) return parts;
+    const { address, maxResponseBytes } = this.#wire;
+    const all: Buffer[] = [];
     let length = 0;
     for (;;) {
-      const chunk = await this.#nextChunk(chunks);
-      if (chunk === undefined) break;
-      parts.push(chunk);
-      length += chunk.length;
-      if (length > this.#request.maxResponseBytes) throw this.#tooLarge();
+      const part = await this.#nextPart(parts);
+      if (part === undefined) break;
+      all.push(part);
+      length += part.length;
+      if (length > maxResponseBytes) throw this.#tooLarge();
     }
-    const body = Buffer.concat(parts);
-    if (response.statusCode === 200) {
-      const type = response.headers['content-type'] ?? 'none';
-      throw new TritonError('UNSUPPORTED', `${address} answered with content type ${type}, expected ${EVENT_STREAM}`);
+    const body = Buffer.concat(all);
+    if (status === 200) {
+      throw new TritonError(
+        'UNSUPPORTED',
+        `${address} answered with content type ${contentType ?? 'none'}, expected ${EVENT_STREAM}`,
+      );
     }
     // What fails before the first response is told as an event too.
     const text = isStream ? (new EventReader().push(body)[0] ?? body) : body;
-    throw httpError({ status: response.statusCode!, headers: response.headers, body: text }, address);
+    throw httpError({ status, headers, body: text }, address);
   }
 
   #tooLarge(): TritonError {
-    return tooLargeError(this.#request.maxResponseBytes, this.#request.address);
+    return tooLargeError(this.#wire.maxResponseBytes, this.#wire.address);
   }
 
   /** Undefined at the end of the answer. */
-  async #nextChunk(chunks: AsyncIterator<Buffer, unknown>): Promise<Buffer | undefined> {
+  async #nextPart(parts: AsyncIterator<Uint8Array, unknown>): Promise<Buffer | undefined> {
     try {
-      const { done, value } = await this.#call.race(chunks.next());
-      if (done !== true) return value as Buffer;
+      const { done, value } = await this.#call.race(parts.next());
+      if (done !== true) {
+        const { buffer, byteOffset, byteLength } = value as Uint8Array;
+        return Buffer.from(buffer, byteOffset, byteLength);
+      }
     } catch (error) {
       this.#call.throwIfAborted();
-      throw toError(error, this.#request.address);
+      throw this.#wire.failure(error);
     }
     this.#call.throwIfAborted();
-    if (this.#response?.complete !== true || this.#events.isInside)
-      throw toError(new Error(CLOSED_EARLY), this.#request.address);
+    if (this.#response?.complete !== true || this.#events.isInside) throw this.#wire.failure(new Error(CLOSED_EARLY));
     return undefined;
   }
 }

@@ -1,10 +1,4 @@
-// The HTTP side of the client: Triton's REST paths with binary tensors both ways, over kept connections. An idle
-// connection does not keep the process alive.
-
-import { Agent as PlainAgent } from 'node:http';
-import { Agent as TlsAgent } from 'node:https';
-
-import { create, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
+// The HTTP side of the client: Triton's REST paths with binary tensors both ways, whatever carries the requests.
 
 import type { ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
@@ -14,49 +8,33 @@ import { encodeGenerateRequest } from '../protocol/http/encode-generate-request.
 import { encodeInferRequest } from '../protocol/http/encode-infer-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
-import type { TransportOptions } from './client-options.js';
 import { httpError } from './http-error.js';
-import { NodeHttpWire, type HttpRequest, type HttpResponse } from './node-http-wire.js';
 import { HttpResponses, OneResponse } from './http-responses.js';
+import type { HttpRequest, HttpResponse, HttpWire } from './http-wire.js';
 import { modelPath } from './model-path.js';
-import type { ServerUrl } from './parse-url.js';
-import { readHttpAnswer, type ServerOperation } from './server-operation.js';
+import type { ServerOperation } from './server-operation.js';
 import type { Headers, ModelReference, ResponseStream, Transport } from './transport.js';
 
-/** Idle connections are closed after this time, or earlier when the server announces that it closes them itself. */
-const IDLE_MILLISECONDS = 60_000;
-const MAX_IDLE_CONNECTIONS = 256;
-
 export class HttpTransport implements Transport {
-  readonly #wire: NodeHttpWire;
+  readonly #wire: HttpWire;
 
-  constructor(server: ServerUrl, { tls, maxResponseBytes, maxConcurrency }: TransportOptions) {
-    const options = {
-      keepAlive: true,
-      timeout: IDLE_MILLISECONDS,
-      maxFreeSockets: Math.min(maxConcurrency, MAX_IDLE_CONNECTIONS),
-    };
-    const agent = server.tls ? new TlsAgent({ ...options, ...tls }) : new PlainAgent(options);
-    this.#wire = new NodeHttpWire(server, agent, maxResponseBytes);
+  constructor(wire: HttpWire) {
+    this.#wire = wire;
   }
 
   async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
-    const { chunks, contentLength, headerLength } = encodeInferRequest(request);
+    const { chunks, headerLength } = encodeInferRequest(request);
     const response = await this.#exchange(call, {
       method: 'POST',
       path: `/v2${modelPath(request)}/infer`,
       headers: {
         ...headers,
         'content-type': 'application/octet-stream',
-        'content-length': contentLength,
-        'inference-header-content-length': headerLength,
+        'inference-header-content-length': String(headerLength),
       },
       chunks,
     });
-    return decodeInferResponse(
-      response.body,
-      response.headers['inference-header-content-length'] as string | undefined,
-    );
+    return decodeInferResponse(response.body, response.headers['inference-header-content-length']);
   }
 
   stream(request: ClassifiedRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream {
@@ -68,16 +46,11 @@ export class HttpTransport implements Transport {
     const asked: HttpRequest = {
       method: 'POST',
       path: `/v2${modelPath(request)}/generate_stream`,
-      headers: {
-        ...headers,
-        'content-type': 'application/json',
-        'content-length': chunks.reduce((sum, { length }) => sum + length, 0),
-      },
+      headers: { ...headers, 'content-type': 'application/json' },
       chunks,
     };
-    const { address, maxResponseBytes } = this.#wire;
-    const wanted = { model, rows, outputs: request.outputs, address, maxResponseBytes };
-    return new HttpResponses(this.#wire.open(asked, call), wanted, call);
+    const wanted = { model, rows, outputs: request.outputs };
+    return new HttpResponses({ wire: this.#wire, opening: this.#wire.open(asked, call) }, wanted, call);
   }
 
   async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
@@ -90,29 +63,23 @@ export class HttpTransport implements Transport {
     return decodeModelConfigResponse(response.body);
   }
 
-  async ask<S extends DescMessage>(
-    operation: ServerOperation<S>,
-    call: Call,
-    headers: Headers,
-  ): Promise<MessageShape<S>> {
-    const { method, path, body, no } = operation.http;
-    const length = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length };
+  async ask<Answer>({ http, none }: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer> {
+    const { method, path, body, no } = http;
     const response = await this.#exchange(
       call,
       {
         method,
         path,
-        headers: { ...headers, ...(method === 'POST' ? { 'content-length': 0, ...length } : {}) },
+        headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
         chunks: body === undefined ? [] : [body],
       },
       no,
     );
-    if (no.includes(response.status)) return create(operation.response);
-    return readHttpAnswer(operation, response.body);
+    return no.includes(response.status) ? none() : http.read(response.body);
   }
 
-  async close(): Promise<void> {
-    await this.#wire.close();
+  close(): Promise<void> {
+    return this.#wire.close();
   }
 
   async #exchange(call: Call, request: HttpRequest, also: readonly number[] = []): Promise<HttpResponse> {

@@ -20,7 +20,8 @@ export {
 export type { CallOptions, ClientTlsOptions, ModelClientOptions, ServerClientOptions } from './client-options.js';
 export type { BatchInferOptions, InferOptions, SequenceOptions } from './infer-options.js';
 export type { AnyInputValue, ClientInputs, ClientOutputs } from './input-values.js';
-export { ModelClient } from './model-client.js';
+export type { InProcessServer } from './in-process-server.js';
+export { ModelClient, type ClientOf } from './model-client.js';
 export type { OutputStream } from './output-stream.js';
 export type { RetryOptions } from './retry-policy.js';
 export { ServerClient, type ModelCallOptions, type WaitOptions } from './server-client.js';

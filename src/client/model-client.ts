@@ -4,7 +4,7 @@
 
 import { TritonError } from '../errors.js';
 import type { ModelSpec } from '../model/callable.js';
-import { completeModelConfig } from '../model/complete-model.js';
+import { completeSignature } from '../model/complete-signature.js';
 import type { InferTensor, ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
@@ -30,8 +30,7 @@ import {
   type InferOptions,
 } from './infer-options.js';
 import { OutputStream, withFirst } from './output-stream.js';
-import { openTransport } from './open-transport.js';
-import { parseUrl } from './parse-url.js';
+import { serverTarget, type InProcessServer } from './in-process-server.js';
 import type { ModelReference, Transport } from './transport.js';
 
 /**
@@ -63,25 +62,29 @@ export class ModelClient<
 
   /**
    * `url` is `[scheme://]host[:port][/path]` with one of the schemes http (the default, port 8000), grpc (port 8001),
-   * https and grpcs. Nothing is sent yet. Throws INVALID_ARG.
+   * https and grpcs; or a server in this process. Nothing is sent yet. Throws INVALID_ARG.
    */
-  constructor(url: string, model: ModelSpec<I, O, Decoupled, Strict> | string, options: ModelClientOptions = {}) {
-    const server = parseUrl(url);
+  constructor(
+    url: string | InProcessServer,
+    model: ModelSpec<I, O, Decoupled, Strict> | string,
+    options: ModelClientOptions = {},
+  ) {
+    const server = serverTarget(url);
     this.#options = completeClientOptions(options, server.protocol);
     this.#defaults = completeInferOptions({}, this.#options, 'sample');
     if (typeof model === 'string') {
       if (model === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
       this.#model = { modelName: model, modelVersion: String(this.#options.modelVersion ?? '') };
     } else {
-      const complete = completeModelConfig(model as ModelSpec, 1);
-      this.#signature = complete;
+      const { batching, maxBatchSize, ...signature } = completeSignature(model as ModelSpec);
+      this.#signature = { ...signature, maxBatchSize: batching ? maxBatchSize : 0 };
       this.#model = {
         modelName: this.#signature.name,
         modelVersion: String(this.#options.modelVersion ?? model.modelVersion ?? ''),
       };
     }
     this.#address = server.address;
-    this.#transport = openTransport(server, this.#options);
+    this.#transport = server.open(this.#options);
     this.#calls = new ClientCalls(this.#transport, { ...this.#options, name: 'ModelClient' });
   }
 
@@ -269,6 +272,15 @@ export class ModelClient<
     return { timeoutMs, signal, retry, onTimings, subject };
   }
 }
+
+/**
+ * The client of a declared model, or of the object that is bound: what a function takes that asks it.
+ *
+ * @example
+ * async function sum(client: ClientOf<typeof addSub>) { … }
+ */
+export type ClientOf<M> =
+  M extends ModelSpec<infer I, infer O, infer Decoupled, infer Strict> ? ModelClient<I, O, Decoupled, Strict> : never;
 
 /** Classes are asked of outputs that are named: of all, where none is. Throws INVALID_ARG. */
 function outputsWith(

@@ -2,48 +2,51 @@
 // received into memory of their own.
 
 import {
+  Agent as PlainAgent,
   request as plainRequest,
   type Agent,
   type ClientRequest,
   type IncomingMessage,
-  type OutgoingHttpHeaders,
 } from 'node:http';
-import { request as tlsRequest } from 'node:https';
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 
 import type { TritonError } from '../errors.js';
 import type { Call } from './call.js';
+import type { TransportOptions } from './client-options.js';
 import { connectionError, nodeErrorCode, notTheProtocol, tooLargeError } from './connection-error.js';
 import { HttpBody } from './http-body.js';
+import {
+  CLOSED_EARLY,
+  type AnswerHeaders,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpWire,
+  type PartedResponse,
+} from './http-wire.js';
 import type { ServerUrl } from './parse-url.js';
 
-export interface HttpRequest {
-  readonly method: 'GET' | 'POST';
-  /** Below the URL's prefix. */
-  readonly path: string;
-  readonly headers: OutgoingHttpHeaders;
-  readonly chunks: readonly Uint8Array[];
-}
-
-export interface HttpResponse {
-  readonly status: number;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: Buffer;
-}
-
+/** Idle connections are closed after this time, or earlier when the server announces that it closes them itself. */
+const IDLE_MILLISECONDS = 60_000;
+const MAX_IDLE_CONNECTIONS = 256;
 /** Servers close connections that were idle for long; of one that was used just now nothing can have come. */
 const LONG_IDLE_MS = 100;
 
-export class NodeHttpWire {
+export class NodeHttpWire implements HttpWire {
   readonly maxResponseBytes: number;
   readonly #server: ServerUrl;
   readonly #agent: Agent;
   #lastUse = 0;
 
-  constructor(server: ServerUrl, agent: Agent, maxResponseBytes: number) {
+  constructor(server: ServerUrl, { tls, maxResponseBytes, maxConcurrency }: TransportOptions) {
+    const options = {
+      keepAlive: true,
+      timeout: IDLE_MILLISECONDS,
+      maxFreeSockets: Math.min(maxConcurrency, MAX_IDLE_CONNECTIONS),
+    };
     this.#server = server;
-    this.#agent = agent;
+    this.#agent = server.tls ? new TlsAgent({ ...options, ...tls }) : new PlainAgent(options);
     this.maxResponseBytes = maxResponseBytes;
   }
 
@@ -63,11 +66,15 @@ export class NodeHttpWire {
   }
 
   /**
-   * The same for an answer that comes in parts: settles with its head. Whoever takes the parts destroys the answer when the call is
+   * The same for an answer that comes in parts: settles with its head. Whoever takes the parts cancels the answer when the call is
    * aborted.
    */
-  open(request: HttpRequest, call: Call): Promise<IncomingMessage> {
-    return this.#overLiveConnection(request, call, () => this.#attemptHead(request, call));
+  async open(request: HttpRequest, call: Call): Promise<PartedResponse> {
+    return new NodeParts(await this.#overLiveConnection(request, call, () => this.#attemptHead(request, call)));
+  }
+
+  failure(error: unknown): TritonError {
+    return toError(error, this.address);
   }
 
   /** Closes all connections; settles when they are closed. */
@@ -186,10 +193,40 @@ export class NodeHttpWire {
     });
   }
 
-  #open({ method, path, headers }: HttpRequest): ClientRequest {
+  #open({ method, path, headers, chunks }: HttpRequest): ClientRequest {
     const { host, port, pathPrefix, tls } = this.#server;
-    const options = { host, port, method, path: pathPrefix + path, headers, agent: this.#agent };
+    const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const framed = method === 'POST' ? { ...headers, 'content-length': length } : headers;
+    const options = { host, port, method, path: pathPrefix + path, headers: framed, agent: this.#agent };
     return tls ? tlsRequest(options) : plainRequest(options);
+  }
+}
+
+class NodeParts implements PartedResponse {
+  readonly #response: IncomingMessage;
+
+  constructor(response: IncomingMessage) {
+    this.#response = response;
+  }
+
+  get status(): number {
+    return this.#response.statusCode!;
+  }
+
+  get headers(): AnswerHeaders {
+    return this.#response.headers;
+  }
+
+  parts(): AsyncIterator<Uint8Array, unknown> {
+    return this.#response[Symbol.asyncIterator]() as AsyncIterator<Uint8Array, unknown>;
+  }
+
+  get complete(): boolean {
+    return this.#response.complete;
+  }
+
+  cancel(): void {
+    if (!this.#response.readableEnded) this.#response.destroy();
   }
 }
 
@@ -204,8 +241,6 @@ class StaleConnection extends Error {
 }
 
 const LOST = new Set(['ECONNRESET', 'EPIPE']);
-
-export const CLOSED_EARLY = 'the connection was closed before the answer was complete';
 
 interface Outcome<T> {
   readonly resolve: (value: T) => void;
@@ -247,7 +282,7 @@ function collect(response: IncomingMessage, body: HttpBody, { done, tooLarge, fa
   response.on('error', fail);
 }
 
-export function toError(error: unknown, address: string): TritonError {
+function toError(error: unknown, address: string): TritonError {
   return nodeErrorCode(error).startsWith('HPE_')
     ? notTheProtocol(error, address, 'HTTP')
     : connectionError(error, address);

@@ -4,6 +4,7 @@ import { TritonError } from '../errors.js';
 import type { TransportOptions } from './client-options.js';
 import { GrpcTransport } from './grpc-transport.js';
 import { HttpTransport } from './http-transport.js';
+import { NodeHttpWire } from './node-http-wire.js';
 import type { ServerUrl } from './parse-url.js';
 import type { Transport } from './transport.js';
 
@@ -12,5 +13,6 @@ export function openTransport(server: ServerUrl, options: TransportOptions): Tra
   if (options.tls !== undefined && !server.tls) {
     throw new TritonError('INVALID_ARG', `options.tls of a client needs https:// or grpcs://, got ${server.address}`);
   }
-  return server.protocol === 'http' ? new HttpTransport(server, options) : new GrpcTransport(server, options);
+  if (server.protocol === 'grpc') return new GrpcTransport(server, options);
+  return new HttpTransport(new NodeHttpWire(server, options));
 }

@@ -1,8 +1,6 @@
 // Where a client connects to, from the URL that the user gave. What is not understood is refused, never dropped:
 // a URL that silently means another place is worse than an error.
 
-import { isIPv6 } from 'node:net';
-
 import { TritonError } from '../errors.js';
 
 export interface ServerUrl {
@@ -44,6 +42,15 @@ export function parseUrl(url: unknown): ServerUrl {
   if (known.protocol === 'grpc' && pathPrefix !== '') throw invalid(url, `gRPC has no paths, got ${path}`);
   const address = `${scheme.toLowerCase()}://${bracketedHost.toLowerCase()}:${port}${pathPrefix}`;
   return { protocol: known.protocol, tls: known.tls, host, port, pathPrefix, address };
+}
+
+/** Whether an address is one, as `new URL` has it wherever we run: `node:net` is Node's own. */
+function isIPv6(host: string): boolean {
+  try {
+    return new URL(`http://[${host}]/`).hostname !== '';
+  } catch {
+    return false;
+  }
 }
 
 function invalid(url: string, reason: string): TritonError {

@@ -24,8 +24,7 @@ import {
   type CompleteClientOptions,
   type ServerClientOptions,
 } from './client-options.js';
-import { openTransport } from './open-transport.js';
-import { parseUrl } from './parse-url.js';
+import { serverTarget, type InProcessServer } from './in-process-server.js';
 import type {
   LogSettingsUpdate,
   ModelLoad,
@@ -69,11 +68,11 @@ export class ServerClient {
   readonly #calls: ClientCalls;
 
   /** `url` as for ModelClient. Nothing is sent yet. Throws INVALID_ARG. */
-  constructor(url: string, options: ServerClientOptions = {}) {
-    const server = parseUrl(url);
+  constructor(url: string | InProcessServer, options: ServerClientOptions = {}) {
+    const server = serverTarget(url);
     this.#options = completeClientOptions(options, server.protocol, 'server');
     this.#address = server.address;
-    this.#transport = openTransport(server, this.#options);
+    this.#transport = server.open(this.#options);
     this.#calls = new ClientCalls(this.#transport, { ...this.#options, name: 'ServerClient' });
   }
 
@@ -223,7 +222,7 @@ export class ServerClient {
     return this.close();
   }
 
-  #ask<S extends DescMessage>(operation: ServerOperation<S>, options: CallOptions): Promise<MessageShape<S>> {
+  #ask<Answer>(operation: ServerOperation<Answer>, options: CallOptions): Promise<Answer> {
     const limits = completeCallOptions(options, this.#options);
     // Reading does no harm twice.
     const retry = operation.http.method === 'GET' ? { ...limits.retry, idempotent: true } : limits.retry;
@@ -235,12 +234,12 @@ export class ServerClient {
 
   /** Why not; undefined when it is ready. Throws what will not pass. */
   async #notReady(
-    operation: ServerOperation<DescMessage>,
+    operation: ServerOperation<{ readonly ready: boolean }>,
     call: Call,
     headers: Readonly<Record<string, string>>,
   ): Promise<string | undefined> {
     try {
-      const { ready } = (await this.#transport.ask(operation, call, headers)) as unknown as { readonly ready: boolean };
+      const { ready } = await this.#transport.ask(operation, call, headers);
       return ready ? undefined : 'it is not ready';
     } catch (error) {
       call.throwIfAborted();

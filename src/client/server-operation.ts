@@ -15,18 +15,19 @@ import {
 import { TritonError } from '../errors.js';
 import { frameMessage } from '../protocol/grpc/message-frame.js';
 
-export interface ServerOperation<Response extends DescMessage> {
-  readonly response: Response;
-  readonly grpc: { readonly method: string; readonly frame: Uint8Array };
+/** How to ask it, and how to read what is answered: throws INTERNAL when that is no such answer. */
+export interface ServerOperation<Answer> {
+  readonly grpc: { readonly method: string; readonly frame: Uint8Array; readonly read: (bytes: Uint8Array) => Answer };
   readonly http: {
     readonly method: 'GET' | 'POST';
     readonly path: string;
     readonly body: Uint8Array | undefined;
-    /** What the endpoint answers as the message's JSON. */
-    readonly read: (json: JsonValue) => JsonValue;
-    /** Statuses that are the answer no: of the message nothing is set then. */
+    readonly read: (body: Buffer) => Answer;
+    /** Statuses that are the answer no. */
     readonly no: readonly number[];
   };
+  /** The answer no: nothing in it is set. */
+  readonly none: () => Answer;
 }
 
 export interface HttpQuestion {
@@ -35,6 +36,7 @@ export interface HttpQuestion {
   readonly path: string;
   /** As JSON. */
   readonly body?: unknown;
+  /** What the endpoint answers as the message's JSON. */
   readonly read?: (json: JsonValue) => JsonValue;
   readonly no?: readonly number[];
 }
@@ -49,35 +51,32 @@ export function serverOperation<Request extends DescMessage, Response extends De
   response: Response,
   { method, request, message }: GrpcQuestion<Request>,
   http: HttpQuestion,
-): ServerOperation<Response> {
+): ServerOperation<MessageShape<Response>> {
   return {
-    response,
-    grpc: { method, frame: frameMessage(toBinary(request, create(request, message))) },
+    grpc: {
+      method,
+      frame: frameMessage(toBinary(request, create(request, message))),
+      read: (bytes) => reading(() => fromBinary(response, bytes)),
+    },
     http: {
       method: http.method,
       path: `/v2${http.path}`,
       body: http.body === undefined ? undefined : Buffer.from(JSON.stringify(http.body)),
-      read: http.read ?? ((json) => json),
+      read: (body) => reading(() => fromHttp(response, body, http.read)),
       no: http.no ?? [],
     },
+    none: () => create(response),
   };
 }
 
-/** Throws INTERNAL when the bytes are no such message. */
-export function readGrpcAnswer<S extends DescMessage>(
-  operation: ServerOperation<S>,
-  bytes: Uint8Array,
+/** Servers may say more than we know of, and some endpoints answer nothing. */
+function fromHttp<S extends DescMessage>(
+  schema: S,
+  body: Buffer,
+  read: (json: JsonValue) => JsonValue = (json) => json,
 ): MessageShape<S> {
-  return reading(() => fromBinary(operation.response, bytes));
-}
-
-/** Throws INTERNAL when the body is no such answer. Servers may say more than we know of. */
-export function readHttpAnswer<S extends DescMessage>(operation: ServerOperation<S>, body: Buffer): MessageShape<S> {
-  return reading(() => {
-    // Some endpoints answer nothing.
-    const json = (body.length === 0 ? {} : JSON.parse(body.toString())) as JsonValue;
-    return fromJson(operation.response, operation.http.read(json), { ignoreUnknownFields: true });
-  });
+  const json = (body.length === 0 ? {} : JSON.parse(body.toString())) as JsonValue;
+  return fromJson(schema, read(json), { ignoreUnknownFields: true });
 }
 
 function reading<T>(read: () => T): T {

@@ -1,8 +1,6 @@
 // What the client needs of a wire protocol. One transport serves one server over connections that it opens when they
 // are needed, keeps, and opens anew when they died.
 
-import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
-
 import type { ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
@@ -34,7 +32,7 @@ export interface Transport {
   /** What the server says of the model, in one round trip. */
   modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature>;
   /** Asks for anything that is no inference. */
-  ask<S extends DescMessage>(operation: ServerOperation<S>, call: Call, headers: Headers): Promise<MessageShape<S>>;
+  ask<Answer>(operation: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer>;
   /** Closes all connections, idle or not; settles when they are closed. Nobody calls the transport afterwards. */
   close(): Promise<void>;
 }

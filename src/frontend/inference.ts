@@ -5,7 +5,8 @@
 import type { InflightRequest, ResponseSink } from '../core/response-sink.js';
 import { TritonError } from '../errors.js';
 import type { ModelInferResponse } from '../model/exchange.js';
-import { type PacedEnd, type PacedWork, startPaced } from '../model/paced-work.js';
+import { type PacedWork } from '../model/paced-work.js';
+import { type PacedEnd, startPaced } from '../model/paced-workers.js';
 import type { CompleteRequest } from '../protocol/request-form.js';
 import type { IncomingRequest, InferOptions } from './complete-request.js';
 

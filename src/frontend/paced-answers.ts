@@ -1,6 +1,7 @@
 // The answers of one request as they are encoded: each may take its time, and they keep their order.
 
-import { startPaced, type PacedEnd, type PacedRun, type PacedWork } from '../model/paced-work.js';
+import { type PacedWork } from '../model/paced-work.js';
+import { startPaced, type PacedEnd, type PacedRun } from '../model/paced-workers.js';
 
 export class PacedAnswers {
   #run: PacedRun | undefined;

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { finishPaced, Pace, PacedWorkers, PAUSE_BYTES, startPaced, type PacedWork } from './paced-work.js';
+import { finishPaced, Pace, PAUSE_BYTES, type PacedWork } from './paced-work.js';
+import { PacedWorkers, startPaced } from './paced-workers.js';
 
 /** A thread whose clock goes on by a millisecond with every look at it, and whose turns are made by hand. */
 function thread() {

@@ -3,7 +3,7 @@
 import { createGunzip, createInflate, createUnzip, type Unzip } from 'node:zlib';
 
 import { assemble } from '../model/paced-bytes.js';
-import { startPaced } from '../model/paced-work.js';
+import { startPaced } from '../model/paced-workers.js';
 
 /** Forms of compressed data: gzip, zlib's (HTTP calls it deflate), or either, by its first bytes. */
 export type CompressedForm = 'gzip' | 'deflate' | 'either';

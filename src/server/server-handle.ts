@@ -1,6 +1,7 @@
 // A running server as `Triton` sees it: in this thread (LocalServer) or in one of its own (ThreadServer).
 
 import { TritonError } from '../errors.js';
+import type { ServedCore } from '../frontend/served-core.js';
 import type { RequestTracing } from '../host/request-tracing.js';
 import { ChannelInstance } from '../link/channel-instance.js';
 import { PortChannel } from '../link/channel.js';
@@ -66,6 +67,10 @@ export class LocalServer implements ServerHandle {
 
   get logger(): ServerLogger {
     return this.#server.logger;
+  }
+
+  get core(): ServedCore {
+    return this.#server.core;
   }
 
   start(): Promise<ServerPorts> {

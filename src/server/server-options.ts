@@ -65,6 +65,11 @@ export function withPorts(options: ServerOptions, ports: ServerPorts): ServerOpt
   return { ...options, ...Object.fromEntries(moved) };
 }
 
+/** The options of a server in this process, which has no ports. */
+export function withoutPorts(options: ServerOptions): ServerOptions {
+  return { ...options, ...Object.fromEntries(FRONTENDS.map((name) => [name, undefined])) };
+}
+
 export function serverOptions({ config, restrictions, vertexAi, sagemaker }: ReadTritonConfig): ServerOptions {
   const http = {
     address: config.httpAddress,

@@ -10,6 +10,7 @@ import type { Frontend } from '../frontend/frontend.js';
 import { GrpcFrontend } from '../frontend/grpc/grpc-frontend.js';
 import { HttpPort, type PortService } from '../frontend/http/http-port.js';
 import { HttpService } from '../frontend/http/http-service.js';
+import type { ServedCore } from '../frontend/served-core.js';
 import { withOptions } from '../frontend/listen-failure.js';
 import { MetricsReport } from '../frontend/metrics/metrics-report.js';
 import { MetricsService } from '../frontend/metrics/metrics-service.js';
@@ -78,6 +79,11 @@ export class Server {
       // It needs protobuf's descriptors, which are loaded when they are first asked for.
       readOverride: async (config) => (await import('../protocol/config-override.js')).readConfigOverride(config),
     });
+  }
+
+  /** The engine as frontends see it. */
+  get core(): ServedCore {
+    return this.#engine;
   }
 
   /** Opens all ports. Rejects with UNAVAILABLE naming a port that is taken; then none is open. */

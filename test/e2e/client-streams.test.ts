@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineModel, stream, Tensor, TritonError, type Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
+import { CLIENT_KINDS, CLIENTS } from '../support/clients.js';
 import { gate, startServer, type RunningServer } from '../support/start-server.js';
 
 const count = defineModel({
@@ -54,6 +55,16 @@ function bindModels(triton: Triton, endless: Endless): void {
       }
     }),
   });
+  const text = { dtype: 'string', shape: [1] } as const;
+  triton.bind({
+    modelName: 'Names',
+    inputs: { id: text, parameters: text },
+    outputs: { id: text, parameters: text },
+    config: { decoupled: true, batching: false },
+    inferFunc: stream(function* (inputs) {
+      yield inputs;
+    }),
+  });
   triton.bind({
     modelName: 'Silent',
     inputs: { x: { dtype: 'int32', shape: [1] } },
@@ -72,18 +83,19 @@ async function collect<T>(answers: AsyncIterable<T>): Promise<T[]> {
   return list;
 }
 
-describe.each(['http', 'grpc'] as const)('a stream of the client over %s', (protocol) => {
+describe.each(CLIENT_KINDS)('a stream of the client over %s', (kind) => {
+  const { ModelClient, protocol, at, start } = CLIENTS[kind];
   let server: RunningServer;
   let endless: Endless;
 
   beforeAll(async () => {
     endless = { produced: 0, aborted: Promise.resolve() };
-    server = await startServer((triton) => bindModels(triton, endless));
+    server = await start((triton) => bindModels(triton, endless));
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
   it('gives the answers in order, with their shapes, and ends', async () => {
-    await using client = new ModelClient(server[protocol], count);
+    await using client = new ModelClient(at(server), count);
     const answers = await collect(client.streamSample({ n: [3] }));
     expect(answers.map(({ i, text }) => [i!.toNested(), text!.toNested()])).toEqual([
       [[0], []],
@@ -94,14 +106,14 @@ describe.each(['http', 'grpc'] as const)('a stream of the client over %s', (prot
   });
 
   it('gives rows for a batch', async () => {
-    await using client = new ModelClient(server[protocol], count);
+    await using client = new ModelClient(at(server), count);
     const [first] = await collect(client.streamBatch({ n: [[1]] }));
     expect(first!.i!.shape).toEqual([1, 1]);
     await expect(collect(client.streamBatch([1] as never))).rejects.toThrow('streamBatch takes tensors with the batch');
   });
 
   it('knows of a name what the server says, and takes positions and options', async () => {
-    await using client = new ModelClient(server[protocol], 'Count');
+    await using client = new ModelClient(at(server), 'Count');
     const answers = await collect(client.streamSample([2], { outputs: ['i'], requestId: '7' }));
     expect(answers.map((answer) => [Object.keys(answer), answer['i']!.data[0]])).toEqual([
       [['i'], 0],
@@ -110,14 +122,28 @@ describe.each(['http', 'grpc'] as const)('a stream of the client over %s', (prot
   });
 
   it('has one answer of a model that gives one, of any dtype and shape', async () => {
-    await using client = new ModelClient(server[protocol], echo);
+    await using client = new ModelClient(at(server), echo);
     const x = Tensor.from('float16', [[1, 2, 3], [4, 5, 6]]); // prettier-ignore
     const answers = await collect(client.streamSample({ x }));
     expect(answers.map(({ y }) => y!.toNested())).toEqual([x.toNested()]);
   });
 
+  it.runIf(protocol === 'grpc')('knows an input that is called as the id of a request', async () => {
+    await using client = new ModelClient(at(server), 'Names');
+    const [first, ...others] = await collect(client.streamSample({ id: ['a'], parameters: ['b'] }));
+    expect([first!['id']!.strings(), first!['parameters']!.strings(), others]).toEqual([['a'], ['b'], []]);
+  });
+
+  it.runIf(protocol === 'http')('refuses an input that is called as the id of a request', async () => {
+    await using client = new ModelClient(at(server), 'Names');
+    await expect(collect(client.streamSample({ id: ['a'], parameters: ['b'] }))).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      message: "input 'id' of model 'Names': generate_stream carries no such thing, a gRPC stream does",
+    });
+  });
+
   it('throws what the model throws at once, with its code', async () => {
-    await using client = new ModelClient(server[protocol], count);
+    await using client = new ModelClient(at(server), count);
     await expect(collect(client.streamSample({ n: [-1] }))).rejects.toMatchObject({
       code: 'UNSUPPORTED',
       message: 'nobody counts to less than nothing',
@@ -125,7 +151,7 @@ describe.each(['http', 'grpc'] as const)('a stream of the client over %s', (prot
   });
 
   it('throws what the model throws later, behind the answers', async () => {
-    await using client = new ModelClient(server[protocol], count);
+    await using client = new ModelClient(at(server), count);
     let answers = 0;
     const reading = (async () => {
       for await (const _ of client.streamSample({ n: [101] })) answers++;
@@ -137,9 +163,9 @@ describe.each(['http', 'grpc'] as const)('a stream of the client over %s', (prot
   });
 
   it('rejects for an unknown model, and for inputs that do not fit', async () => {
-    await using unknown = new ModelClient(server[protocol], 'Nope');
-    await using named = new ModelClient(server[protocol], { ...count, modelName: 'Nope' });
-    await using client = new ModelClient(server[protocol], count);
+    await using unknown = new ModelClient(at(server), 'Nope');
+    await using named = new ModelClient(at(server), { ...count, modelName: 'Nope' });
+    await using client = new ModelClient(at(server), count);
     for (const answers of [unknown.streamSample([1]), named.streamSample([1])]) {
       await expect(collect<unknown>(answers)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     }
@@ -147,25 +173,25 @@ describe.each(['http', 'grpc'] as const)('a stream of the client over %s', (prot
   });
 
   it('cancels the request at the server when the loop is left, and others go on', async () => {
-    await using client = new ModelClient(server[protocol], 'Endless');
+    await using client = new ModelClient(at(server), 'Endless');
     let answers = 0;
     for await (const { data } of client.streamSample([1])) {
       expect(data!.strings()).toEqual(['x']);
       if (++answers === 10) break;
     }
     await endless.aborted;
-    await using other = new ModelClient(server[protocol], count);
+    await using other = new ModelClient(at(server), count);
     expect(await collect(other.streamSample([2]))).toHaveLength(2);
   });
 
   it('makes the generator wait for a slow reader', async () => {
-    await using client = new ModelClient(server[protocol], 'Endless');
+    await using client = new ModelClient(at(server), 'Endless');
     const size = 100_000;
     const before = endless.produced;
     const answers = client.streamSample([size]);
     await answers.next();
     // The generator stops by itself: it makes no progress while some other work is done again and again.
-    await using other = new ModelClient(server[protocol], count);
+    await using other = new ModelClient(at(server), count);
     let seen = -1;
     for (let still = 0; still < 20;) {
       await collect(other.streamSample([3]));
@@ -180,7 +206,7 @@ describe.each(['http', 'grpc'] as const)('a stream of the client over %s', (prot
   });
 
   it('limits the time of each answer by timeoutMs', async () => {
-    await using client = new ModelClient(server[protocol], 'Silent');
+    await using client = new ModelClient(at(server), 'Silent');
     const answers = client.streamSample([1], { timeoutMs: 1500 });
     expect((await answers.next()).value!['y']!.data[0]).toBe(1);
     await expect(answers.next()).rejects.toMatchObject({
@@ -191,7 +217,7 @@ describe.each(['http', 'grpc'] as const)('a stream of the client over %s', (prot
   });
 
   it('ends with the signal, with the client, and with return while an answer is waited for', async () => {
-    const client = new ModelClient(server[protocol], 'Silent');
+    const client = new ModelClient(at(server), 'Silent');
     const controller = new AbortController();
     const signalled = client.streamSample([1], { signal: controller.signal });
     const left = client.streamSample([1]);
@@ -208,7 +234,7 @@ describe.each(['http', 'grpc'] as const)('a stream of the client over %s', (prot
   });
 
   it('runs beside many others over one client, each with its own answers', async () => {
-    await using client = new ModelClient(server[protocol], count);
+    await using client = new ModelClient(at(server), count);
     const streams = await Promise.all(Array.from({ length: 50 }, (_, n) => collect(client.streamSample([n]))));
     streams.forEach((answers, n) =>
       expect(answers.map(({ i }) => i!.data[0])).toEqual(Array.from({ length: n }, (_, i) => i)),

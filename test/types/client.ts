@@ -1,6 +1,6 @@
 // What the client's calls take and give, by the model's declaration.
 import { defineModel, Tensor, type ModelSpec } from 'tstriton';
-import { ModelClient } from 'tstriton/client';
+import { ModelClient, type ClientOf } from 'tstriton/client';
 
 import type { Equal, Expect } from './expect-type.js';
 
@@ -16,6 +16,18 @@ const tokens = defineModel({ ...record, config: { decoupled: true } });
 
 const f = Float32Array.of(1);
 const i = Int32Array.of(1);
+
+// The type of a client, by the declaration, or by what is bound.
+const bound = { ...tokens, inferFunc: () => [] };
+const ofBound = new ModelClient('localhost', tokens);
+export type Clients = [
+  Expect<Equal<ClientOf<typeof record>, ReturnType<typeof clientOfRecord>>>,
+  Expect<Equal<ClientOf<typeof bound>, typeof ofBound>>,
+  Expect<Equal<ClientOf<string>, never>>,
+];
+function clientOfRecord() {
+  return new ModelClient('localhost', record);
+}
 
 /** Compiled, never called. */
 export async function ask(url: string): Promise<unknown[]> {

@@ -2,7 +2,8 @@
 // decoupled ones as their answers come. What is wrong with one request is a message on the stream, which stays open.
 
 import { TritonError } from '../../errors.js';
-import { startPaced, type PacedRun, type PacedWork } from '../../model/paced-work.js';
+import { type PacedWork } from '../../model/paced-work.js';
+import { startPaced, type PacedRun } from '../../model/paced-workers.js';
 import { applicationMetadata } from '../../protocol/grpc/application-metadata.js';
 import {
   decodeInferRequest,

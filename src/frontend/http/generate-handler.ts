@@ -4,7 +4,8 @@
 import type { ResponseSink } from '../../core/response-sink.js';
 import { invalidArg, TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
-import { type PacedWork, startPaced } from '../../model/paced-work.js';
+import { type PacedWork } from '../../model/paced-work.js';
+import { startPaced } from '../../model/paced-workers.js';
 import { decodeGenerateRequest } from '../../protocol/http/decode-generate-request.js';
 import { checkJsonSize } from '../../protocol/http/decode-infer-request.js';
 import {

@@ -4,7 +4,7 @@
 import type { ResolvedModel } from '../../core/model-entry.js';
 import { TritonError } from '../../errors.js';
 import type { HttpHeaders } from '../../http1/http-exchange.js';
-import { startPaced } from '../../model/paced-work.js';
+import { startPaced } from '../../model/paced-workers.js';
 import {
   answerCoding,
   compressBody,

@@ -3,7 +3,7 @@
 
 import { invalidArg, TritonError } from '../../errors.js';
 import { assemble } from '../../model/paced-bytes.js';
-import { startPaced } from '../../model/paced-work.js';
+import { startPaced } from '../../model/paced-workers.js';
 import type { HttpExchange } from './http-exchange.js';
 
 /** Larger bodies are refused whatever they are. */

@@ -30,8 +30,11 @@ export function encodeGenerateRequest(request: ClassifiedRequest, model: ModelSi
 /** The extension has parameters only, which the server does not take for these. */
 function refuseUnsaid(
   { priority, timeoutMicroseconds, sequence, classes }: ClassifiedRequest,
-  { name }: ModelSignature,
+  { name, inputs }: ModelSignature,
 ): void {
+  // The server takes the member for the request's id, and wants a text.
+  if (inputs.some((input) => input.name === 'id'))
+    throw new TritonError('UNSUPPORTED', `input 'id' of model '${name}': ${ELSEWHERE}`);
   const given = Object.entries({ priority, serverTimeoutMicroseconds: timeoutMicroseconds, sequence, classes }).find(
     ([, value]) => value !== undefined && value !== 0,
   )?.[0];

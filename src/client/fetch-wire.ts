@@ -1,0 +1,161 @@
+// HTTP over `fetch`, for browsers and all else that is not Node. It keeps its connections itself, and says little about what
+// went wrong with them.
+
+import { TritonError } from '../errors.js';
+import type { Call } from './call.js';
+import { connectionError, tooLargeError } from './connection-error.js';
+import { HttpBody } from './http-body.js';
+import {
+  CLOSED_EARLY,
+  type AnswerHeaders,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpWire,
+  type PartedResponse,
+} from './http-wire.js';
+import type { ServerUrl } from './parse-url.js';
+
+export class FetchWire implements HttpWire {
+  readonly address: string;
+  readonly maxResponseBytes: number;
+
+  constructor({ address }: ServerUrl, maxResponseBytes: number) {
+    this.address = address;
+    this.maxResponseBytes = maxResponseBytes;
+  }
+
+  async exchange(request: HttpRequest, call: Call): Promise<HttpResponse> {
+    const controller = new AbortController();
+    const forget = call.onAbort(() => controller.abort());
+    try {
+      const response = await this.#fetch(request, call, controller.signal);
+      const headers = this.#checked(response);
+      return { status: response.status, headers, body: await this.#bodyOf(response, headers, controller) };
+    } catch (error) {
+      call.throwIfAborted();
+      throw this.failure(error);
+    } finally {
+      forget();
+    }
+  }
+
+  async open(request: HttpRequest, call: Call): Promise<PartedResponse> {
+    const controller = new AbortController();
+    const forget = call.onAbort(() => controller.abort());
+    try {
+      return new FetchedParts(await this.#fetch(request, call, controller.signal), controller);
+    } catch (error) {
+      call.throwIfAborted();
+      throw this.failure(error);
+    } finally {
+      forget();
+    }
+  }
+
+  failure(error: unknown): TritonError {
+    if (TritonError.is(error)) return error;
+    // Node's fetch has the reason as the cause; browsers keep it from the page.
+    const cause = error instanceof Error ? error.cause : undefined;
+    return connectionError(cause instanceof Error ? cause : error, this.address);
+  }
+
+  async close(): Promise<void> {
+    // What is under way was aborted with its calls.
+  }
+
+  async #fetch({ method, path, headers, chunks }: HttpRequest, call: Call, signal: AbortSignal): Promise<Response> {
+    // When it connects nobody says.
+    call.clock?.connected();
+    const response = await fetch(this.address + path, {
+      method,
+      headers,
+      signal,
+      // Elsewhere the token would be somebody else's.
+      redirect: 'manual',
+      ...(method === 'POST' && { body: joined(chunks) }),
+    });
+    call.clock?.answered();
+    if (response.type !== 'opaqueredirect' && (response.status < 300 || response.status > 399)) return response;
+    await response.body?.cancel();
+    throw new TritonError('UNKNOWN', `${this.address} answered with a redirect, which is not followed`);
+  }
+
+  /** The headers that are read. Throws where the tensors could not be found without them. */
+  #checked(response: Response): AnswerHeaders {
+    const headers = headersOf(response);
+    const isBinary = response.ok && headers['content-type'] === 'application/octet-stream';
+    if (!isBinary || headers['inference-header-content-length'] !== undefined) return headers;
+    throw new TritonError(
+      'UNSUPPORTED',
+      `${this.address} answered with binary tensors, but without the header Inference-Header-Content-Length that says where they begin; another origin's page reads it only where Access-Control-Expose-Headers names it`,
+    );
+  }
+
+  async #bodyOf(response: Response, headers: AnswerHeaders, controller: AbortController): Promise<Buffer> {
+    const body = new HttpBody(headers, this.maxResponseBytes);
+    const parts = new FetchedParts(response, controller).parts();
+    while (!body.isTooLarge) {
+      const { done, value } = await parts.next();
+      if (done === true) return body.end();
+      body.add(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+    }
+    controller.abort();
+    throw tooLargeError(this.maxResponseBytes, this.address);
+  }
+}
+
+function headersOf({ headers }: Response): AnswerHeaders {
+  const header = (name: string) => headers.get(name) ?? undefined;
+  return {
+    // Of an encoded body it is not the length that comes.
+    'content-length': headers.has('content-encoding') ? undefined : header('content-length'),
+    'content-type': header('content-type'),
+    'retry-after': header('retry-after'),
+    'inference-header-content-length': header('inference-header-content-length'),
+  };
+}
+
+class FetchedParts implements PartedResponse {
+  readonly #response: Response;
+  readonly #controller: AbortController;
+  complete = false;
+
+  constructor(response: Response, controller: AbortController) {
+    this.#response = response;
+    this.#controller = controller;
+  }
+
+  get status(): number {
+    return this.#response.status;
+  }
+
+  get headers(): AnswerHeaders {
+    return headersOf(this.#response);
+  }
+
+  async *parts(): AsyncGenerator<Uint8Array, void, undefined> {
+    // Not a loop over the body: Safari has none.
+    const reader = this.#response.body?.getReader();
+    for (;;) {
+      const step = await reader?.read();
+      if (step === undefined || step.done) break;
+      yield step.value as Uint8Array;
+    }
+    this.complete = true;
+  }
+
+  cancel(): void {
+    if (!this.complete) this.#controller.abort(new TritonError('CANCELLED', CLOSED_EARLY));
+  }
+}
+
+/** In memory of its own, which may be shared with nobody. */
+function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const body = new Uint8Array(chunks.reduce((sum, { byteLength }) => sum + byteLength, 0));
+  let offset = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return body;
+}

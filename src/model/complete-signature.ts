@@ -1,0 +1,77 @@
+// What all sides must know of a declared model: its name, its tensors, whether they have a batch axis, and how many answers a
+// request gets. A client needs no more of a declaration; `complete-model.ts` adds what only a server does.
+
+import { TritonError } from '../errors.js';
+import type { ModelSpec } from './callable.js';
+import { checkMembers, expectBoolean, expectInteger } from './check.js';
+import type { CompleteModelConfig } from './complete-model-config.js';
+import { completeTensorSpecs } from './complete-tensor-specs.js';
+
+export interface CompleteSignature extends Pick<
+  CompleteModelConfig,
+  'name' | 'version' | 'inputs' | 'outputs' | 'decoupled'
+> {
+  /** Whether tensors have a batch axis. */
+  readonly batching: boolean;
+  /** The declared or default one, also where tensors have no batch axis. */
+  readonly maxBatchSize: number;
+}
+
+const MODEL_NAME = /^[a-zA-Z0-9._-]+$/;
+const SPEC_MEMBERS = [
+  'modelName',
+  'modelVersion',
+  'inputs',
+  'outputs',
+  'config',
+  'strict',
+  'inferFunc',
+  'setup',
+  'teardown',
+];
+const CONFIG_MEMBERS = [
+  'batching',
+  'maxBatchSize',
+  'batcher',
+  'concurrency',
+  'decoupled',
+  'responseCache',
+  'executionTimeoutMicroseconds',
+  'modelWarmup',
+  'versionPolicy',
+];
+
+/** Largest max_batch_size of the protocol, an int32. */
+const MAX_INT32 = 2_147_483_647;
+
+/** Throws INVALID_ARG naming the model, the option, what was got and what was expected. */
+export function completeSignature(spec: ModelSpec): CompleteSignature {
+  const name = checkModelName(spec.modelName);
+  const where = `model '${name}'`;
+  checkMembers(spec, SPEC_MEMBERS, where);
+  const config = spec.config ?? {};
+  checkMembers(config, CONFIG_MEMBERS, `config of ${where}`);
+  return {
+    name,
+    version: expectInteger(spec.modelVersion ?? 1, 1, Number.MAX_SAFE_INTEGER, `modelVersion of ${where}`),
+    decoupled: expectBoolean(config.decoupled ?? false, `config.decoupled of ${where}`),
+    batching: expectBoolean(config.batching ?? true, `config.batching of ${where}`),
+    maxBatchSize: expectInteger(config.maxBatchSize ?? 4, 1, MAX_INT32, `config.maxBatchSize of ${where}`),
+    inputs: completeTensorSpecs(spec.inputs, 'input', where),
+    outputs: completeTensorSpecs(spec.outputs, 'output', where),
+  };
+}
+
+function checkModelName(name: unknown): string {
+  if (typeof name !== 'string') throw new TritonError('INVALID_ARG', `modelName must be a string, got ${typeof name}`);
+  if (name === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
+  if (!MODEL_NAME.test(name)) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `Model name can only contain alphanumeric characters, dots, underscores and dashes, got ${JSON.stringify(name)}`,
+    );
+  }
+  if (name === '.' || name === '..')
+    throw new TritonError('INVALID_ARG', `Model name ${JSON.stringify(name)} is a path, not a name`);
+  return name;
+}

@@ -1,0 +1,31 @@
+// A whole server in this process, without ports and without a thread, for tests of applications.
+
+import { OPEN_TRANSPORT, type InProcessServer } from '../client/in-process-server.js';
+import { RUN_IN_PROCESS, type InProcessCore, type RunsInProcess } from '../server/in-process.js';
+import { InProcessTransport } from './in-process-transport.js';
+
+/** What `inProcess` gives: clients take it in the place of a URL. */
+export interface RunningInProcess extends InProcessServer, AsyncDisposable {
+  /** As `stop` of the Triton. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs `triton` in this process: its models load, no port is opened, and `serverThread` does not count. Clients get it in the place
+ * of a URL. What they see is what they would see over gRPC. Access tokens are not asked for.
+ *
+ * Rejects as `run` does.
+ *
+ * @example
+ * await using server = await inProcess(triton);
+ * await using client = new ModelClient(server, addSub);
+ */
+export async function inProcess(triton: RunsInProcess): Promise<RunningInProcess> {
+  const core = (await triton[RUN_IN_PROCESS]()) as InProcessCore;
+  const stop = () => triton.stop();
+  return {
+    [OPEN_TRANSPORT]: () => new InProcessTransport(async () => core),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}

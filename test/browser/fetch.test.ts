@@ -1,0 +1,196 @@
+// The client built for browsers, over Node's `fetch`, against servers that play what real ones may do.
+import { createServer, type ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+
+import { defineModel, ModelClient, ServerClient, TritonConnectionError } from 'tstriton/client/browser';
+
+import { answerInfer, readInfer, startHttp, startTcp, type HttpRequest } from '../support/fake-servers.js';
+import { startServer } from '../support/start-server.js';
+
+const double = defineModel({
+  modelName: 'Double',
+  inputs: { x: { dtype: 'float32', shape: [-1] } },
+  outputs: { y: { dtype: 'float32', shape: [-1] } },
+});
+const tokens = defineModel({ ...double, modelName: 'Tokens', config: { decoupled: true, batching: false } });
+const X = Float32Array.of(1, 2.5);
+const cors = { corsAllowOrigin: ['*'], restrictedEndpoints: [] } as const;
+
+function echo(request: HttpRequest, response: ServerResponse): void {
+  const { json, blobs } = readInfer(request);
+  answerInfer(response, [{ name: 'y', datatype: 'FP32', shape: json.inputs[0]!.shape, bytes: blobs[0]! }]);
+}
+
+async function collect<T>(answers: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const answer of answers) list.push(answer);
+  return list;
+}
+
+describe('the client for browsers', () => {
+  it('sends binary tensors with their lengths, of any kind of memory, and reads them', async () => {
+    const seen: HttpRequest[] = [];
+    await using server = await startHttp((request, response) => {
+      seen.push(request);
+      echo(request, response);
+    });
+    await using client = new ModelClient(`http://${server.authority}/prefix`, double, { headers: { 'X-A': 'b' } });
+    const shared = new Float32Array(new SharedArrayBuffer(8));
+    shared.set(X);
+    for (const x of [X, shared, new Float32Array(100_000).fill(3)]) {
+      const { y } = await client.inferSample({ x: x as Float32Array }, { requestId: 'é' });
+      expect(y!.data).toEqual(Float32Array.from(x));
+    }
+    expect(seen[0]).toMatchObject({ method: 'POST', path: '/prefix/v2/models/Double/infer' });
+    expect(seen[0]!.headers).toMatchObject({ 'x-a': 'b', 'content-type': 'application/octet-stream' });
+  });
+
+  it('refuses gRPC and certificates, and says why', () => {
+    const refusal = (make: () => unknown) => {
+      try {
+        return make();
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(refusal(() => new ModelClient('grpc://localhost', double))).toMatchObject({
+      code: 'UNSUPPORTED',
+      message:
+        "grpc://localhost:8001: this build of the client is for browsers, and fetch cannot carry gRPC; use the server's HTTP port, http:// or https://",
+    });
+    expect(refusal(() => new ServerClient('https://localhost', { tls: { ca: 'x' } }))).toMatchObject({
+      code: 'UNSUPPORTED',
+      message: expect.stringContaining('options.tls') as string,
+    });
+  });
+
+  it('follows no redirect, which would take the token elsewhere', async () => {
+    let asked = 0;
+    await using target = await startHttp((request, response) => {
+      asked++;
+      echo(request, response);
+    });
+    await using server = await startHttp((request, response) =>
+      response.writeHead(307, { location: `http://${target.authority}${request.path}` }).end(),
+    );
+    await using client = new ModelClient(server.authority, double, { accessToken: 'secret' });
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      code: 'UNKNOWN',
+      message: `http://${server.authority} answered with a redirect, which is not followed`,
+    });
+    expect(asked).toBe(0);
+  });
+
+  it('says what is missing where the page may not read the length of the JSON', async () => {
+    await using server = await startHttp((_, response) =>
+      response.writeHead(200, { 'content-type': 'application/octet-stream' }).end('{}xx'),
+    );
+    await using client = new ModelClient(server.authority, double);
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      message: expect.stringContaining('Access-Control-Expose-Headers') as string,
+    });
+  });
+
+  it.each<[string, (response: ServerResponse) => void]>([
+    ['before an answer', (response) => void response.socket!.destroy()],
+    [
+      'within its body',
+      (response) => {
+        response.writeHead(200, { 'content-length': 100 });
+        response.write('{', () => response.socket!.destroy());
+      },
+    ],
+  ])('rejects with a TritonConnectionError when the connection is lost %s', async (_, answer) => {
+    await using server = await startHttp((_request, response) => answer(response));
+    await using client = new ModelClient(server.authority, double);
+    await expect(client.inferSample({ x: X })).rejects.toSatisfy(
+      (error) => TritonConnectionError.is(error) && error.code === 'UNAVAILABLE' && error.requestSent,
+    );
+  });
+
+  it('rejects when nobody listens, and when what answers is no HTTP', async () => {
+    const gone = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => gone.once('listening', resolve));
+    const { port } = gone.address() as { port: number };
+    await new Promise((resolve) => gone.close(resolve));
+    await using client = new ModelClient(`127.0.0.1:${port}`, double);
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      requestSent: false,
+      message: `http://127.0.0.1:${port} is not available: connection refused`,
+    });
+    await using garbage = await startTcp((socket) => void socket.end('what?\r\n\r\n'));
+    await using other = new ModelClient(garbage.authority, double);
+    await expect(other.inferSample({ x: X })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+
+  it('rejects when a stream is lost between two events, behind those before', async () => {
+    await using server = await startHttp((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: {"model_name":"Tokens","y":[1]}\n\n', () => response.socket!.destroy());
+    });
+    await using client = new ModelClient(server.authority, tokens);
+    const answers = client.streamSample({ x: X });
+    expect((await answers.next()).value!.y!.data).toEqual(Float32Array.of(1));
+    await expect(answers.next()).rejects.toSatisfy(TritonConnectionError.is);
+  });
+
+  it('aborts a call on its signal, its deadline and the end of the client, and the server sees it', async () => {
+    let gone = 0;
+    const closed: (() => void)[] = [];
+    await using server = await startHttp((_, response) => {
+      response.on('close', () => {
+        gone++;
+        for (const tell of closed) tell();
+      });
+    });
+    const client = new ModelClient(server.authority, double);
+    const controller = new AbortController();
+    const outcomes = [
+      client.inferSample({ x: X }, { signal: controller.signal }),
+      client.inferSample({ x: X }, { timeoutMs: 50 }),
+      client.inferSample({ x: X }),
+    ].map((call) => call.catch((error: unknown) => error));
+    expect(await outcomes[1]).toMatchObject({ name: 'TritonTimeoutError' });
+    controller.abort();
+    expect(await outcomes[0]).toMatchObject({ code: 'CANCELLED' });
+    await client.close();
+    expect(await outcomes[2]).toMatchObject({ code: 'CANCELLED', message: 'ModelClient is closed' });
+    while (gone < 3) await new Promise<void>((resolve) => closed.push(resolve));
+  });
+
+  it('tells of a server all that the client for Node does', async () => {
+    await using server = await startServer((triton) => {
+      triton.bind({
+        ...double,
+        config: {
+          maxBatchSize: 16,
+          batcher: { preferredBatchSize: [4, 8], maxQueueDelayMicroseconds: 100, priorityLevels: 2, defaultPriorityLevel: 1 },
+          modelWarmup: [{ name: 'w', inputs: { x: { dtype: 'float32', shape: [2], zeroData: true } } }],
+          versionPolicy: { latest: { numVersions: 3 } },
+          responseCache: false,
+        },
+        outputs: { y: { dtype: 'float32', shape: [-1], labels: ['a', 'b'] } },
+        inferFunc: (requests) => requests,
+      });
+      triton.bind({ ...tokens, inferFunc: async function* (requests) { yield requests; } });
+    }, cors); // prettier-ignore
+    const { ServerClient: NodeServerClient } = await import('tstriton/client');
+    await using ours = new ServerClient(server.http);
+    await using theirs = new NodeServerClient(server.http);
+    for (const ask of [
+      (client: ServerClient) => client.metadata(),
+      (client: ServerClient) => client.modelMetadata('Double'),
+      (client: ServerClient) => client.modelConfig('Double'),
+      (client: ServerClient) => client.modelConfig('Tokens'),
+      (client: ServerClient) => client.statistics(),
+      (client: ServerClient) => client.repositoryIndex(),
+      (client: ServerClient) => client.traceSettings(),
+      (client: ServerClient) => client.logSettings(),
+    ])
+      expect(await ask(ours)).toEqual(await ask(theirs as never));
+    await using client = new ModelClient(server.http, tokens);
+    expect((await collect(client.streamSample({ x: X }))).map(({ y }) => y!.data)).toEqual([X]);
+  });
+});
