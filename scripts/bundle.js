@@ -62,7 +62,10 @@ export async function bundle(module) {
       chunkFileNames: `${name}-[name].js`,
       codeSplitting: {
         includeDependenciesRecursively: false,
-        groups: [{ name: 'late', test: (id) => !early.has(id) }],
+        groups: [
+          { name: 'late', test: (id) => !early.has(id) },
+          { name, test: (id) => early.has(id) },
+        ],
       },
     });
   } finally {
