@@ -126,7 +126,9 @@ const TURNS = 30;
 async function play(server: RunningServer, testCase: SchedulerCase, { answers }: Played): Promise<void> {
   const time = new StandingTime();
   const spec = specOf(testCase);
-  const clients = { http: new ModelClient(server.http, spec), grpc: new ModelClient(server.grpc, spec) };
+  // Triton's clients sent each request once.
+  const once = { retry: false } as const;
+  const clients = { http: new ModelClient(server.http, spec, once), grpc: new ModelClient(server.grpc, spec, once) };
   const controllers = new Map(testCase.arrivals.map(({ id }) => [id, new AbortController()]));
   const ask = async (arrival: Arrival): Promise<void> => {
     const { id, rows, length = 2, data, priority, timeout_us: timeout, via } = arrival;

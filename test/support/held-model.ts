@@ -113,7 +113,12 @@ export class HeldModelClients implements AsyncDisposable {
     this.#server = server;
     this.#model = name;
     const spec = { modelName: name, ...TENSORS };
-    this.#clients = { http: new ModelClient(server.http, spec), grpc: new ModelClient(server.grpc, spec) };
+    // Each request is counted: none is sent again.
+    const options = { retry: false } as const;
+    this.#clients = {
+      http: new ModelClient(server.http, spec, options),
+      grpc: new ModelClient(server.grpc, spec, options),
+    };
   }
 
   /** Asks, and tells what came of it: `ok`, or `CODE message`. */
