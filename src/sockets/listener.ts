@@ -116,9 +116,12 @@ export class Listener {
 
   async #close(graceMilliseconds: number): Promise<void> {
     this.drain();
-    const timer = setTimeout(() => {
+    const cut = () => {
       for (const socket of this.#sockets) socket.destroy();
-    }, graceMilliseconds);
+    };
+    let timer: NodeJS.Timeout | undefined;
+    if (graceMilliseconds > 0) timer = setTimeout(cut, graceMilliseconds);
+    else cut();
     await this.#portClosed;
     if (this.#sockets.size > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
     clearTimeout(timer);
