@@ -116,12 +116,10 @@ export class Listener {
 
   async #close(graceMilliseconds: number): Promise<void> {
     this.drain();
-    const cut = () => {
+    // Not at once without a grace either: what was answered in this turn is written at its end.
+    const timer = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
-    };
-    let timer: NodeJS.Timeout | undefined;
-    if (graceMilliseconds > 0) timer = setTimeout(cut, graceMilliseconds);
-    else cut();
+    }, graceMilliseconds);
     await this.#portClosed;
     if (this.#sockets.size > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
     clearTimeout(timer);
