@@ -27,7 +27,7 @@ async function serve() {
   const control = new ModelControl(repository, { mode: 'explicit', logger: LOGGER });
   const instance = new ManualInstance();
   const source = new ManualSource(instance);
-  const served = new ServedModel(CONFIG, source, { caller: {} as never, living: new Set() });
+  const served = new ServedModel(CONFIG, source, { caller: {} as never, living: new Set(), isEnding: false });
   control.bind(served);
   await control.load('m');
   const send = () => {
@@ -41,6 +41,14 @@ async function serve() {
   pass();
   return { repository, control, served, source, instance, statistics, send, works, waits };
 }
+
+it('opens nothing any more when the server ends', async () => {
+  const surroundings = { caller: {} as never, living: new Set<ServedModel>(), isEnding: false };
+  const served = new ServedModel(CONFIG, new ManualSource(new ManualInstance()), surroundings);
+  surroundings.isEnding = true;
+  await expect(served.open()).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'Server exiting' });
+  expect(surroundings.living.size).toBe(0);
+});
 
 describe('a served model whose last instance has ended', () => {
   it('lets requests wait for a second and no longer, and refuses new ones', async () => {

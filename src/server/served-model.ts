@@ -43,6 +43,8 @@ export interface ServedSurroundings {
   readonly caller: ModelCaller;
   /** The models whose instances may live. */
   readonly living: Set<ServedModel>;
+  /** The server ends: what clients wanted loaded is not loaded any more. */
+  isEnding: boolean;
 }
 
 export class ServedModel implements LoadableModel {
@@ -76,6 +78,7 @@ export class ServedModel implements LoadableModel {
   }
 
   async open(): Promise<readonly ModelInstance[]> {
+    if (this.#surroundings.isEnding) throw new TritonError('UNAVAILABLE', 'Server exiting');
     this.#surroundings.living.add(this);
     const opened = await this.#source.open(this.#override);
     this.#opened = opened;

@@ -55,6 +55,7 @@ export class Server {
   readonly #served: ServedSurroundings = {
     caller: (call, receiver) => callModel(this.#engine, call, receiver),
     living: new Set(),
+    isEnding: false,
   };
   #frontends: readonly NamedFrontend[] = [];
   #vertexAi: VertexAiService | undefined;
@@ -230,6 +231,7 @@ export class Server {
    */
   async stop({ delaySecs, timeoutSecs }: StopTimes): Promise<void> {
     if (delaySecs > 0) await this.#leave(delaySecs);
+    this.#served.isEnding = true;
     for (const [, frontend] of this.#frontends) frontend.drain();
     await this.#drain(timeoutSecs);
     this.#engine.stop();

@@ -116,6 +116,7 @@ export class Listener {
 
   async #close(graceMilliseconds: number): Promise<void> {
     this.drain();
+    // Not at once without a grace either: what was answered in this turn is written at its end.
     const timer = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
     }, graceMilliseconds);
