@@ -29,7 +29,7 @@ export interface ServerClientOptions {
   /** How requests that failed are sent again, where that is safe; false for never. */
   readonly retry?: RetryOptions | false;
   /**
-   * How many calls, streams included, are under way at once; more wait for their turn, until their deadline. Default: 128 over HTTP,
+   * How many calls, streams included, are under way at once; more wait for their turn, until their deadline. Default: 512 over HTTP,
    * where each takes a connection, and no limit over gRPC.
    */
   readonly maxConcurrency?: number;
@@ -75,7 +75,7 @@ const CLIENT_MEMBERS = ['modelVersion', ...SERVER_CLIENT_MEMBERS];
 export const CALL_MEMBERS = ['timeoutMs', 'headers', 'signal', 'retry', 'onTimings'];
 const TLS_MEMBERS = ['ca', 'cert', 'key'];
 const DEFAULT_TIMEOUT_MS = 60_000;
-const DEFAULT_CONCURRENCY = { http: 128, grpc: Infinity } as const;
+const DEFAULT_CONCURRENCY = { http: 512, grpc: Infinity } as const;
 const DEFAULT_RESPONSE_BYTES = 2 ** 30;
 /** gRPC's own limit, and Triton's. */
 const MAX_RESPONSE_BYTES = 2_147_483_647;

@@ -43,6 +43,6 @@ describe.each([true, false])('with serverThread: %s', (serverThread) => {
     expect(answers.filter(Boolean)).toHaveLength(CALLS);
     // Both ends are here when the server has no thread of its own.
     const ends = serverThread ? 1 : 2;
-    expect(connections).toBeLessThanOrEqual(ends * (protocol === 'http' ? 128 : 1));
+    expect(connections).toBeLessThanOrEqual(ends * (protocol === 'http' ? 512 : 1));
   });
 });
