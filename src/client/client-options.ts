@@ -1,6 +1,7 @@
 // The options of a client and of a call that is no inference, checked: what is not understood is refused, never ignored.
 
-import { checkMembers, expectInteger } from '../model/check.js';
+import { TritonError } from '../errors.js';
+import { checkMembers, expectBoolean, expectInteger } from '../model/check.js';
 import type { CallTimings } from './call-timings.js';
 import { expectFunction, expectLimit, expectSignal, expectTimeout } from './option-values.js';
 import { checkHeaders, withToken } from './request-headers.js';
@@ -44,6 +45,11 @@ export interface ServerClientOptions {
 export interface ModelClientOptions extends ServerClientOptions {
   /** Default: the version that the model's spec states, else the latest. */
   readonly modelVersion?: number;
+  /**
+   * Whether tensors are sent and asked for in binary form over HTTP; false for JSON, which servers without the extension
+   * `binary_tensor_data` need. gRPC is always binary. Default true.
+   */
+  readonly binaryData?: boolean;
 }
 
 /** Of one call. */
@@ -71,7 +77,7 @@ const SERVER_CLIENT_MEMBERS = [
   'maxResponseBytes',
   'accessToken',
 ];
-const CLIENT_MEMBERS = ['modelVersion', ...SERVER_CLIENT_MEMBERS];
+const CLIENT_MEMBERS = ['modelVersion', 'binaryData', ...SERVER_CLIENT_MEMBERS];
 export const CALL_MEMBERS = ['timeoutMs', 'headers', 'signal', 'retry', 'onTimings'];
 const TLS_MEMBERS = ['ca', 'cert', 'key'];
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -93,6 +99,7 @@ export interface CallLimits {
 export interface TransportOptions extends ConcurrencyLimits {
   readonly tls: ClientTlsOptions | undefined;
   readonly maxResponseBytes: number;
+  readonly binaryData: boolean;
 }
 
 export interface CompleteClientOptions extends CallLimits, TransportOptions {
@@ -125,7 +132,17 @@ export function completeClientOptions(
       MAX_RESPONSE_BYTES,
       'maxResponseBytes',
     ),
+    binaryData: expectForm(options.binaryData, protocol),
   };
+}
+
+function expectForm(binaryData: boolean | undefined, protocol: 'http' | 'grpc'): boolean {
+  const isBinary = expectBoolean(binaryData ?? true, 'binaryData');
+  if (isBinary || protocol === 'http') return isBinary;
+  throw new TritonError(
+    'INVALID_ARG',
+    'binaryData: false is for http:// and https://; gRPC carries tensors in binary form',
+  );
 }
 
 /** Throws INVALID_ARG. */

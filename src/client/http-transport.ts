@@ -1,13 +1,14 @@
-// The HTTP side of the client: Triton's REST paths with binary tensors both ways, whatever carries the requests.
+// The HTTP side of the client: Triton's REST paths with binary tensors both ways, or JSON alone, whatever carries the requests.
 
 import type { ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import { decodeInferResponse } from '../protocol/http/decode-infer-response.js';
 import { decodeModelConfigResponse } from '../protocol/http/decode-model-config-response.js';
 import { encodeGenerateRequest } from '../protocol/http/encode-generate-request.js';
-import { encodeInferRequest } from '../protocol/http/encode-infer-request.js';
+import { encodeInferRequest, encodeJsonRequest } from '../protocol/http/encode-infer-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
+import type { TransportOptions } from './client-options.js';
 import { httpError } from './http-error.js';
 import { HttpResponses, OneResponse } from './http-responses.js';
 import type { HttpRequest, HttpResponse, HttpWire } from './http-wire.js';
@@ -15,23 +16,27 @@ import { modelPath } from './model-path.js';
 import type { ServerOperation } from './server-operation.js';
 import type { Headers, ModelReference, ResponseStream, Transport } from './transport.js';
 
+const JSON_FORM = { 'content-type': 'application/json' };
+
 export class HttpTransport implements Transport {
   readonly #wire: HttpWire;
+  readonly #sendsBinary: boolean;
 
-  constructor(wire: HttpWire) {
+  constructor(wire: HttpWire, { binaryData }: Pick<TransportOptions, 'binaryData'>) {
     this.#wire = wire;
+    this.#sendsBinary = binaryData;
   }
 
   async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
-    const { chunks, headerLength } = encodeInferRequest(request);
+    const { chunks, headerLength } = this.#sendsBinary ? encodeInferRequest(request) : encodeJsonRequest(request);
+    const form =
+      headerLength === undefined
+        ? JSON_FORM
+        : { 'content-type': 'application/octet-stream', 'inference-header-content-length': String(headerLength) };
     const response = await this.#exchange(call, {
       method: 'POST',
       path: `/v2${modelPath(request)}/infer`,
-      headers: {
-        ...headers,
-        'content-type': 'application/octet-stream',
-        'inference-header-content-length': String(headerLength),
-      },
+      headers: { ...headers, ...form },
       chunks,
     });
     return decodeInferResponse(response.body, response.headers['inference-header-content-length']);
@@ -39,14 +44,13 @@ export class HttpTransport implements Transport {
 
   stream(request: ClassifiedRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream {
     call.throwIfAborted();
-    // Its one answer comes with all tensors in binary form.
     if (!model.decoupled) return new OneResponse(this.infer(request, call, headers));
     const chunks = encodeGenerateRequest(request, model);
     const rows = model.maxBatchSize > 0 ? (request.inputs[0]?.shape[0] ?? 1) : undefined;
     const asked: HttpRequest = {
       method: 'POST',
       path: `/v2${modelPath(request)}/generate_stream`,
-      headers: { ...headers, 'content-type': 'application/json' },
+      headers: { ...headers, ...JSON_FORM },
       chunks,
     };
     const wanted = { model, rows, outputs: request.outputs };
@@ -70,7 +74,7 @@ export class HttpTransport implements Transport {
       {
         method,
         path,
-        headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+        headers: body === undefined ? headers : { ...headers, ...JSON_FORM },
         chunks: body === undefined ? [] : [body],
       },
       no,

@@ -22,5 +22,5 @@ export function openTransport(server: ServerUrl, options: TransportOptions): Tra
       "options.tls: this build of the client is for browsers, where certificates are the browser's own business",
     );
   }
-  return new HttpTransport(new FetchWire(server, options.maxResponseBytes));
+  return new HttpTransport(new FetchWire(server, options.maxResponseBytes), options);
 }

@@ -14,5 +14,5 @@ export function openTransport(server: ServerUrl, options: TransportOptions): Tra
     throw new TritonError('INVALID_ARG', `options.tls of a client needs https:// or grpcs://, got ${server.address}`);
   }
   if (server.protocol === 'grpc') return new GrpcTransport(server, options);
-  return new HttpTransport(new NodeHttpWire(server, options));
+  return new HttpTransport(new NodeHttpWire(server, options), options);
 }

@@ -72,6 +72,19 @@ describe.each(CLIENT_KINDS)('a call over %s', (kind) => {
     expect(batch).not.toHaveProperty('n');
   });
 
+  it('carries tensors as JSON where that is asked for, except over gRPC', async () => {
+    if (kind === 'grpc' || kind === 'in-process') {
+      expect(() => new ModelClient(at(server), scores, { binaryData: false })).toThrow('binaryData: false is for http');
+      return;
+    }
+    await using client = new ModelClient(at(server), scores, { binaryData: false });
+    const { y, n } = await client.inferSample({ x: [0.1, -2, 3e38] });
+    expect(y!.data).toEqual(Float32Array.of(0.1, -2, 3e38));
+    expect(n!.data).toEqual(Int32Array.of(1));
+    const { y: best } = await client.inferSample({ x: [0.5, 2, 1] }, { classes: { y: 1 }, outputs: ['y'] });
+    expect(best!.data).toEqual(['2.000000:1:dog']);
+  });
+
   // It looks at metrics, of which there are none without ports.
   it.skipIf(kind === 'in-process')(
     'goes before others by its priority, and leaves the queue after its time',

@@ -14,6 +14,7 @@ const INSTANCE = 'instance_group [ { count: 1 kind: KIND_CPU } ]';
 
 export interface LiveTriton extends AsyncDisposable {
   readonly port: number;
+  readonly grpcPort: number;
 }
 
 /** Texts of configurations without their instances, by the models' names. */
@@ -59,6 +60,7 @@ export async function startTriton(models: ModelConfigs, options: readonly string
   );
   const triton: LiveTriton = {
     port,
+    grpcPort,
     async [Symbol.asyncDispose]() {
       await ended(server);
       rmSync(folder, { recursive: true, force: true });
@@ -87,14 +89,14 @@ function repositoryOf(models: ModelConfigs, folder: string): string {
   return repository;
 }
 
-async function ended(server: ChildProcess): Promise<void> {
+export async function ended(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   const exited = new Promise((resolve) => server.once('exit', resolve));
   server.kill('SIGINT');
   await exited;
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const { port } = server.address() as AddressInfo;

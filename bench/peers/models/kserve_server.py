@@ -17,7 +17,7 @@ class AddSub(Model):
             output = InferOutput(name=name, shape=list(values.shape), datatype="FP32")
             output.set_data_from_numpy(values, binary_data=False)
             outputs.append(output)
-        return InferResponse(response_id=payload.id, model_name=self.name, infer_outputs=outputs)
+        return InferResponse(response_id=payload.id or "", model_name=self.name, infer_outputs=outputs)
 
 
 if __name__ == "__main__":

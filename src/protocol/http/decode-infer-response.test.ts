@@ -35,6 +35,14 @@ describe('decodeInferResponse', () => {
     expect({ id, modelName, parameters }).toEqual({ id: '', modelName: '', parameters: undefined });
   });
 
+  it('takes null for what a server has not', () => {
+    const nothing = { id: null, model_name: 'M', model_version: null, parameters: null };
+    const output = { name: 'j', datatype: 'UINT8', shape: [1], parameters: null, data: [1] };
+    const response = decode({ ...nothing, outputs: [output] });
+    expect(response).toMatchObject({ id: '', modelName: 'M', modelVersion: '', parameters: undefined });
+    expect([...response.outputs[0]!.bytes]).toEqual([1]);
+  });
+
   it('reads strings in JSON', () => {
     const [output] = decode({ outputs: [{ name: 's', datatype: 'BYTES', shape: [1], data: ['é'] }] }).outputs;
     expect([...output!.bytes]).toEqual([2, 0, 0, 0, 0xc3, 0xa9]);

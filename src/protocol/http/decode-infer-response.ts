@@ -64,9 +64,10 @@ function readOutput(output: JsonValue, takeBinary: (name: string, size: number) 
   return { name, datatype, shape, bytes };
 }
 
+// KServe's Python server writes null for what it has not.
 function optionalString(json: JsonValue, key: string): string {
-  const value = member(json, key);
-  return value === undefined ? '' : expectString(value, key);
+  const value = member(json, key) ?? null;
+  return value === null ? '' : expectString(value, key);
 }
 
 // A server may put anything here; what has no place among our parameters is left out.

@@ -59,7 +59,7 @@ function writeInputs(writer: JsonWriter, { inputs }: ClassifiedRequest, model: M
       );
     }
     writer.raw(',').string(name).raw(':[');
-    finishPaced(writeTensorData(writer, input, pace));
+    finishPaced(writeTensorData(writer, input, pace, 'input'));
     writer.raw(']');
   }
 }

@@ -4,7 +4,7 @@ import { NO_SHARED_MEMORY } from '../../../test/support/no-shared-memory.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
 import { completeModelConfig } from '../../model/complete-model.js';
 import { decodeInferRequest } from './decode-infer-request.js';
-import { encodeInferRequest } from './encode-infer-request.js';
+import { encodeInferRequest, encodeJsonRequest } from './encode-infer-request.js';
 
 const EMPTY: ModelInferRequest = {
   modelName: 'M',
@@ -99,5 +99,47 @@ describe('encodeInferRequest', () => {
       "parameter 'a' must be a string, a boolean or a number, got object",
     );
     expect(jsonOf(EMPTY)).toMatch(/^\{"parameters"/);
+  });
+});
+
+describe('encodeJsonRequest', () => {
+  const textOf = (request: ModelInferRequest) => Buffer.concat(encodeJsonRequest(request).chunks).toString();
+
+  it('writes elements in place of bytes, and asks for the same', () => {
+    expect(textOf(EMPTY)).toBe('{"inputs":[]}');
+    const request = {
+      ...EMPTY,
+      id: 'r',
+      parameters: { n: 1 },
+      inputs: [
+        { name: 'x', datatype: 'FP32', shape: [1, 2], bytes: new Uint8Array(Float32Array.of(0.5, -2).buffer) },
+        { name: 's', datatype: 'BYTES', shape: [1], bytes: Buffer.from('\x02\0\0\0é') },
+        { name: 'n', datatype: 'INT64', shape: [1], bytes: new Uint8Array(BigInt64Array.of(2n ** 62n).buffer) },
+        { name: 'b', datatype: 'BOOL', shape: [2], bytes: Uint8Array.of(1, 0) },
+      ],
+      outputs: ['y', 'z'],
+      classes: new Map([['z', 3]]),
+    } as const;
+    expect(textOf(request)).toBe(
+      '{"id":"r","parameters":{"n":1},"inputs":[' +
+        '{"name":"x","datatype":"FP32","shape":[1,2],"data":[0.5,-2.0]},' +
+        '{"name":"s","datatype":"BYTES","shape":[1],"data":["é"]},' +
+        '{"name":"n","datatype":"INT64","shape":[1],"data":[4611686018427387904]},' +
+        '{"name":"b","datatype":"BOOL","shape":[2],"data":[true,false]}' +
+        '],"outputs":[{"name":"y"},{"name":"z","parameters":{"classification":3}}]}',
+    );
+    expect(encodeJsonRequest(request).headerLength).toBeUndefined();
+  });
+
+  it('refuses what has no form in JSON, and forgets what it began', () => {
+    const half = { name: 'h', datatype: 'FP16', shape: [1], bytes: new Uint8Array(2) } as const;
+    expect(() => encodeJsonRequest({ ...EMPTY, inputs: [half] })).toThrow(
+      expect.objectContaining({ code: 'UNSUPPORTED', message: "input 'h' is FP16, which has no form in JSON" }),
+    );
+    const text = { name: 's', datatype: 'BYTES', shape: [1], bytes: Uint8Array.of(1, 0, 0, 0, 0xff) } as const;
+    expect(() => encodeJsonRequest({ ...EMPTY, inputs: [text] })).toThrow(
+      "sending input 's' via JSON is not possible: an element is not valid UTF-8. Please use the binary data format for input",
+    );
+    expect(textOf(EMPTY)).toBe('{"inputs":[]}');
   });
 });

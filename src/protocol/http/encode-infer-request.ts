@@ -1,11 +1,14 @@
 // A ModelInferRequest as the body of POST …/infer, for clients: JSON, and behind it every input as raw bytes (the
-// binary tensor data extension). All outputs are asked for in the same form.
+// binary tensor data extension), or JSON alone, for servers without that extension. All outputs are asked for in the same form.
 
-import { invalidArg } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import type { InferTensor } from '../../model/exchange.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { ClassifiedRequest } from '../classified-request.js';
-import { JsonWriter } from '../json/json-writer.js';
+import { borrowWriter, giveBackWriter, JsonWriter } from '../json/json-writer.js';
+import { finishPaced, Pace } from '../../model/paced-work.js';
+import { traitsOf } from '../../tensor/dtype.js';
+import { writeTensorData } from './write-tensor-data.js';
 import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START } from '../sequence-parameters.js';
 
 /** A body up to this size is joined to one chunk: copying it is cheaper than another write. */
@@ -15,13 +18,16 @@ export interface EncodedInferRequest {
   /** The body in order. Chunks of large tensors are the tensors' own memory, not copies. */
   readonly chunks: readonly Uint8Array[];
   readonly contentLength: number;
-  /** The value of the header Inference-Header-Content-Length: the size of the JSON part. */
-  readonly headerLength: number;
+  /** The value of the header Inference-Header-Content-Length: the size of the JSON part. Undefined when that is all. */
+  readonly headerLength: number | undefined;
 }
 
-const writer = new JsonWriter();
+const headerWriter = new JsonWriter();
 
-export function encodeInferRequest(request: ClassifiedRequest): EncodedInferRequest {
+/** The binary form. */
+export function encodeInferRequest(
+  request: ClassifiedRequest,
+): EncodedInferRequest & { readonly headerLength: number } {
   const json = encodeHeader(request);
   const chunks: Uint8Array[] = [json];
   let contentLength = json.length;
@@ -34,26 +40,74 @@ export function encodeInferRequest(request: ClassifiedRequest): EncodedInferRequ
   return { chunks: joined, contentLength, headerLength: json.length };
 }
 
+/** JSON alone. Throws UNSUPPORTED for datatypes without a JSON form, INVALID_ARG for strings that are no UTF-8. */
+export function encodeJsonRequest(request: ClassifiedRequest): EncodedInferRequest {
+  const writer = borrowWriter();
+  try {
+    const pace = new Pace();
+    writeRequest(writer, request, {
+      isBinary: false,
+      writeForm: (input) => {
+        if (traitsOf(input.datatype).kind === 'half') {
+          throw new TritonError('UNSUPPORTED', `input '${input.name}' is ${input.datatype}, which has no form in JSON`);
+        }
+        writer.raw(',"data":[');
+        finishPaced(writeTensorData(writer, input, pace, 'input'));
+        writer.raw(']');
+      },
+    });
+    const chunks = writer.takeChunks();
+    return { chunks, contentLength: chunks.reduce((sum, chunk) => sum + chunk.length, 0), headerLength: undefined };
+  } finally {
+    giveBackWriter(writer);
+  }
+}
+
 function encodeHeader(request: ClassifiedRequest): Buffer {
   try {
-    writer.raw('{');
-    if (request.id !== '') writer.raw('"id":').string(request.id).raw(',');
-    writeParameters(request);
-    writer.raw('"inputs":[');
-    request.inputs.forEach((input, index) => {
-      if (index > 0) writer.raw(',');
-      writeInput(input);
-    });
-    writer.raw(']');
-    if (request.outputs.length > 0) writeOutputs(request);
-    return writer.raw('}').take();
+    writeRequest(headerWriter, request, BINARY);
+    return headerWriter.take();
   } catch (error) {
-    writer.discard();
+    headerWriter.discard();
     throw error;
   }
 }
 
-function writeParameters({ parameters, outputs, priority, timeoutMicroseconds, sequence }: ClassifiedRequest): void {
+/** How tensors are sent and asked for. */
+interface Form {
+  readonly isBinary: boolean;
+  /** The member of an input that has its elements, or says where they are. */
+  readonly writeForm: (input: InferTensor) => void;
+}
+
+const BINARY: Form = {
+  isBinary: true,
+  writeForm: ({ bytes }) => headerWriter.raw(',"parameters":{"binary_data_size":').integer(bytes.byteLength).raw('}'),
+};
+
+function writeRequest(writer: JsonWriter, request: ClassifiedRequest, { isBinary, writeForm }: Form): void {
+  writer.raw('{');
+  if (request.id !== '') writer.raw('"id":').string(request.id).raw(',');
+  writeParameters(writer, request, isBinary);
+  writer.raw('"inputs":[');
+  request.inputs.forEach((input, index) => {
+    if (index > 0) writer.raw(',');
+    const { name, datatype, shape } = input;
+    writer.raw('{"name":').string(name).raw(',"datatype":').string(datatype);
+    writer.raw(',"shape":[').raw(shape.join(',')).raw(']');
+    writeForm(input);
+    writer.raw('}');
+  });
+  writer.raw(']');
+  if (request.outputs.length > 0) writeOutputs(writer, request, isBinary);
+  writer.raw('}');
+}
+
+function writeParameters(
+  writer: JsonWriter,
+  { parameters, outputs, priority, timeoutMicroseconds, sequence }: ClassifiedRequest,
+  isBinary: boolean,
+): void {
   const members: [string, Parameters[string]][] = Object.entries(parameters ?? {});
   if (priority !== 0) members.push(['priority', priority]);
   if (timeoutMicroseconds !== 0) members.push(['timeout', timeoutMicroseconds]);
@@ -61,18 +115,18 @@ function writeParameters({ parameters, outputs, priority, timeoutMicroseconds, s
     members.push([SEQUENCE_ID, sequence.id], [SEQUENCE_START, sequence.start], [SEQUENCE_END, sequence.end]);
   }
   // It does not count for listed outputs: these say it themselves.
-  if (outputs.length === 0) members.push(['binary_data_output', true]);
+  if (isBinary && outputs.length === 0) members.push(['binary_data_output', true]);
   if (members.length === 0) return;
   writer.raw('"parameters":{');
   members.forEach(([name, value], index) => {
     if (index > 0) writer.raw(',');
     writer.string(name).raw(':');
-    writeParameter(name, value);
+    writeParameter(writer, name, value);
   });
   writer.raw('},');
 }
 
-function writeParameter(name: string, value: unknown): void {
+function writeParameter(writer: JsonWriter, name: string, value: unknown): void {
   if (typeof value === 'string') writer.string(value);
   else if (typeof value === 'boolean') writer.boolean(value);
   else if (typeof value === 'bigint' || Number.isSafeInteger(value)) writer.integer(value as number | bigint);
@@ -80,19 +134,17 @@ function writeParameter(name: string, value: unknown): void {
   else throw invalidArg(`parameter '${name}' must be a string, a boolean or a number, got ${typeof value}`);
 }
 
-function writeInput({ name, datatype, shape, bytes }: InferTensor): void {
-  writer.raw('{"name":').string(name).raw(',"datatype":').string(datatype).raw(',"shape":[').raw(shape.join(','));
-  writer.raw('],"parameters":{"binary_data_size":').integer(bytes.byteLength).raw('}}');
-}
-
-function writeOutputs({ outputs, classes }: ClassifiedRequest): void {
+function writeOutputs(writer: JsonWriter, { outputs, classes }: ClassifiedRequest, isBinary: boolean): void {
   writer.raw(',"outputs":[');
   outputs.forEach((name, index) => {
     if (index > 0) writer.raw(',');
-    writer.raw('{"name":').string(name).raw(',"parameters":{"binary_data":true');
     const count = classes?.get(name);
-    if (count !== undefined) writer.raw(',"classification":').integer(count);
-    writer.raw('}}');
+    writer.raw('{"name":').string(name);
+    if (isBinary || count !== undefined) writer.raw(',"parameters":{');
+    if (isBinary) writer.raw('"binary_data":true');
+    if (count !== undefined) writer.raw(isBinary ? ',"classification":' : '"classification":').integer(count);
+    if (isBinary || count !== undefined) writer.raw('}');
+    writer.raw('}');
   });
   writer.raw(']');
 }

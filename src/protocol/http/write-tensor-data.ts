@@ -9,7 +9,12 @@ import { elementCount } from '../../tensor/shape.js';
 import type { JsonWriter } from '../json/json-writer.js';
 
 /** Writes the elements with commas between them. Throws INVALID_ARG when an output has no JSON form. */
-export function* writeTensorData(writer: JsonWriter, output: InferTensor, pace: Pace): PacedWork<void> {
+export function* writeTensorData(
+  writer: JsonWriter,
+  output: InferTensor,
+  pace: Pace,
+  side: 'output' | 'input' = 'output',
+): PacedWork<void> {
   const { datatype } = output;
   const { kind, byteSize, array } = traitsOf(datatype);
   if (kind === 'half') {
@@ -17,7 +22,7 @@ export function* writeTensorData(writer: JsonWriter, output: InferTensor, pace: 
       `sending ${datatype} data via JSON is not supported. Please use the binary data format for output`,
     );
   }
-  if (kind === 'bytes') return yield* writeStrings(writer, output, pace);
+  if (kind === 'bytes') return yield* writeStrings(writer, output, pace, side);
   if (output.bytes.byteLength !== elementCount(output.shape) * byteSize) {
     throw new TritonError(
       'INTERNAL',
@@ -72,15 +77,20 @@ function* aligned(bytes: Uint8Array, byteSize: number, pace: Pace): PacedWork<Ui
 /** So many bytes are copied, or of a string written, at a time. */
 const PIECE = 16 * 1024;
 
-function* writeStrings(writer: JsonWriter, { name, bytes }: InferTensor, pace: Pace): PacedWork<void> {
+function* writeStrings(
+  writer: JsonWriter,
+  { name, bytes }: InferTensor,
+  pace: Pace,
+  side: 'output' | 'input',
+): PacedWork<void> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let offset = 0; offset < buffer.length;) {
     const start = offset + 4;
     offset = start + buffer.readUInt32LE(offset);
-    assert(offset <= buffer.length, `output '${name}' has an incomplete element`);
+    assert(offset <= buffer.length, `${side} '${name}' has an incomplete element`);
     if (!(yield* isUtf8Paced(buffer.subarray(start, offset), pace))) {
       throw invalidArg(
-        `sending output '${name}' via JSON is not possible: an element is not valid UTF-8. Please use the binary data format for output`,
+        `sending ${side} '${name}' via JSON is not possible: an element is not valid UTF-8. Please use the binary data format for ${side}`,
       );
     }
     writer.raw(start > 4 ? ',"' : '"');
