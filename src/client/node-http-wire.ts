@@ -37,6 +37,7 @@ export class NodeHttpWire implements HttpWire {
   readonly maxResponseBytes: number;
   readonly #server: ServerUrl;
   readonly #agent: Agent;
+  readonly #hostHeader: string;
   #lastUse = 0;
 
   constructor(server: ServerUrl, { tls, maxResponseBytes, maxConcurrency }: TransportOptions) {
@@ -46,6 +47,7 @@ export class NodeHttpWire implements HttpWire {
       maxFreeSockets: Math.min(maxConcurrency, MAX_IDLE_CONNECTIONS),
     };
     this.#server = server;
+    this.#hostHeader = hostHeader(server);
     this.#agent = server.tls ? new TlsAgent({ ...options, ...tls }) : new PlainAgent(options);
     this.maxResponseBytes = maxResponseBytes;
   }
@@ -195,11 +197,23 @@ export class NodeHttpWire implements HttpWire {
 
   #open({ method, path, headers, chunks }: HttpRequest): ClientRequest {
     const { host, port, pathPrefix, tls } = this.#server;
-    const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
-    const framed = method === 'POST' ? { ...headers, 'content-length': length } : headers;
-    const options = { host, port, method, path: pathPrefix + path, headers: framed, agent: this.#agent };
+    // As a list they are written as they are; of an object Node makes an object of its own first.
+    const fields = ['Host', this.#hostHeader];
+    for (const [name, value] of Object.entries(headers)) fields.push(name, value);
+    if (method === 'POST') {
+      let length = 0;
+      for (const { byteLength } of chunks) length += byteLength;
+      fields.push('Content-Length', String(length));
+    }
+    const options = { host, port, method, path: pathPrefix + path, headers: fields, agent: this.#agent };
     return tls ? tlsRequest(options) : plainRequest(options);
   }
+}
+
+/** The port only where it is not the scheme's own, as browsers have it. */
+export function hostHeader({ host, port, tls }: Pick<ServerUrl, 'host' | 'port' | 'tls'>): string {
+  const name = host.includes(':') ? `[${host}]` : host;
+  return port === (tls ? 443 : 80) ? name : `${name}:${port}`;
 }
 
 class NodeParts implements PartedResponse {
@@ -250,10 +264,12 @@ interface Outcome<T> {
 }
 
 function send(clientRequest: ClientRequest, chunks: readonly Uint8Array[]): void {
-  clientRequest.cork();
-  for (const chunk of chunks) clientRequest.write(chunk);
-  clientRequest.end();
-  clientRequest.uncork();
+  const last = chunks.length - 1;
+  if (last > 0) clientRequest.cork();
+  for (let i = 0; i < last; i++) clientRequest.write(chunks[i]!);
+  if (last < 0) clientRequest.end();
+  else clientRequest.end(chunks[last]!);
+  if (last > 0) clientRequest.uncork();
 }
 
 interface Collected {
