@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net';
 
 import type { ListenedConnection, SharedByConnections } from '../sockets/listener.js';
-import { Output } from '../sockets/output.js';
+import { Output, writeAll } from '../sockets/output.js';
 import { KEEPS_NOTHING, type ByteSink } from '../sockets/socket-reader.js';
 import type { Writing } from '../sockets/write-turn.js';
 import { HttpConnection, type Clock } from './http-connection.js';
@@ -144,15 +144,4 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
     this.socket.resume();
     this.socket.end(() => (this.#endedAt = this.#environment.clock.now));
   }
-}
-
-/** Whether the socket has passed everything on already. */
-function writeAll(socket: Socket, chunks: readonly Uint8Array[]): boolean {
-  if (chunks.length === 1) socket.write(chunks[0]!);
-  else {
-    socket.cork();
-    for (const chunk of chunks) socket.write(chunk);
-    socket.uncork();
-  }
-  return socket.writableLength === 0;
 }

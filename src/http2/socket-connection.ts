@@ -7,7 +7,7 @@ import type { ConnectionListener } from './connection-listener.js';
 import type { ConnectionOptions } from './connection-options.js';
 import { Http2Connection } from './connection.js';
 import type { ListenedConnection } from '../sockets/listener.js';
-import type { BlockPool } from '../sockets/output.js';
+import { type BlockPool, writeAll } from '../sockets/output.js';
 import { KEEPS_NOTHING, type ByteSink } from '../sockets/socket-reader.js';
 import type { Role } from './stream-table.js';
 import type { Writing, WriteTurn } from '../sockets/write-turn.js';
@@ -125,15 +125,4 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
     clearTimeout(this.#closing);
     this.connection.lost(this.#error);
   }
-}
-
-/** Whether the socket has passed everything on already. */
-function writeAll(socket: Socket, chunks: readonly Uint8Array[]): boolean {
-  if (chunks.length === 1) socket.write(chunks[0]!);
-  else {
-    socket.cork();
-    for (const chunk of chunks) socket.write(chunk);
-    socket.uncork();
-  }
-  return socket.writableLength === 0;
 }

@@ -2,6 +2,8 @@
 // copied, so that what a turn of the event loop produces goes out as one write, scattered where chunks are large. Blocks
 // come from a pool that all connections of a thread share, and belong to a connection only while it has unsent bytes.
 
+import type { Socket } from 'node:net';
+
 /** Holds some hundred small answers; larger header blocks go out as chunks of their own. */
 export const BLOCK_BYTES = 32_768;
 const MOST_KEPT_BLOCKS = 64;
@@ -89,4 +91,15 @@ export class Output {
     this.#start = 0;
     this.end = 0;
   }
+}
+
+/** In one write of the system's where it takes that. Whether the socket has passed everything on already. */
+export function writeAll(socket: Socket, chunks: readonly Uint8Array[]): boolean {
+  if (chunks.length === 1) socket.write(chunks[0]!);
+  else {
+    socket.cork();
+    for (const chunk of chunks) socket.write(chunk);
+    socket.uncork();
+  }
+  return socket.writableLength === 0;
 }

@@ -5,7 +5,7 @@ import { invalidArg, TritonError } from '../../errors.js';
 import type { InferTensor } from '../../model/exchange.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { ClassifiedRequest } from '../classified-request.js';
-import { borrowWriter, giveBackWriter, JsonWriter } from '../json/json-writer.js';
+import { borrowWriter, giveBackWriter, JsonWriter, writeParameter } from '../json/json-writer.js';
 import { finishPaced, Pace } from '../../model/paced-work.js';
 import { traitsOf } from '../../tensor/dtype.js';
 import { writeTensorData } from './write-tensor-data.js';
@@ -103,6 +103,9 @@ function writeRequest(writer: JsonWriter, request: ClassifiedRequest, { isBinary
   writer.raw('}');
 }
 
+/** Of values that come from users without types. */
+const PARAMETER_TYPES: ReadonlySet<string> = new Set(['string', 'boolean', 'number', 'bigint']);
+
 function writeParameters(
   writer: JsonWriter,
   { parameters, outputs, priority, timeoutMicroseconds, sequence }: ClassifiedRequest,
@@ -121,17 +124,12 @@ function writeParameters(
   members.forEach(([name, value], index) => {
     if (index > 0) writer.raw(',');
     writer.string(name).raw(':');
-    writeParameter(writer, name, value);
+    if (!PARAMETER_TYPES.has(typeof value)) {
+      throw invalidArg(`parameter '${name}' must be a string, a boolean or a number, got ${typeof value}`);
+    }
+    writeParameter(writer, value);
   });
   writer.raw('},');
-}
-
-function writeParameter(writer: JsonWriter, name: string, value: unknown): void {
-  if (typeof value === 'string') writer.string(value);
-  else if (typeof value === 'boolean') writer.boolean(value);
-  else if (typeof value === 'bigint' || Number.isSafeInteger(value)) writer.integer(value as number | bigint);
-  else if (typeof value === 'number') writer.double(value);
-  else throw invalidArg(`parameter '${name}' must be a string, a boolean or a number, got ${typeof value}`);
 }
 
 function writeOutputs(writer: JsonWriter, { outputs, classes }: ClassifiedRequest, isBinary: boolean): void {
