@@ -15,10 +15,7 @@ export interface ClosableLogSink extends LogSink {
  * Hands entries to `onLog`, or appends them to `file`, or writes to standard error when both are undefined. Throws
  * INVALID_ARG when the file cannot be opened.
  */
-export function openLogSink(
-  file: string | undefined,
-  onLog?: ((entry: LogEntry) => void) | undefined,
-): ClosableLogSink {
+export function openLogSink(file: string | undefined, onLog?: (entry: LogEntry) => void): ClosableLogSink {
   if (onLog !== undefined) return { write: onLog, close: () => undefined };
   if (file === undefined) return { write: (entry) => writeLine(2, logLine(entry)), close: () => undefined };
   let descriptor: number;
