@@ -5,8 +5,8 @@
 import { invalidArg, TritonError } from '../errors.js';
 import { LOG_FORMATS } from '../logger.js';
 import { nearest } from '../model/nearest.js';
+import { COMPRESSION_LEVELS } from '../protocol/grpc/message-compression.js';
 import type { TritonConfig } from './generated/triton-config.js';
-import { COMPRESSION_LEVELS } from './grpc-settings.js';
 import type { OptionKind } from './option-value.js';
 import { parseMetricsConfig } from './parse-metrics-config.js';
 import { parseOrigins } from './parse-origins.js';

@@ -17,7 +17,6 @@ const JOINED_BYTES = 64 * 1024;
 export interface EncodedInferRequest {
   /** The body in order. Chunks of large tensors are the tensors' own memory, not copies. */
   readonly chunks: readonly Uint8Array[];
-  readonly contentLength: number;
   /** The value of the header Inference-Header-Content-Length: the size of the JSON part. Undefined when that is all. */
   readonly headerLength: number | undefined;
 }
@@ -30,14 +29,14 @@ export function encodeInferRequest(
 ): EncodedInferRequest & { readonly headerLength: number } {
   const json = encodeHeader(request);
   const chunks: Uint8Array[] = [json];
-  let contentLength = json.length;
+  let byteLength = json.length;
   for (const { bytes } of request.inputs) {
     if (bytes.byteLength === 0) continue;
     chunks.push(bytes);
-    contentLength += bytes.byteLength;
+    byteLength += bytes.byteLength;
   }
-  const joined = chunks.length > 1 && contentLength <= JOINED_BYTES ? [Buffer.concat(chunks, contentLength)] : chunks;
-  return { chunks: joined, contentLength, headerLength: json.length };
+  const joined = chunks.length > 1 && byteLength <= JOINED_BYTES ? [Buffer.concat(chunks, byteLength)] : chunks;
+  return { chunks: joined, headerLength: json.length };
 }
 
 /** JSON alone. Throws UNSUPPORTED for datatypes without a JSON form, INVALID_ARG for strings that are no UTF-8. */
@@ -57,7 +56,7 @@ export function encodeJsonRequest(request: ClassifiedRequest): EncodedInferReque
       },
     });
     const chunks = writer.takeChunks();
-    return { chunks, contentLength: chunks.reduce((sum, chunk) => sum + chunk.length, 0), headerLength: undefined };
+    return { chunks, headerLength: undefined };
   } finally {
     giveBackWriter(writer);
   }
