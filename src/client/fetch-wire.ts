@@ -97,7 +97,7 @@ export class FetchWire implements HttpWire {
     while (!body.isTooLarge) {
       const { done, value } = await parts.next();
       if (done === true) return body.end();
-      body.add(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+      body.add(Buffer.from(value.buffer, value.byteOffset, value.byteLength), 0, value.byteLength);
     }
     controller.abort();
     throw tooLargeError(this.maxResponseBytes, this.address);

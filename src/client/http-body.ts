@@ -15,6 +15,7 @@ export class HttpBody {
   #chunks: Buffer[] = [];
   #length = 0;
   #body: Buffer | undefined;
+  #rest: Buffer | undefined;
 
   constructor(headers: AnswerHeaders, maxBytes: number) {
     const stated = Number(headers['content-length']);
@@ -29,17 +30,22 @@ export class HttpBody {
     return Math.max(this.#length, this.#stated ?? 0) > this.#maxBytes;
   }
 
-  /** Takes the next bytes, which are not used afterwards where their copy is made at once. */
-  add(chunk: Buffer): void {
+  /** Takes the next bytes, `bytes[start…end)`, which may be used again afterwards. */
+  add(bytes: Buffer, start: number, end: number): void {
     const offset = this.#length;
-    this.#length += chunk.length;
-    if (this.#body !== undefined) {
-      chunk.copy(this.#body, offset);
-      return;
-    }
-    this.#chunks.push(chunk);
-    if (this.#stated !== undefined && this.#length <= this.#stated && this.#length * GROWTH >= this.#stated)
-      this.#gather(this.#stated);
+    this.#length += end - start;
+    const stated = this.#stated;
+    if (this.#body === undefined && stated !== undefined && this.#length <= stated && this.#length * GROWTH >= stated)
+      this.#gather(stated);
+    if (this.#body === undefined) this.#chunks.push(Buffer.from(bytes.subarray(start, end)));
+    // They may lie there already.
+    else if (bytes !== this.#rest) bytes.copy(this.#body, offset, start, end);
+  }
+
+  /** Where what is still to come may be received to, if there is memory for all of it. */
+  rest(): Buffer | undefined {
+    this.#rest = this.#body?.subarray(this.#length);
+    return this.#rest;
   }
 
   /** All that has come. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 
 import { ModelClient } from './model-client.js';
-import { hostHeader } from './node-http-wire.js';
+import { hostHeader } from './http1-wire.js';
 
 it.each([
   [{ host: 'example.org', port: 8000, tls: false }, 'example.org:8000'],
