@@ -142,7 +142,7 @@ const MOST_WAITING = 65_536;
 
 /** Resolves with the head of the answer, and keeps what comes of the rest until it is taken. */
 export class PartedExchange extends HttpExchange<PartedResponse> implements PartedResponse {
-  readonly #waiting: Buffer[] = [];
+  #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #state: 'coming' | 'complete' | Error = 'coming';
   #taker: Outcome<IteratorResult<Uint8Array>> | undefined;
@@ -207,11 +207,12 @@ export class PartedExchange extends HttpExchange<PartedResponse> implements Part
 
   /** What has come, before how it ended. */
   #next(): Promise<IteratorResult<Uint8Array>> {
-    const part = this.#waiting.shift();
-    if (part !== undefined) {
-      this.#waitingBytes -= part.length;
-      if (this.#waiting.length === 0 && this.#state === 'coming') this.sent.connection.resume();
-      return Promise.resolve({ done: false, value: part });
+    const waiting = this.#waiting;
+    if (waiting.length > 0) {
+      this.#waiting = [];
+      this.#waitingBytes = 0;
+      if (this.#state === 'coming') this.sent.connection.resume();
+      return Promise.resolve({ done: false, value: waiting.length === 1 ? waiting[0]! : Buffer.concat(waiting) });
     }
     if (this.#state === 'complete') return Promise.resolve(DONE);
     if (this.#state !== 'coming') return Promise.reject(this.#state);
