@@ -11,11 +11,8 @@ import { traitsOf } from '../../tensor/dtype.js';
 import { writeTensorData } from './write-tensor-data.js';
 import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START } from '../sequence-parameters.js';
 
-/** A body up to this size is joined to one chunk: copying it is cheaper than another write. */
-const JOINED_BYTES = 64 * 1024;
-
 export interface EncodedInferRequest {
-  /** The body in order. Chunks of large tensors are the tensors' own memory, not copies. */
+  /** The body in order. Those of binary tensors are the tensors' own memory, not copies. */
   readonly chunks: readonly Uint8Array[];
   /** The value of the header Inference-Header-Content-Length: the size of the JSON part. Undefined when that is all. */
   readonly headerLength: number | undefined;
@@ -29,14 +26,8 @@ export function encodeInferRequest(
 ): EncodedInferRequest & { readonly headerLength: number } {
   const json = encodeHeader(request);
   const chunks: Uint8Array[] = [json];
-  let byteLength = json.length;
-  for (const { bytes } of request.inputs) {
-    if (bytes.byteLength === 0) continue;
-    chunks.push(bytes);
-    byteLength += bytes.byteLength;
-  }
-  const joined = chunks.length > 1 && byteLength <= JOINED_BYTES ? [Buffer.concat(chunks, byteLength)] : chunks;
-  return { chunks: joined, headerLength: json.length };
+  for (const { bytes } of request.inputs) if (bytes.byteLength > 0) chunks.push(bytes);
+  return { chunks, headerLength: json.length };
 }
 
 /** JSON alone. Throws UNSUPPORTED for datatypes without a JSON form, INVALID_ARG for strings that are no UTF-8. */
@@ -55,8 +46,7 @@ export function encodeJsonRequest(request: ClassifiedRequest): EncodedInferReque
         writer.raw(']');
       },
     });
-    const chunks = writer.takeChunks();
-    return { chunks, headerLength: undefined };
+    return { chunks: writer.takeChunks(), headerLength: undefined };
   } finally {
     giveBackWriter(writer);
   }
