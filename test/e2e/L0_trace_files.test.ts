@@ -40,7 +40,7 @@ function until(path: string, id: number): Promise<readonly Entry[]> {
 function told(entries: readonly Entry[], id: number): unknown[] {
   return entries
     .filter((entry) => entry.id === id)
-    .map(({ id: _, ...entry }) => (entry.timestamps === undefined ? entry : entry.timestamps[0].name));
+    .map(({ id: _id, ...entry }) => (entry.timestamps === undefined ? entry : entry.timestamps[0].name));
 }
 
 function timesOf(entries: readonly Entry[]): Readonly<Record<string, number>> {
