@@ -9,10 +9,11 @@ import { invalidArg, TritonError } from './errors.js';
 import { loadOpenTelemetry } from './host/opentelemetry.js';
 import { RequestTracing } from './host/request-tracing.js';
 import type { BoundModel } from './model/bound-model.js';
+import { checkMembers } from './model/check.js';
 import type { TensorSpecs } from './model/tensor-spec.js';
 import { RUN_IN_PROCESS } from './server/in-process.js';
 import { ModelBinding } from './server/model-binding.js';
-import { ModelBindings } from './server/model-bindings.js';
+import { type BindOptions, ModelBindings } from './server/model-bindings.js';
 import { LocalServer, type ServerHandle } from './server/server-handle.js';
 import {
   serverOptions,
@@ -90,7 +91,8 @@ export class Triton {
   /**
    * Serves a model under its name. Before `run()` this only records it; afterwards the model loads in the
    * background, see {@link ready}. Throws INVALID_ARG for anything that cannot work, ALREADY_EXISTS when the
-   * name and version are taken.
+   * name and version are taken. With `replace` a model that has them is replaced as {@link rebind} does it, in the
+   * background too: a cell of a notebook may be run again.
    */
   bind<
     const I extends TensorSpecs,
@@ -98,8 +100,9 @@ export class Triton {
     const Decoupled extends boolean = false,
     const Method extends string = string,
     Loose = never,
-  >(model: BoundModel<I, O, Decoupled, Method, Loose>): this {
-    this.#bindings.add(this.#binding(model as never));
+  >(model: BoundModel<I, O, Decoupled, Method, Loose>, options: BindOptions = {}): this {
+    checkMembers(options, ['replace'], 'the second argument of bind');
+    this.#bindings.add(this.#binding(model as never), options);
     return this;
   }
 
