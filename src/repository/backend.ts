@@ -34,13 +34,14 @@ export async function chooseBackend(
   const files = await readdir(folder);
   const named = backendOf(json, name);
   const { default_model_filename: own } = json;
+  const given = own === '' ? undefined : await pathInside(repository, folder, own);
   const backend = named ?? backendByFile(own === '' ? files : [own], name);
   const file = own === '' ? FILES[backend].find((each) => files.includes(each)) : own;
   if (file === undefined)
     throw invalidArg(
       `failed to find the file of model '${name}' version ${version} in ${folder}: expected ${FILES[backend].join(' or ')}`,
     );
-  const found = await pathInside(repository, folder, file);
+  const found = given ?? (await pathInside(repository, folder, file));
   // Models with weights of their own come as a folder.
   const isFolder = (await stat(found)).isDirectory();
   return { backend, path: isFolder ? await pathInside(repository, found, FILES[backend][0]) : found };
