@@ -1,7 +1,7 @@
 // One version of a model in a repository, ready to be bound: what its configuration and its files come to.
 
 import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 import { invalidArg } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
@@ -51,7 +51,10 @@ export async function readFolderModel(
   const model = await MODELS[backend](written, files);
   return {
     model,
-    more: { parameters: written.parameters, file: fileConfigOf(written, { backend, platform: PLATFORMS[backend] }) },
+    more: {
+      parameters: written.parameters,
+      file: fileConfigOf(written, { backend, platform: PLATFORMS[backend], filename: basename(path) }),
+    },
   };
 }
 

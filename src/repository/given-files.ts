@@ -28,9 +28,8 @@ export class GivenFiles {
     config: string | undefined,
   ): Promise<GivenFiles> {
     if (config === undefined) {
-      throw invalidArg(
-        `failed to load '${name}': load parameter 'config' must be given with ${Object.keys(files)[0]}, because the files stand for the whole folder of the model`,
-      );
+      // The files stand for the whole folder.
+      throw invalidArg("Load parameter 'config' must be specified for model file override");
     }
     const contents = Object.entries(files).map(
       ([parameter, content]) => [pathOf(parameter), bytesOf(parameter, content)] as const,
@@ -61,7 +60,7 @@ function pathOf(parameter: string): readonly string[] {
   const parts = path.split('/');
   if (!parts.every((part) => PART.test(part)) || parts.length > 8)
     throw invalidArg(
-      `load parameter '${parameter}' must name a path inside of the model's folder, as file:1/model.onnx does`,
+      `Invalid file parameter '${parameter}' must stay within model directory, as file:1/model.onnx does`,
     );
   if (!CODE.test(path)) return parts;
   throw new TritonError(

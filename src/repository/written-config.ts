@@ -109,10 +109,21 @@ export function optionsOf(
   };
 }
 
+const DEFAULT_GROUP = {
+  name: '',
+  kind: 'KIND_CPU',
+  count: 1,
+  gpus: [],
+  secondary_devices: [],
+  profile: [],
+  passive: false,
+  host_policy: '',
+};
+
 /** What the model configuration shows of it. */
 export function fileConfigOf(
-  { name, json, instanceCount }: WrittenConfig,
-  { platform, backend }: { readonly platform: string; readonly backend: string },
+  { name, json }: WrittenConfig,
+  { platform, backend, filename }: { readonly platform: string; readonly backend: string; readonly filename: string },
 ): FileConfig {
   const groups = json.instance_group.map((group, index) => ({
     ...group,
@@ -132,8 +143,9 @@ export function fileConfigOf(
     backend,
     shown: {
       ...(json.optimization === undefined ? {} : { optimization: json.optimization }),
-      ...(groups.length === 0 || instanceCount === 0 ? {} : { instance_group: groups }),
-      default_model_filename: json.default_model_filename,
+      // As Triton completes it.
+      instance_group: groups.length > 0 ? groups : [{ ...DEFAULT_GROUP, name }],
+      default_model_filename: json.default_model_filename || filename,
       parameters: json.parameters,
       model_warmup: warmups,
     },

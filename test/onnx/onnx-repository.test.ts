@@ -50,13 +50,20 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an ONNX model 
     const completed = {
       platform: 'onnxruntime_onnx',
       backend: 'onnxruntime',
+      default_model_filename: 'model.onnx',
+      instance_group: [{ name: 'batched', kind: 'KIND_CPU', count: 1 }],
       max_batch_size: 4,
       input: tensor('x', 'TYPE_FP32', [3]),
       output: tensor('y', 'TYPE_FP32', [3]),
       dynamic_batching: { preferred_batch_size: [4] },
     };
     expect(await configOf(http, 'batched')).toMatchObject(completed);
-    const larger = { ...completed, max_batch_size: 16, dynamic_batching: { preferred_batch_size: [16] } };
+    const larger = {
+      ...completed,
+      instance_group: [{ name: 'larger', kind: 'KIND_CPU', count: 1 }],
+      max_batch_size: 16,
+      dynamic_batching: { preferred_batch_size: [16] },
+    };
     expect(await configOf(http, 'larger')).toMatchObject(larger);
     const single = await configOf(http, 'single');
     expect(single).toMatchObject({ max_batch_size: 0, input: tensor('x', 'TYPE_INT64', [2, -1]) });

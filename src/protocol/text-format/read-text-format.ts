@@ -100,7 +100,8 @@ class TextFormatReader {
       if (current.kind === 'symbol' && current.text === '[')
         throw new TextFormatError(`${path} has one value, got a list`, current);
       refuseSecond(field, place, at);
-      return void place.message.set(field, this.#value(field, path, place.depth));
+      place.message.set(field, this.#value(field, path, place.depth));
+      return;
     }
     if (!this.#takeSymbol('[')) return this.#entry(field, place, path);
     if (this.#takeSymbol(']')) return;
