@@ -8,6 +8,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { isClassified, type Dtype, DTYPES } from '../tensor/dtype.js';
 import { datatypeOfConfig } from '../protocol/model-signature.js';
 import { type BackendName, chooseBackend } from './backend.js';
+import { codeRefused } from './given-files.js';
 import { type ModelFolder, pathInside } from './model-folder.js';
 import { moduleModel } from './module-model.js';
 import { onnxFileModel } from './onnx-file-model.js';
@@ -29,13 +30,20 @@ const MODELS: Readonly<
 /** The name that a configuration may give instead of a backend's. */
 const PLATFORMS: Readonly<Record<BackendName, string>> = { onnxruntime: 'onnxruntime_onnx', tstriton: '' };
 
+interface ReadOptions extends Pick<VersionFiles, 'version' | 'isStrict'> {
+  /** Whether the folder is a client's. */
+  readonly isGiven: boolean;
+}
+
 /** Rejects with INVALID_ARG, or what the module of the model fails with. */
 export async function readFolderModel(
   folder: ModelFolder,
   written: WrittenConfig,
-  { version, isStrict }: { readonly version: number; readonly isStrict: boolean },
+  { version, isStrict, isGiven }: ReadOptions,
 ): Promise<FolderModel> {
   const { backend, path } = await chooseBackend(folder, written, version);
+  // Whatever the name of the file that it would be.
+  if (isGiven && backend === 'tstriton') throw codeRefused(`backend: "tstriton" of model '${folder.name}'`);
   const warmups = new Map<string, string>();
   for (const file of inputFiles(written)) {
     // As Triton has it.

@@ -63,10 +63,11 @@ function pathOf(parameter: string): readonly string[] {
       `Invalid file parameter '${parameter}' must stay within model directory, as file:1/model.onnx does`,
     );
   if (!CODE.test(path)) return parts;
-  throw new TritonError(
-    'UNSUPPORTED',
-    `load parameter '${parameter}' is not supported: the server runs no code that a client sends`,
-  );
+  throw codeRefused(`load parameter '${parameter}'`);
+}
+
+export function codeRefused(what: string): TritonError {
+  return new TritonError('UNSUPPORTED', `${what} is not supported: the server runs no code that a client sends`);
 }
 
 function bytesOf(parameter: string, content: Uint8Array | undefined): Uint8Array {

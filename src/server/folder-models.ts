@@ -149,7 +149,7 @@ export class FolderModels {
       const own = known.versions.get(version);
       return own?.state !== wanted.states.get(version) || (again && own?.failure !== undefined);
     };
-    await this.#serve(wanted, [...wanted.states.keys()].filter(isNew), { now: false });
+    await this.#serve(wanted, [...wanted.states.keys()].filter(isNew), { now: false, isGiven: false });
   }
 
   /**
@@ -166,8 +166,9 @@ export class FolderModels {
         if (!isBound && this.#known.has(name)) await this.#remove(name);
         return false;
       }
-      const known = this.#model(name);
       const given = bringsFiles ? await GivenFiles.write(name, files, config) : undefined;
+      const isNew = !this.#known.has(name);
+      const known = this.#model(name);
       let wanted: Wanted;
       try {
         wanted = await this.#read(name, given === undefined ? repositories : [given.repository], { config });
@@ -176,6 +177,8 @@ export class FolderModels {
         await given?.remove();
         const error = TritonError.from(thrown);
         known.failure = error;
+        // What nobody has wanted before but this client, who is told, is no reason not to be ready.
+        if (isNew) this.#known.delete(name);
         this.#log(name, error);
         throw notPolled(name, error.message);
       }
@@ -186,7 +189,8 @@ export class FolderModels {
         );
       };
       try {
-        await this.#serve(wanted, [...wanted.states.keys()].filter(isStale), { now: true });
+        const isGiven = given !== undefined;
+        await this.#serve(wanted, [...wanted.states.keys()].filter(isStale), { now: true, isGiven });
       } catch (error) {
         await given?.remove();
         throw error;
@@ -238,7 +242,7 @@ export class FolderModels {
   async #serve(
     { folder, written, states }: Wanted,
     changed: readonly number[],
-    { now }: { readonly now: boolean },
+    { now, isGiven }: { readonly now: boolean; readonly isGiven: boolean },
   ): Promise<void> {
     const { name } = folder;
     const { versions } = this.#model(name);
@@ -250,7 +254,7 @@ export class FolderModels {
       let failure: TritonError | undefined;
       try {
         const isStrict = this.#options.disableAutoCompleteConfig;
-        const { model, more } = await readFolderModel(folder, written, { version, isStrict });
+        const { model, more } = await readFolderModel(folder, written, { version, isStrict, isGiven });
         const next = new ModelBinding(model, more);
         this.#options.check(next);
         // A place stays taken by what did not load at first, so that the index tells why.

@@ -61,6 +61,11 @@ describe.each(THREADS)('models that clients load from folders, %o', (thread) => 
     expect((await callJson(`${http}/v2/health/ready`))[0]).toBe(200);
     expect(await load(http, 'third')).toEqual([200, '']);
     expect(await added(http, 'third')).toBe(4);
+    repository.write('odd/config.pbtxt', 'backend: "other"');
+    expect(await load(http, 'odd')).toEqual(
+      failed('failed to poll from model repository: at least one version must be available'),
+    );
+    expect((await callJson(`${http}/v2/health/ready`))[0]).toBe(200);
     expect(await load(http, 'fourth')).toEqual(
       failed("^failed to load 'fourth', failed to poll from model repository$"),
     );
@@ -159,6 +164,14 @@ describe.each(THREADS)('models that clients load from folders, %o', (thread) => 
         [{ config, 'file:1/model.onnx': '*' }, 400, 'must be the bytes of a file in base64'],
         [{ config, 'file:1/model.onnx': content }, 400, 'is not an ONNX model'],
         [{ config, 'file:1/model.mjs': content }, 501, 'the server runs no code that a client sends'],
+        [
+          {
+            config: '{"backend": "tstriton", "default_model_filename": "model"}',
+            'file:1/model': Buffer.from(addingModule(1)).toString('base64'),
+          },
+          400,
+          'the server runs no code that a client sends',
+        ],
         [{ config, 'file:../x': content }, 400, 'must stay within model directory'],
         [{ config, 'file:/etc/x': content }, 400, 'must stay within model directory'],
         [{ config, 'file:1/..': content }, 400, 'must stay within model directory'],
