@@ -297,7 +297,8 @@ export class Triton {
   }
 
   #services(tracing: RequestTracing | undefined): ServerServices {
-    return { tracing, loadFolder: (name, parameters, ready) => this.#folders!.load(name, parameters, ready) };
+    const { logger } = this.#config;
+    return { tracing, logger, loadFolder: (name, parameters, ready) => this.#folders!.load(name, parameters, ready) };
   }
 
   /** Reads the model repository, if there is one, before anything is loaded. */

@@ -49,6 +49,9 @@ function checkTogether(config: CompleteTritonConfig): void {
   if (config.modelControlMode === 'poll' && config.modelRepository.length === 0) {
     throw invalidArg("modelControlMode: 'poll' needs a modelRepository, got none");
   }
+  if (config.logger !== undefined && config.logFile !== undefined) {
+    throw invalidArg('the log goes to one place: expected logger or logFile, got both');
+  }
   if (config.allowGpuMetrics) {
     throw new TritonError('UNSUPPORTED', 'allowGpuMetrics: TSTriton has no GPU metrics, expected false');
   }

@@ -5,7 +5,7 @@ import type { MessagePort } from 'node:worker_threads';
 
 import type { LoadParameters } from '../core/inference-server.js';
 import type { SentFailure } from '../link/sent-error.js';
-import type { LogSettings } from '../logger.js';
+import type { LogEntry, LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { EndedTrace } from '../model/traces.js';
@@ -62,6 +62,12 @@ export interface ControlReply {
 export interface LogSettingsNotice {
   readonly kind: 'log settings';
   readonly settings: LogSettings;
+}
+
+/** What the server says in its log, where a logger of the user's thread gets it. */
+export interface LogNotice {
+  readonly kind: 'log';
+  readonly entry: LogEntry;
 }
 
 /** Traced requests ended without reaching a callable. */
@@ -122,4 +128,4 @@ export type UserMessage = ControlRequest | HostReply;
 
 /** What the server's thread says. */
 export type ServerMessage =
-  ControlReply | LogSettingsNotice | TracesNotice | HostRequest | EndInstanceNotice | StalledNotice;
+  ControlReply | LogNotice | LogSettingsNotice | TracesNotice | HostRequest | EndInstanceNotice | StalledNotice;

@@ -8,10 +8,12 @@ import { ChannelInstance } from '../link/channel-instance.js';
 import { PortChannel } from '../link/channel.js';
 import { InlineInstance } from '../link/inline-instance.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
-import type { ServerLogger } from '../logger.js';
+import type { ExternalLogger, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { instanceLogger } from '../model/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
+import type { EndedTrace } from '../model/traces.js';
+import { writeTo } from './log-sink.js';
 import type { ModelOpening } from './model-opening.js';
 import type { InstanceSource, OpenedInstances } from './served-model.js';
 import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
@@ -65,6 +67,8 @@ export interface ServerHandle {
 /** What the user's thread does for a server, wherever that is. */
 export interface ServerServices {
   readonly tracing?: RequestTracing | undefined;
+  /** Gets the log's entries; undefined: they go to the log file or standard error. */
+  readonly logger?: ExternalLogger | undefined;
   /** Loads models of a model repository for clients; undefined where there is none. */
   readonly loadFolder?: FoldersOfModels['load'] | undefined;
 }
@@ -76,12 +80,10 @@ export class LocalServer implements ServerHandle {
   readonly #server: Server;
   #stopping: Promise<void> | undefined;
 
-  constructor(options: ServerOptions, { tracing, loadFolder }: ServerServices = {}) {
+  constructor(options: ServerOptions, { tracing, logger, loadFolder }: ServerServices = {}) {
     this.tracing = tracing;
-    this.#server = new Server(options, {
-      onTraces: (ended) => tracing?.recordEnded(ended, this.logger),
-      ...(loadFolder && { loadFolder }),
-    });
+    const onTraces = (ended: readonly EndedTrace[]) => tracing?.recordEnded(ended, this.logger);
+    this.#server = new Server(options, { onTraces, onLog: writeTo(logger), ...(loadFolder && { loadFolder }) });
   }
 
   get logger(): ServerLogger {

@@ -9,7 +9,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { ControlReply } from './control-messages.js';
 import { HostedModels } from './hosted-models.js';
-import { openLogSink, type ClosableLogSink } from './log-sink.js';
+import { openLogSink, type ClosableLogSink, writeTo } from './log-sink.js';
 import type { HostedLoad, HostedModel, ServerHandle, ServerServices } from './server-handle.js';
 import { withPorts, type ServerOptions, type ServerPorts, type StopTimes } from './server-options.js';
 import { ServerWorker } from './server-worker.js';
@@ -45,11 +45,11 @@ export class ThreadServer implements ServerHandle {
   #stopping: Promise<void> | undefined;
 
   constructor(options: ServerOptions, listeners: ThreadServerListeners, services: ServerServices = {}) {
-    const { tracing, loadFolder = async () => false } = services;
+    const { tracing, logger, loadFolder = async () => false } = services;
     this.#options = options;
     this.#listeners = listeners;
     this.tracing = tracing;
-    this.#sink = openLogSink(options.logFile);
+    this.#sink = openLogSink(options.logFile, writeTo(logger));
     this.#logger = new ServerLogger(this.#sink, options.logSettings);
     this.#models = new HostedModels({ logger: this.#logger, tracing, loadFolder });
     this.#worker = this.#launch();
@@ -134,6 +134,8 @@ export class ThreadServer implements ServerHandle {
             return this.#models.stalled(message);
           case 'traces':
             return this.tracing?.recordEnded(message.ended, this.#logger);
+          case 'log':
+            return this.#sink.write(message.entry);
           case 'log settings':
             // The callables of this thread log too.
             return this.#logger.configure(message.settings);
