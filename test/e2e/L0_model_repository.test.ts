@@ -65,6 +65,41 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model reposi
     });
   });
 
+  it('serves modules in TypeScript, which stream too, with files of a warm-up', async () => {
+    const repository = modelRepository({
+      'counter/1/model.ts': `
+        type Request = { inputs: { n: { data: Int32Array } } };
+        async function* count([{ inputs: { n } }]: [Request]): AsyncGenerator<{ i: Int32Array }[]> {
+          for (let i = 0; i < (n.data[0] as number); i++) yield [{ i: Int32Array.of(i) }];
+        }
+        export default {
+          inputs: { n: { dtype: 'int32', shape: [1] } },
+          outputs: { i: { dtype: 'int32', shape: [1] } },
+          config: { decoupled: true, batching: false },
+          inferFunc: count,
+        };`,
+      'counter/config.pbtxt': `
+        model_transaction_policy { decoupled: true }
+        model_warmup [ {
+          name: "two"
+          inputs { key: "n" value { data_type: TYPE_INT32 dims: [ 1 ] input_data_file: "two.bin" } }
+        } ]`,
+      'counter/warmup/two.bin': Buffer.from(Int32Array.of(2).buffer),
+    });
+    await using server = await serve(repository, thread);
+    expect(await get(server.http, 'models/counter/config')).toMatchObject({
+      max_batch_size: 0,
+      default_model_filename: 'model.ts',
+      model_transaction_policy: { decoupled: true },
+      model_warmup: [{ name: 'two', inputs: { n: { dims: [1], input_data_file: 'two.bin' } } }],
+    });
+    const response = await fetch(`${server.http}/v2/models/counter/generate_stream`, {
+      method: 'POST',
+      body: JSON.stringify({ n: 3 }),
+    });
+    expect((await response.text()).match(/"i":\d/g)).toEqual(['"i":0', '"i":1', '"i":2']);
+  });
+
   it('serves a callable whose configuration says all, with labels and parameters', async () => {
     const repository = modelRepository({
       'scores/config.pbtxt': `
