@@ -202,18 +202,13 @@ export class FolderModels {
     });
   }
 
-  /** Removes what clients have brought. */
+  /** Nothing serves any more: removes what clients have brought. */
   async close(): Promise<void> {
     await this.#polling.catch(() => undefined);
     await Promise.all(this.#turns.values());
-    for (const known of this.#known.values()) {
-      const { files } = known;
-      known.files = undefined;
-      // What was made of them is not there for the next run.
-      if (files !== undefined)
-        for (const [version, own] of known.versions) known.versions.set(version, { ...own, state: '' });
-      await files?.remove();
-    }
+    // They are not there for the next run.
+    const brought = [...this.#known].filter(([, { files }]) => files !== undefined);
+    for (const [name] of brought) await this.#remove(name);
   }
 
   async #read(

@@ -1,9 +1,9 @@
 // Models from folders that change: loaded and unloaded by clients, and polled; and models that clients bring themselves.
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 
-import type { TritonConfig } from 'tstriton';
+import type { Triton, TritonConfig } from 'tstriton';
 
 import { callJson, grpcService } from '../support/grpc-service.js';
 import { addingModule, modelRepository, type TestedRepository } from '../support/model-repository.js';
@@ -135,9 +135,11 @@ describe.each(THREADS)('models that clients load from folders, %o', (thread) => 
     const before = readdirSync(tmpdir()).filter((name) => name.startsWith('tstriton-model-'));
     const folders = () =>
       readdirSync(tmpdir()).filter((name) => name.startsWith('tstriton-model-') && !before.includes(name));
+    let triton: Triton;
     {
       await using server = await serve(repository, { ...explicit, loadModel: '*' });
       const { http } = server;
+      ({ triton } = server);
       const bytes = addModel(['batch', 2]).toString('base64');
       const given = { config: '{"backend": "onnxruntime"}', 'file:1/model.onnx': bytes };
       expect(await load(http, 'brought', given)).toEqual([200, '']);
@@ -183,7 +185,10 @@ describe.each(THREADS)('models that clients load from folders, %o', (thread) => 
       expect(await index(http)).toEqual(['brought:1 READY', 'known:1 READY']);
       expect(folders()).toHaveLength(1);
     }
-    expect(folders().filter((name) => existsSync(`${tmpdir()}/${name}`))).toEqual([]);
+    expect(folders()).toEqual([]);
+    await triton.run();
+    expect(await index(`http://127.0.0.1:${triton.httpPort}`)).toEqual(['known:1 READY']);
+    await triton.stop();
   });
 });
 
