@@ -42,8 +42,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   // Other ports for the same HTTP endpoints.
   'frontend/vertex-ai': ['frontend', 'frontend/http', 'frontend/metrics', ...FRONTEND],
   'frontend/sagemaker': ['frontend', 'frontend/http', ...FRONTEND],
+  // What lies in folders, made into what `bind` takes.
+  repository: ['onnx', 'host', 'link', 'protocol', ...PLAIN_DATA],
   server: [
     'config',
+    'repository',
     'frontend',
     'frontend/http',
     'frontend/grpc',

@@ -260,15 +260,33 @@ export const OPTION_GROUPS = {
     },
   },
   Models: {
+    modelRepository: {
+      kind: { separator: ';' },
+      parse: modelRepositories,
+      effect: 'Folders of models in the layout of Triton, see docs/model-repository.md.',
+    },
     modelControlMode: {
-      kind: { choices: ['none', 'explicit'] },
+      kind: { choices: ['none', 'explicit', 'poll'] },
       default: 'none',
-      effect: '`explicit` lets clients load and unload models; then only those of `loadModel` are loaded at first.',
+      effect:
+        '`explicit` lets clients load and unload models; then only those of `loadModel` are loaded at first. `poll` looks for changes in `modelRepository`.',
     },
     loadModel: {
       kind: { separator: ',' },
       parse: parseModelNames,
       effect: 'Names of the models that are loaded at first, `*` for all.',
+    },
+    repositoryPollSecs: {
+      kind: [1, 2_147_483],
+      unit: 'seconds',
+      default: 15,
+      effect: 'How long `poll` waits after it has looked for changes in `modelRepository`.',
+    },
+    disableAutoCompleteConfig: {
+      kind: 'boolean',
+      default: false,
+      effect:
+        'Whether each ONNX model of `modelRepository` must have a config.pbtxt with its inputs and outputs; false completes what is left out from the file.',
     },
     cacheConfig: {
       kind: { separator: ';' },
@@ -345,7 +363,6 @@ export const OPTIONS: { readonly [N in OptionName]: Entries[N] } = Object.assign
 
 /** Triton's and PyTriton's options that this version does not serve: refused by name. */
 const REFUSED: readonly string[] = [
-  'modelRepository',
   'httpThreadCount',
   'grpcInferAllocationPoolSize',
   'sagemakerThreadCount',
@@ -368,6 +385,10 @@ export function refuseUnsupported(name: string, given: string): void {
 /** The option that somebody may have meant. */
 export function nearestOption(name: string): OptionName | undefined {
   return nearest(name, Object.keys(OPTIONS)) as OptionName | undefined;
+}
+
+function modelRepositories(paths: readonly string[]): readonly string[] {
+  return paths;
 }
 
 function parseModelNames(names: readonly string[]): readonly string[] {
