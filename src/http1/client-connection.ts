@@ -96,7 +96,7 @@ export class ClientConnection implements ByteSink {
       output.take();
       output.sent(true);
       this.socket.destroy();
-      throw error;
+      throw new Error('the memory of what was to be sent was given away before it was sent', { cause: error });
     }
   }
 
