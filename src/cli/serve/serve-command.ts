@@ -5,16 +5,7 @@ import { Command } from 'commander';
 import type { CliIo } from '../cli-io.js';
 import { positiveInteger } from '../arguments.js';
 import { addOptionFlags } from './option-flags.js';
-
-export interface ServeFlags {
-  readonly watch?: boolean;
-  readonly config?: string;
-  readonly name?: string;
-  readonly instances?: number;
-  readonly maxBatchSize?: number;
-  readonly json?: boolean;
-  readonly quiet?: boolean;
-}
+import type { ServeFlags } from './serve-flags.js';
 
 export function serveCommand(io: CliIo): Command {
   const command = new Command('serve')

@@ -14,7 +14,7 @@ import { introduction, type Access, type IntroducedModel, type ServedAt } from '
 import { loadModels, modelSource, type ModelSource } from './model-source.js';
 import { optionsIn } from './option-flags.js';
 import { Reloader } from './reloader.js';
-import type { ServeFlags } from './serve-command.js';
+import type { ServeFlags } from './serve-flags.js';
 
 const TOKEN_VARIABLE = 'TSTRITON_ACCESS_TOKEN';
 
