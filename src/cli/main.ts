@@ -6,8 +6,10 @@ import { runCli } from './program.js';
 const FALLBACK_COLUMNS = 100;
 
 // Whoever reads may stop reading: `tstriton … | head`.
+const outputClosed = new AbortController();
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
+  outputClosed.abort();
 });
 
 async function readInput(): Promise<Uint8Array> {
@@ -17,10 +19,11 @@ async function readInput(): Promise<Uint8Array> {
 }
 
 process.exitCode = await runCli(process.argv.slice(2), {
-  out: (text) => void process.stdout.write(text),
+  out: (data) => void process.stdout.write(data),
   err: (text) => void process.stderr.write(text),
   env: process.env,
   terminal: { out: process.stdout.isTTY === true, err: process.stderr.isTTY === true },
   columns: process.stdout.columns ?? FALLBACK_COLUMNS,
+  outputClosed: outputClosed.signal,
   readInput,
 });

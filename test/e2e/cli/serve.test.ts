@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { ModelClient } from 'tstriton/client';
 
@@ -255,16 +255,16 @@ describe.each([{ thread: 'true' }, { thread: 'false' }])(
       await server.until(/watching/);
       const stop = new AbortController();
       const seen = new Set<unknown>();
-      let asked = 0;
       const load = async (url: string) => {
         await using client = new ModelClient(url, 'Scale', { retry: false });
         while (!stop.signal.aborted) {
           const { y } = await client.inferSample({ x: [1] });
           seen.add(y!.data[0]);
-          asked++;
-        }
+          }
       };
       const loads = Promise.all([http, http, grpc, grpc].map(load));
+      const sees = (value: number) => vi.waitFor(() => expect([...seen]).toContain(value));
+      await sees(1);
       const reloads = () => server.stderr.match(/^reloaded Scale/gm)?.length ?? 0;
       let before = reloads();
       const reloaded = async () => {
@@ -274,6 +274,7 @@ describe.each([{ thread: 'true' }, { thread: 'false' }])(
 
       installed.write(at('model.ts'), model(2));
       await reloaded();
+      await sees(2);
       // What it imports, put in place as editors do it.
       installed.write(at('lib/factor.ts'), 'export const factor: number = 10;\n');
       await reloaded();
@@ -287,6 +288,7 @@ describe.each([{ thread: 'true' }, { thread: 'false' }])(
       installed.write(at('model.ts'), `${model(3)}\nexport const more = { ...scale, modelName: 'More', inferFunc: (requests) => requests };`); // prettier-ignore
       await reloaded();
       await server.until(/serves More/);
+      await sees(30);
       expect(await ask(http, 'More', 9)).toBe(9);
       installed.write(at('model.ts'), model(4));
       await reloaded();
@@ -295,8 +297,7 @@ describe.each([{ thread: 'true' }, { thread: 'false' }])(
 
       stop.abort();
       await loads;
-      expect(asked).toBeGreaterThan(20);
-      expect([...seen]).toEqual(expect.arrayContaining([1, 2, 20, 30]));
+      expect([...seen].filter((value) => ![1, 2, 20, 30, 40].includes(value as number))).toEqual([]);
       server.signal('SIGINT');
       expect((await server.ended).code).toBe(0);
     });
