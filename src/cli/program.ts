@@ -8,6 +8,7 @@ import { VERSION } from '../server/version.js';
 import { benchCommand } from './bench/bench-command.js';
 import { checkCommand } from './check/check-command.js';
 import type { CliIo } from './cli-io.js';
+import { completionCommand } from './completion/completion-command.js';
 import { deployCommand } from './deploy/deploy-command.js';
 import { genCommand } from './gen-command.js';
 import { inferCommand } from './infer/infer-command.js';
@@ -17,7 +18,7 @@ import { serveCommand } from './serve/serve-command.js';
 
 export type ExitCode = 0 | 1 | 2 | 130;
 
-const COMMANDS = [serveCommand, inferCommand, benchCommand, checkCommand, deployCommand, genCommand];
+const COMMANDS = [serveCommand, inferCommand, benchCommand, checkCommand, deployCommand, genCommand, completionCommand];
 
 const EXIT_CODES =
   '\nExit codes: 0 done, 1 it did not work, 2 called wrongly, 130 interrupted.\nColours follow NO_COLOR and FORCE_COLOR. Data goes to standard output, all else to standard error.';

@@ -30,14 +30,15 @@ export function addOptionFlags(command: Command): Command {
 function optionFlag(name: OptionName, option: Option): Flag {
   const { kind } = option;
   // As in Triton, a flag alone says yes.
-  const value = kind === 'boolean' ? '[boolean]' : `<${placeholder(option)}>`;
+  const value = kind === 'boolean' ? '[boolean]' : `<${placeholder(name, option)}>`;
   const flag = new Flag(`${flagOf(name)} ${value}`, plain(option)).argParser((text, before) =>
     parseFlag(name, text, before),
   );
   return kind === 'boolean' ? flag.preset('true') : flag;
 }
 
-function placeholder({ kind, unit }: Option): string {
+function placeholder(name: OptionName, { kind, unit }: Option): string {
+  if (/(Cert|Key|File)$/.test(name)) return 'file';
   if (Array.isArray(kind)) return unit ?? 'number';
   if (typeof kind === 'object' && 'choices' in kind) return kind.choices.join('|');
   return typeof kind === 'object' ? 'entry' : 'text';
