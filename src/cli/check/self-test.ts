@@ -30,7 +30,7 @@ const count = defineModel({
   strict: true,
 });
 
-/** Asks a server whose options are its own where variables of this process, which are for another one, could keep it from starting. */
+/** Asks a server with options of its own. */
 export async function selfTest(): Promise<readonly Finding[]> {
   let triton: Triton | undefined;
   const started = await findingOf('start', () =>
@@ -44,29 +44,33 @@ export async function selfTest(): Promise<readonly Finding[]> {
 }
 
 function newServer(): Triton {
-  const triton = new Triton({
-    serverThread: true,
-    modelControlMode: 'none',
-    allowHttp: true,
-    allowGrpc: true,
-    allowMetrics: true,
-    allowVertexAi: false,
-    allowSagemaker: false,
-    httpAddress: LOOPBACK,
-    grpcAddress: LOOPBACK,
-    metricsAddress: LOOPBACK,
-    httpPort: 0,
-    grpcPort: 0,
-    metricsPort: 0,
-    httpUseSsl: false,
-    httpUseSslMutual: false,
-    grpcUseSsl: false,
-    grpcUseSslMutual: false,
-    restrictedEndpoints: [],
-    logFile: devNull,
-  });
+  const triton = withoutVariables(
+    () =>
+      new Triton({
+        httpAddress: LOOPBACK,
+        grpcAddress: LOOPBACK,
+        metricsAddress: LOOPBACK,
+        httpPort: 0,
+        grpcPort: 0,
+        metricsPort: 0,
+        logFile: devNull,
+      }),
+  );
   bind(triton);
   return triton;
+}
+
+/** The variables of this process are those of another server. */
+function withoutVariables<T>(run: () => T): T {
+  const kept = Object.entries(process.env).filter(([name]) =>
+    /^(PYTRITON_TRITON_CONFIG_|TSTRITON_CONFIG_|AIP_)/.test(name),
+  );
+  for (const [name] of kept) delete process.env[name];
+  try {
+    return run();
+  } finally {
+    Object.assign(process.env, Object.fromEntries(kept));
+  }
 }
 
 async function askAll(triton: Triton, started: Finding): Promise<readonly Finding[]> {

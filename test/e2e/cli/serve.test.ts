@@ -148,7 +148,10 @@ describe('tstriton serve', () => {
     const broken = "export default { modelName: 'Broken', inputs: {}, outputs: {}, inferFunc: () => [], setup() { throw new Error('no memory'); } };"; // prettier-ignore
     installed.write('broken.mjs', broken);
     const refused = await installed.run(['serve', 'broken.mjs', 'scale.ts', ...FREE]);
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("tstriton: setup of model 'Broken' failed: no memory\n")]);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining("tstriton: setup of model 'Broken' failed: no memory\n"),
+    ]);
     await using server = installed.start([
       'serve',
       'broken.mjs',
@@ -260,7 +263,7 @@ describe.each([{ thread: 'true' }, { thread: 'false' }])(
         while (!stop.signal.aborted) {
           const { y } = await client.inferSample({ x: [1] });
           seen.add(y!.data[0]);
-          }
+        }
       };
       const loads = Promise.all([http, http, grpc, grpc].map(load));
       const sees = (value: number) => vi.waitFor(() => expect([...seen]).toContain(value));
