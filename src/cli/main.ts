@@ -23,7 +23,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   err: (text) => void process.stderr.write(text),
   env: process.env,
   terminal: { out: process.stdout.isTTY === true, err: process.stderr.isTTY === true },
-  columns: process.stdout.columns ?? FALLBACK_COLUMNS,
+  columns: process.stdout.columns || FALLBACK_COLUMNS,
   outputClosed: outputClosed.signal,
   readInput,
 });
