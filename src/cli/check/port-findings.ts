@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { readTritonConfig } from '../../config/read-triton-config.js';
 import { TritonError } from '../../errors.js';
 import type { Finding } from './finding.js';
+import { masked } from './masked.js';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -24,7 +25,7 @@ export async function portFindings(env: Env): Promise<readonly Finding[]> {
     const warned = warnings.map((text): Finding => ({ name: 'variables', status: 'warning', text }));
     return [...warned, ...(await Promise.all(findings))];
   } catch (error) {
-    return [{ name: 'variables', status: 'failed', text: TritonError.from(error).message }];
+    return [{ name: 'variables', status: 'failed', text: masked('', TritonError.from(error).message) }];
   }
 }
 

@@ -20,7 +20,7 @@ export function deployCommand(io: CliIo): Command {
   return new Command('deploy')
     .summary('print the files to run a server in Kubernetes')
     .description(
-      'Prints a Deployment with its probes and a Service, made from the options given. The image is to start tstriton; it gets the command serve with the arguments.',
+      'Prints a Deployment with its probes and a Service, made from the options given. The image is to have tstriton on its path, as the one of deploy/Dockerfile has; it runs tstriton serve with the arguments.',
     )
     .helpOption('-h, --help', 'print this help')
     .argument('<args...>', 'what is served: files in the image, and after -- flags of tstriton serve')

@@ -37,7 +37,7 @@ describe('the files for Kubernetes', () => {
       terminationGracePeriodSeconds: 50,
       containers: [
         {
-          args: ['serve', 'model.js', '--log-verbose', '1'],
+          args: ['tstriton', 'serve', 'model.js', '--log-verbose', '1'],
           startupProbe: { httpGet: { path: '/v2/health/ready', port: 'http' }, failureThreshold: 13 },
           livenessProbe: { httpGet: { path: '/v2/health/live', port: 'http' } },
           readinessProbe: { httpGet: { path: '/v2/health/ready', port: 'http' } },

@@ -75,8 +75,8 @@ function container(options: DeploymentOptions): Yaml {
   return {
     name: 'server',
     image,
-    // Of `tstriton`, which the image starts.
-    args: ['serve', ...options.serveArgs],
+    // Of the image's entry point, its init process.
+    args: ['tstriton', 'serve', ...options.serveArgs],
     ports: [
       { name: 'http', containerPort: httpPort, protocol: 'TCP' },
       { name: 'grpc', containerPort: grpcPort, protocol: 'TCP' },

@@ -17,6 +17,8 @@ import { asUsage } from '../arguments.js';
 export function addOptionFlags(command: Command): Command {
   for (const [group, options] of Object.entries<Readonly<Record<string, Option>>>(OPTION_GROUPS)) {
     for (const [name, option] of Object.entries(options)) {
+      // No text stands for an object.
+      if (option.kind === 'logger') continue;
       command.addOption(optionFlag(name as OptionName, option).helpGroup(`${group}:`));
     }
   }

@@ -57,7 +57,7 @@ describe('tstriton check', () => {
     const secret = 'do-not-tell';
     const { code, stdout, sections } = await check([], {
       TSTRITON_CONFIG_ACCESS_TOKEN: secret,
-      TSTRITON_CONFIG_RESTRICTED_ENDPOINTS: 'inference,health',
+      TSTRITON_CONFIG_RESTRICTED_ENDPOINTS: 'health',
       TSTRITON_CONFIG_HTTP_RESTRICTED_API: `inference:key=${secret}`,
       TSTRITON_CONFIG_ALLOW_HTTP: 'false',
       TSTRITON_ACCESS_TOKEN: secret,
@@ -115,7 +115,7 @@ describe('tstriton deploy', () => {
     const [deployment, service, ...others] = stdout.split('---\n');
     expect(others).toEqual([]);
     expect(deployment).toContain(
-      'args:\n            - serve\n            - model.js\n            - "--log-verbose"\n            - "1"\n',
+      'args:\n            - tstriton\n            - serve\n            - model.js\n            - "--log-verbose"\n            - "1"\n',
     );
     expect(deployment).toContain('containerPort: 9000');
     expect(deployment).toContain('- name: A\n              value: "b c"');
@@ -157,7 +157,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tstriton; echo "\${COMPREPLY[*]}"`;
     expect(ask('')).toContain('infer');
     expect(ask('serve', '--http-p')).toBe('--http-port');
     expect(ask('serve', '--rate-')).toBe('');
-    expect(ask('serve', '--log-format', '')).toBe('default ISO8601');
+    expect(ask('serve', '--log-format', '')).toBe('default ISO8601 json');
     expect(ask('serve', '--log-format', '=', 'I')).toBe('ISO8601');
     expect(ask('serve', '--http-port', '')).toBe('');
     expect(ask('serve', 'mod')).toBe('files');
