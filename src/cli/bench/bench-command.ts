@@ -4,19 +4,8 @@ import { Command } from 'commander';
 
 import { collect, positiveInteger, positiveNumber } from '../arguments.js';
 import type { CliIo } from '../cli-io.js';
-import { addAccessFlags, type AccessFlags, TOKEN_HELP, URL_ARGUMENT } from '../server-access.js';
-
-export interface BenchFlags extends AccessFlags {
-  readonly concurrency: number;
-  readonly duration: number;
-  readonly requests?: number;
-  readonly warmup: number;
-  readonly rows: number;
-  readonly input?: readonly string[];
-  readonly modelVersion?: number;
-  readonly json?: boolean;
-  readonly binary: boolean;
-}
+import { addAccessFlags, TOKEN_HELP, URL_ARGUMENT } from '../server-access.js';
+import type { BenchFlags } from './bench-flags.js';
 
 export function benchCommand(io: CliIo): Command {
   const command = new Command('bench')

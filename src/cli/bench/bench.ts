@@ -11,7 +11,7 @@ import { progress } from '../progress.js';
 import { sampleTensor } from '../sample-values.js';
 import { styleFor } from '../style.js';
 import { Tensor } from '../../tensor/tensor.js';
-import type { BenchFlags } from './bench-command.js';
+import type { BenchFlags } from './bench-flags.js';
 import { runLoad, type Answered, type LoadFigures } from './run-load.js';
 import { jsonFigures, showFigures } from './show-figures.js';
 

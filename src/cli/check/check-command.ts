@@ -3,12 +3,8 @@
 import { Command } from 'commander';
 
 import type { CliIo } from '../cli-io.js';
-import { addAccessFlags, type AccessFlags, TOKEN_HELP } from '../server-access.js';
-
-export interface CheckFlags extends AccessFlags {
-  readonly json?: boolean;
-  readonly selfTest: boolean;
-}
+import { addAccessFlags, TOKEN_HELP } from '../server-access.js';
+import type { CheckFlags } from './check-flags.js';
 
 export function checkCommand(io: CliIo): Command {
   const command = new Command('check')

@@ -5,7 +5,7 @@ import type { CliIo } from '../cli-io.js';
 import { progress } from '../progress.js';
 import { accessOptions } from '../server-access.js';
 import { styleFor } from '../style.js';
-import type { CheckFlags } from './check-command.js';
+import type { CheckFlags } from './check-flags.js';
 import { environmentFindings } from './environment-findings.js';
 import { showSection, type Finding, type Section } from './finding.js';
 import { portFindings } from './port-findings.js';

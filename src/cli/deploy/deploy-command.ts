@@ -6,15 +6,8 @@ import { flagOf, parseFlag } from '../../config/flags.js';
 import type { OptionName } from '../../config/options.js';
 import { positiveInteger } from '../arguments.js';
 import type { CliIo } from '../cli-io.js';
-import { DEPLOYMENT_FORMATS, type DeploymentFormat } from './deployment-formats.js';
-import type { DeploymentOptions } from './deployment-options.js';
-
-export interface DeployFlags extends Omit<DeploymentOptions, 'serveArgs' | 'namespace' | 'tokenSecret'> {
-  readonly namespace?: string;
-  readonly tokenSecret?: string;
-  readonly format: DeploymentFormat;
-  readonly output?: string;
-}
+import { DEPLOYMENT_FORMATS } from './deployment-formats.js';
+import type { DeployFlags } from './deploy-flags.js';
 
 export function deployCommand(io: CliIo): Command {
   return new Command('deploy')

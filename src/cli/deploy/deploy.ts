@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 
 import { invalidArg, TritonError } from '../../errors.js';
 import type { CliIo } from '../cli-io.js';
-import type { DeployFlags } from './deploy-command.js';
+import type { DeployFlags } from './deploy-flags.js';
 import { DEPLOYMENT_FORMATS } from './deployment-formats.js';
 import { checkDeployment } from './deployment-options.js';
 

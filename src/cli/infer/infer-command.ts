@@ -4,20 +4,9 @@ import { Command, Option } from 'commander';
 
 import { collect, positiveInteger } from '../arguments.js';
 import type { CliIo } from '../cli-io.js';
-import { addAccessFlags, type AccessFlags, TOKEN_HELP, URL_ARGUMENT } from '../server-access.js';
-import { FORMATS, type Format } from './show-outputs.js';
-
-export interface InferFlags extends AccessFlags {
-  readonly data?: string;
-  readonly input?: readonly string[];
-  readonly batch?: boolean;
-  readonly outputs?: readonly string[];
-  readonly parameter?: readonly string[];
-  readonly modelVersion?: number;
-  readonly requestId?: string;
-  readonly format?: Format;
-  readonly binary: boolean;
-}
+import { addAccessFlags, TOKEN_HELP, URL_ARGUMENT } from '../server-access.js';
+import { FORMATS } from './show-outputs.js';
+import type { InferFlags } from './infer-flags.js';
 
 export function inferCommand(io: CliIo): Command {
   const command = new Command('infer')

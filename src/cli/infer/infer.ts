@@ -10,7 +10,7 @@ import { styleFor } from '../style.js';
 import { askedModel, type AskedModel } from './asked-model.js';
 import { readJson } from './exact-json.js';
 import { inputsFromArguments, inputsFromJson, readBytes, type GivenInputs } from './given-inputs.js';
-import type { InferFlags } from './infer-command.js';
+import type { InferFlags } from './infer-flags.js';
 import { showOutputs } from './show-outputs.js';
 
 export async function infer(url: string, name: string, flags: InferFlags, io: CliIo): Promise<void> {
