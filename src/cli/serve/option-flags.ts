@@ -1,6 +1,6 @@
 // The flags of `tstriton serve` for the server's options, made from the table of options.
 
-import { Command, Option as Flag } from 'commander';
+import { type Command, Option as Flag } from 'commander';
 
 import { flagOf, parseFlag } from '../../config/flags.js';
 import type { TritonConfig } from '../../config/generated/triton-config.js';

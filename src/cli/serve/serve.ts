@@ -1,5 +1,7 @@
 // What `tstriton serve` does: loads the files, serves them until a signal comes, and with --watch serves them anew when they change.
 
+import { readFileSync } from 'node:fs';
+
 import { readTritonConfig } from '../../config/read-triton-config.js';
 import type { CompleteTritonConfig } from '../../config/complete-triton-config.js';
 import { invalidArg, TritonError } from '../../errors.js';
@@ -14,6 +16,7 @@ import { introduction, type Access, type IntroducedModel, type ServedAt } from '
 import { loadModels, modelSource, type ModelSource } from './model-source.js';
 import { optionsIn } from './option-flags.js';
 import { Reloader } from './reloader.js';
+import { repositoryModels } from './repository-models.js';
 import type { ServeFlags } from './serve-flags.js';
 
 const TOKEN_VARIABLE = 'TSTRITON_ACCESS_TOKEN';
@@ -26,7 +29,8 @@ export async function serve(files: readonly string[], flags: ServeFlags, io: Cli
     const merged = mergeOptions(optionsIn(flags as Readonly<Record<string, unknown>>), io.env, file.options);
     return { options: merged, config: readTritonConfig(merged, io.env).config };
   });
-  const sources = sourcesOf(files.length > 0 ? files : file.models, flags);
+  const hasRepository = 'modelRepository' in options;
+  const sources = sourcesOf(files.length > 0 ? files : file.models, flags, hasRepository);
   const say = (line: string) => io.err(`${line}\n`);
   const reloader = flags.watch === true ? new Reloader(sources, say) : undefined;
   try {
@@ -39,12 +43,24 @@ export async function serve(files: readonly string[], flags: ServeFlags, io: Cli
     reloader?.close();
   }
 
+  async function modelsOfRepository(triton: Triton, at: ServedAt, bound: readonly IntroducedModel[]) {
+    const { ca } = accessOf(config);
+    const own = { url: at.http ?? at.grpc!, accessToken: triton.accessToken, ca: ca && readFileSync(ca, 'utf8') };
+    return repositoryModels(own, new Set(bound.map(({ name }) => name))).catch((error: unknown) => {
+      // Where only clients with a certificate are let in, say.
+      say(`the models of the repository are not told: ${TritonError.from(error).message}`);
+      return [];
+    });
+  }
+
   async function tellWhenReady(triton: Triton, models: readonly ServedModel[]): Promise<void> {
-    const failures = await Promise.all(models.map((model) => failureOf(triton, model)));
+    await triton.ready().catch(() => undefined);
+    const failures = await Promise.all(models.map((model) => failureOf(triton, model, config)));
     // The server has ended, and says why itself.
     if (triton.httpPort === undefined && triton.grpcPort === undefined) return;
     const at = placesOf(triton, config);
-    const introduced = introducedModels(models, failures);
+    const bound = introducedModels(models, failures);
+    const introduced = hasRepository ? [...bound, ...(await modelsOfRepository(triton, at, bound))] : bound;
     const style = styleFor(io.terminal.err, io.env);
     if (flags.quiet !== true) say(`\n${introduction(introduced, at, accessOf(config), style)}`);
     if (config.accessToken === undefined && wantsToken(config)) {
@@ -52,12 +68,12 @@ export async function serve(files: readonly string[], flags: ServeFlags, io: Cli
     }
     if (flags.json === true) io.out(`${JSON.stringify(jsonOf(introduced, at))}\n`);
     reloader?.start(triton);
-    if (reloader !== undefined) say(`watching ${sources.map(({ name }) => name).join(', ')}`);
+    if (reloader !== undefined && sources.length > 0) say(`watching ${sources.map(({ name }) => name).join(', ')}`);
   }
 }
 
-function sourcesOf(files: readonly string[], flags: ServeFlags): readonly ModelSource[] {
-  if (files.length === 0) {
+function sourcesOf(files: readonly string[], flags: ServeFlags, hasRepository: boolean): readonly ModelSource[] {
+  if (files.length === 0 && !hasRepository) {
     throw invalidArg(
       'expected a module or an .onnx file to serve, or a configuration file that names some under models',
     );
@@ -73,7 +89,14 @@ function sourcesOf(files: readonly string[], flags: ServeFlags): readonly ModelS
 }
 
 /** Why a model does not serve; undefined when it does. */
-async function failureOf(triton: Triton, { modelName }: ServedModel): Promise<string | undefined> {
+async function failureOf(
+  triton: Triton,
+  { modelName }: ServedModel,
+  { modelControlMode, loadModel }: CompleteTritonConfig,
+): Promise<string | undefined> {
+  if (modelControlMode === 'explicit' && !loadModel.includes('*') && !loadModel.includes(modelName)) {
+    return 'it is not loaded: clients load it, or --load-model';
+  }
   try {
     await triton.ready(modelName);
     return undefined;

@@ -1,6 +1,6 @@
 // `tstriton serve`, as a process of the package that is published.
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -96,7 +96,8 @@ describe('tstriton serve', () => {
       const cwd = installed.folder;
       const asked = spawnSync('bash', ['-c', curl.replace('curl -s', 'curl -sf')], { cwd, encoding: 'utf8' });
       expect([name, asked.status, asked.stderr]).toEqual([name, 0, '']);
-      if (!curl.includes('answer.bin')) expect(asked.stdout).toContain(`"model_name":"${name}"`);
+      const answer = curl.includes('answer.bin') ? readFileSync(join(cwd, 'answer.bin'), 'latin1') : asked.stdout;
+      expect(answer).toContain(`"model_name":"${name}"`);
       writeFileSync(join(cwd, 'snippet.mjs'), snippet);
       const ran = spawnSync(process.execPath, ['snippet.mjs'], { cwd, encoding: 'utf8' });
       expect([name, ran.status, ran.stderr]).toEqual([name, 0, '']);
@@ -164,6 +165,15 @@ describe('tstriton serve', () => {
       { name: 'Broken', version: 1, ready: false, failure: "setup of model 'Broken' failed: no memory" },
       { name: 'Scale', version: 1, ready: true },
     ]);
+  });
+
+  it('says which model clients are to load', async () => {
+    await using server = installed.start(['serve', 'scale.ts', '--json', '--model-control-mode', 'explicit', ...FREE]);
+    expect((await server.served()).models).toEqual([
+      { name: 'Scale', version: 1, ready: false, failure: 'it is not loaded: clients load it, or --load-model' },
+    ]);
+    await using loaded = installed.start(['serve', 'scale.ts', '--json', '--model-control-mode=explicit', '--load-model', 'Scale', ...FREE]); // prettier-ignore
+    expect((await loaded.served()).models).toEqual([{ name: 'Scale', version: 1, ready: true }]);
   });
 
   it.each<[string, readonly string[], string]>([

@@ -169,8 +169,8 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tstriton; echo "\${COMPREPLY[*]}"`;
     const { code, stdout, stderr } = await installed.run(['completion', shell]);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain('http-port');
-    const hasShell = spawnSync(shell, ['--version']).status === 0;
-    if (hasShell) expect(spawnSync(shell, ['-n'], { input: stdout }).status).toBe(0);
+    // Null where there is no such shell.
+    expect([0, null]).toContain(spawnSync(shell, ['-n'], { input: stdout }).status);
   });
 
   it('knows no other shell', async () => {
