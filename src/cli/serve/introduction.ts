@@ -20,9 +20,11 @@ export interface Access {
   readonly ca: string | undefined;
 }
 
-type Asked = Pick<CompleteModelConfig, 'name' | 'version' | 'inputs' | 'maxBatchSize' | 'decoupled'>;
+type Asked = Pick<CompleteModelConfig, 'name' | 'inputs' | 'maxBatchSize' | 'decoupled'>;
 
 export interface IntroducedModel extends Asked {
+  /** Undefined where no version could be read. */
+  readonly version: number | undefined;
   /** Undefined when there is one alone, or the latest is meant. */
   readonly askedVersion: number | undefined;
   /** Why it is not ready; undefined when it is. */
@@ -44,7 +46,7 @@ export function introduction(models: readonly IntroducedModel[], at: ServedAt, a
 }
 
 function introduceModel(model: IntroducedModel, at: ServedAt, access: Access, style: Style): string {
-  const title = style('bold', `${model.name} version ${model.version}`);
+  const title = style('bold', `${model.name}${model.version === undefined ? '' : ` version ${model.version}`}`);
   if (model.failure !== undefined) return `${title}  ${style('red', 'does not serve')}\n  ${model.failure}`;
   const curl = curlLine(model, at.http, access);
   const url = at.grpc ?? at.http;

@@ -31,7 +31,7 @@ export async function repositoryModels(
     for (const { name, version, state, reason } of others) {
       const versions = others.filter((other) => other.name === name && other.state === 'READY').length;
       const askedVersion = versions > 1 ? Number(version) : undefined;
-      const place = { name, version: Number(version), askedVersion };
+      const place = { name, version: version === '' ? undefined : Number(version), askedVersion };
       if (state !== 'READY') {
         const failure = reason === '' ? 'it is not loaded' : reason;
         introduced.push({ ...place, inputs: [], maxBatchSize: 0, decoupled: false, failure });

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { ModelClient } from 'tstriton/client';
 
+import { OPTIONS } from '../../../src/config/options.js';
 import { identityModel } from '../../support/onnx-builder.js';
 import { packedPackage, type PackedPackage } from '../../support/packed-package.js';
 import { inferJson } from '../../support/start-server.js';
@@ -165,6 +166,27 @@ describe('tstriton serve', () => {
       { name: 'Broken', version: 1, ready: false, failure: "setup of model 'Broken' failed: no memory" },
       { name: 'Scale', version: 1, ready: true },
     ]);
+  });
+
+  // Where the server has the option.
+  it.runIf('modelRepository' in OPTIONS)('serves the models of folders, and tells how they are asked', async () => {
+    const tensors = 'input [ { name: "x" data_type: TYPE_INT32 dims: [ -1 ] } ] output [ { name: "y" data_type: TYPE_INT32 dims: [ -1 ] } ]'; // prettier-ignore
+    installed.write('models/Folder/config.pbtxt', `backend: "tstriton" max_batch_size: 8 ${tensors}`);
+    installed.write(
+      'models/Folder/1/model.js',
+      'export default (requests) => requests.map(({ inputs }) => ({ y: inputs.x }));',
+    );
+    installed.write('models/Broken/config.pbtxt', 'nonsense');
+    const args = ['serve', 'scale.ts', '--model-repository', 'models', '--exit-on-error=false'];
+    await using server = installed.start([...args, '--json', ...FREE]);
+    const { http, models } = await server.served();
+    expect(models).toEqual([
+      { name: 'Scale', version: 1, ready: true },
+      { name: 'Broken', ready: false, failure: expect.stringContaining('config.pbtxt') as unknown },
+      { name: 'Folder', version: 1, ready: true },
+    ]);
+    expect(await ask(http, 'Folder', 7)).toBe(7);
+    expect(server.stderr).toContain(`curl -s ${http}/v2/models/Folder/infer`);
   });
 
   it('says which model clients are to load', async () => {
