@@ -4,8 +4,8 @@ export interface CliIo {
   readonly out: (data: string | Uint8Array) => void;
   readonly err: (text: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether somebody looks at what is written there, rather than a program reads it. */
-  readonly terminal: { readonly out: boolean; readonly err: boolean };
+  /** Whether a person is at the other end, rather than a program or a file. */
+  readonly terminal: { readonly in: boolean; readonly out: boolean; readonly err: boolean };
   /** Columns of the terminal. */
   readonly columns: number;
   /** Aborts when whoever reads the output has stopped reading. */

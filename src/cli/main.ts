@@ -22,7 +22,11 @@ process.exitCode = await runCli(process.argv.slice(2), {
   out: (data) => void process.stdout.write(data),
   err: (text) => void process.stderr.write(text),
   env: process.env,
-  terminal: { out: process.stdout.isTTY === true, err: process.stderr.isTTY === true },
+  terminal: {
+    in: process.stdin.isTTY === true,
+    out: process.stdout.isTTY === true,
+    err: process.stderr.isTTY === true,
+  },
   columns: process.stdout.columns || FALLBACK_COLUMNS,
   outputClosed: outputClosed.signal,
   readInput,

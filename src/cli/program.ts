@@ -11,6 +11,7 @@ import type { CliIo } from './cli-io.js';
 import { completionCommand } from './completion/completion-command.js';
 import { deployCommand } from './deploy/deploy-command.js';
 import { genCommand } from './gen-command.js';
+import { HELP_LAYOUT } from './help-layout.js';
 import { inferCommand } from './infer/infer-command.js';
 import { Interrupted } from './interrupted.js';
 import { LoadFailure } from './serve/load-failure.js';
@@ -33,13 +34,16 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<ExitCo
     .addHelpText('after', EXIT_CODES);
   for (const command of COMMANDS) program.addCommand(command(io));
   for (const command of [program, ...program.commands]) {
-    command.exitOverride().configureOutput({
-      writeOut: io.out,
-      writeErr: io.err,
-      outputError: (message) => complain(message, io),
-      getOutHelpWidth: () => io.columns,
-      getErrHelpWidth: () => io.columns,
-    });
+    command
+      .exitOverride()
+      .configureHelp(HELP_LAYOUT)
+      .configureOutput({
+        writeOut: io.out,
+        writeErr: io.err,
+        outputError: (message) => complain(message, io),
+        getOutHelpWidth: () => io.columns,
+        getErrHelpWidth: () => io.columns,
+      });
   }
   if (args.length === 0) {
     complain(`expected a command: ${program.commands.map((each) => each.name()).join(', ')}; see tstriton --help`, io);

@@ -11,7 +11,7 @@ describe('progress', () => {
   it('is shown to people alone, and never wraps', () => {
     const written: string[] = [];
     const io = (err: boolean) => ({
-      terminal: { out: true, err },
+      terminal: { in: true, out: true, err },
       err: (text: string) => written.push(text),
       columns: 20,
     });

@@ -53,6 +53,9 @@ const NOTHING: GivenInputs = { inputs: {}, hasBatchAxis: false, parameters: {} }
 
 async function readData({ data, input }: InferFlags, io: CliIo): Promise<GivenInputs> {
   if (data === undefined && input !== undefined) return NOTHING;
+  if (data === undefined && io.terminal.in) {
+    throw invalidArg('expected the inputs by --input or --data, or on standard input; see tstriton infer --help');
+  }
   if (data === undefined || data === '-') return inputsFromJson(await io.readInput(), 'standard input');
   if (!data.startsWith('@')) return inputsFromJson(Buffer.from(data), '--data');
   const path = data.slice(1);

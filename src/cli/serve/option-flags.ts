@@ -31,12 +31,9 @@ export function addOptionFlags(command: Command): Command {
 
 function optionFlag(name: OptionName, option: Option): Flag {
   const { kind } = option;
-  // As in Triton, a flag alone says yes.
+  // A flag alone is true.
   const value = kind === 'boolean' ? '[boolean]' : `<${placeholder(name, option)}>`;
-  const flag = new Flag(`${flagOf(name)} ${value}`, plain(option)).argParser((text, before) =>
-    parseFlag(name, text, before),
-  );
-  return kind === 'boolean' ? flag.preset('true') : flag;
+  return new Flag(`${flagOf(name)} ${value}`, plain(option)).argParser((text, before) => parseFlag(name, text, before));
 }
 
 function placeholder(name: OptionName, { kind, unit }: Option): string {
