@@ -11,7 +11,7 @@ import { batch, stream, type Triton } from 'tstriton';
 import { packedPackage, type PackedPackage } from '../../support/packed-package.js';
 import { gate, startServer, type RunningServer } from '../../support/start-server.js';
 
-const more = gate();
+let more = gate();
 
 function bindModels(triton: Triton): void {
   triton.bind({
@@ -116,6 +116,7 @@ describe.each(['http', 'grpc'] as const)('tstriton infer over %s', (wire) => {
   });
 
   it('prints answers as they come', async () => {
+    more = gate();
     await using asked = installed.start(['infer', url(), 'Words', '-i', 'text=a', '-p', 'wait=true']);
     await asked.until(/"a1"/, 'stdout');
     expect(asked.stdout).toBe('{"word":["a1"]}\n');

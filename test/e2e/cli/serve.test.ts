@@ -189,6 +189,21 @@ describe('tstriton serve', () => {
     expect(server.stderr).toContain(`curl -s ${http}/v2/models/Folder/infer`);
   });
 
+  it('ends at once, with 130, after a second signal', async () => {
+    installed.write('waits.mjs', `
+const x = { dtype: 'int32', shape: [1] };
+export default { modelName: 'Waits', inputs: { x }, outputs: { x }, inferFunc: () => new Promise(() => console.error('it waits')) };`); // prettier-ignore
+    await using server = installed.start(['serve', 'waits.mjs', '--json', ...FREE]);
+    const { http } = await server.served();
+    const asked = ask(http, 'Waits', 1).catch((error: unknown) => error);
+    await server.until(/it waits/);
+    server.signal('SIGINT');
+    await server.until(/1 in-flight|in flight|waiting/i);
+    server.signal('SIGINT');
+    expect((await server.ended).code).toBe(130);
+    expect(await asked).toBeInstanceOf(Error);
+  });
+
   it('says which model clients are to load', async () => {
     await using server = installed.start(['serve', 'scale.ts', '--json', '--model-control-mode', 'explicit', ...FREE]);
     expect((await server.served()).models).toEqual([
