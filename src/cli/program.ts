@@ -60,7 +60,8 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<ExitCo
 function endOf(error: unknown, io: CliIo): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const { code, message } = TritonError.from(error);
-  complain(message, io);
+  // The client speaks of its own options.
+  complain(message.replace(/ in tls\.ca$/, ' to --ca'), io);
   if (error instanceof LoadFailure) io.err(`${error.diagnostics}\n`);
   if (error instanceof Interrupted) return 130;
   return isUsage(code) ? 2 : 1;
