@@ -294,7 +294,7 @@ describe('the options of the constructor', () => {
       expect(() => readTritonConfig({ [option]: 1 } as TritonConfig, {})).toThrow(
         expect.objectContaining({
           code: 'UNSUPPORTED',
-          message: `${option} is not supported by this version of TSTriton`,
+          message: expect.stringContaining(`${option} is not supported by TSTriton: `) as unknown as string,
         }),
       );
     },
@@ -467,7 +467,7 @@ describe('the environment', () => {
       expect(() => fromEnvironment({ [variable]: '1' })).toThrow(
         expect.objectContaining({
           code: 'UNSUPPORTED',
-          message: `${variable} is not supported by this version of TSTriton`,
+          message: expect.stringContaining(`${variable} is not supported by TSTriton: `) as unknown as string,
         }),
       );
     },
