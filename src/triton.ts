@@ -9,10 +9,11 @@ import { invalidArg, TritonError } from './errors.js';
 import { loadOpenTelemetry } from './host/opentelemetry.js';
 import { RequestTracing } from './host/request-tracing.js';
 import type { BoundModel } from './model/bound-model.js';
+import { checkMembers } from './model/check.js';
 import type { TensorSpecs } from './model/tensor-spec.js';
 import { RUN_IN_PROCESS } from './server/in-process.js';
 import { ModelBinding } from './server/model-binding.js';
-import { ModelBindings } from './server/model-bindings.js';
+import { type BindOptions, ModelBindings } from './server/model-bindings.js';
 import type { PolledFolders } from './server/polled-folders.js';
 import { LocalServer, type ServerHandle, type ServerServices } from './server/server-handle.js';
 import {
@@ -93,7 +94,8 @@ export class Triton {
   /**
    * Serves a model under its name. Before `run()` this only records it; afterwards the model loads in the
    * background, see {@link ready}. Throws INVALID_ARG for anything that cannot work, ALREADY_EXISTS when the
-   * name and version are taken.
+   * name and version are taken. With `replace` a model that has them is replaced as {@link rebind} does it, in the
+   * background too: a cell of a notebook may be run again.
    */
   bind<
     const I extends TensorSpecs,
@@ -101,8 +103,9 @@ export class Triton {
     const Decoupled extends boolean = false,
     const Method extends string = string,
     Loose = never,
-  >(model: BoundModel<I, O, Decoupled, Method, Loose>): this {
-    this.#bindings.add(this.#binding(model as never));
+  >(model: BoundModel<I, O, Decoupled, Method, Loose>, options: BindOptions = {}): this {
+    checkMembers(options, ['replace'], 'the second argument of bind');
+    this.#bindings.add(this.#binding(model as never), options);
     return this;
   }
 
@@ -322,7 +325,8 @@ export class Triton {
   async #start(open: OpenServer): Promise<void> {
     this.#ended = deferred();
     try {
-      const tracing = this.#options.tracing && new RequestTracing(await loadOpenTelemetry());
+      const spans = this.#options.tracing?.mode === 'opentelemetry';
+      const tracing = spans ? new RequestTracing(await loadOpenTelemetry()) : undefined;
       const server = open(tracing);
       this.#server = server;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');

@@ -5,6 +5,12 @@ import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { ModelBinding } from './model-binding.js';
 import type { HostedLoad, ServerHandle } from './server-handle.js';
 
+/** How `bind` takes a model. */
+export interface BindOptions {
+  /** Whether it takes the place of a model of its name and version, if there is one. Default: false. */
+  readonly replace?: boolean;
+}
+
 /** What is bound to a name and version, from `bind` to `unbind`. */
 interface Place {
   binding: ModelBinding;
@@ -39,13 +45,23 @@ export class ModelBindings {
     );
   }
 
-  /** Loads it in the background where there is a server. Throws ALREADY_EXISTS. */
-  add(binding: ModelBinding): void {
+  /** Loads it in the background where there is a server. Throws ALREADY_EXISTS unless it may replace what is there. */
+  add(binding: ModelBinding, { replace = false }: BindOptions = {}): void {
     const { name, version } = binding.config;
-    if (this.#places.has(binding.key)) {
+    const place = this.#places.get(binding.key);
+    if (place !== undefined && replace) {
+      const { binding: old } = place;
+      const { loading } = old;
+      binding.loading = this.replace(binding);
+      // Whoever waits for the model waits for this; nobody has to. When it fails, what was there is there.
+      old.loading = binding.loading;
+      old.loading.catch(() => (old.loading = loading));
+      return;
+    }
+    if (place !== undefined) {
       throw new TritonError(
         'ALREADY_EXISTS',
-        `Cannot add model with the same name twice: '${name}' version ${version} is bound; use rebind to replace it`,
+        `Cannot add model with the same name twice: '${name}' version ${version} is bound; use rebind to replace it, or bind with { replace: true } where it may be there`,
       );
     }
     this.#places.set(binding.key, { binding });

@@ -33,6 +33,7 @@ import {
   type ServerPorts,
   type StopTimes,
 } from './server-options.js';
+import { TraceFile } from './trace-file.js';
 import { VERSION } from './version.js';
 import { inflightLines, logEverySecond, loggedWait } from './waiting-log.js';
 
@@ -65,6 +66,7 @@ export class Server {
   readonly #options: ServerOptions;
   readonly #sink: ClosableLogSink;
   readonly #logger: ServerLogger;
+  readonly #traceFile: TraceFile | undefined;
   readonly #engine: InferenceServer;
   readonly #served: ServedSurroundings = {
     caller: (call, receiver) => callModel(this.#engine, call, receiver),
@@ -81,6 +83,8 @@ export class Server {
     this.#sink = openLogSink(options.logFile, onLog);
     const { id, strictReadiness, modelControlMode, allowClientShm, modelRepository } = options;
     const logger = (this.#logger = new ServerLogger(this.#sink, options.logSettings));
+    const { tracing } = options;
+    this.#traceFile = tracing?.mode === 'triton' ? new TraceFile(tracing.file, logger) : undefined;
     this.#engine = new InferenceServer({
       name: id,
       version: VERSION,
@@ -95,7 +99,11 @@ export class Server {
       summaries: options.metrics?.summaries,
       logSettings: new LogSettingsStore(logger, options.logFile ?? '', onLogSettings),
       sharedMemory: new SharedMemoryRegistry({ allowed: allowClientShm }),
-      tracing: options.tracing && { start: options.tracing, onEnded: onTraces },
+      tracing: options.tracing && {
+        start: options.tracing,
+        onEnded: onTraces,
+        onRecords: (records) => this.#traceFile?.add(records),
+      },
       // It needs protobuf's descriptors, which are loaded when they are first asked for.
       readOverride: async (config) => (await import('../protocol/config-override.js')).readConfigOverride(config),
     });
@@ -115,7 +123,7 @@ export class Server {
     const failed = started.findIndex((result) => result.status === 'rejected');
     if (failed >= 0) {
       await this.#closeFrontends();
-      this.#sink.close();
+      this.#closeFiles();
       throw withOptions(
         TritonError.from((started[failed] as PromiseRejectedResult).reason),
         this.#frontends[failed]![0],
@@ -243,6 +251,11 @@ export class Server {
   }
 
   /** The log that callables in this thread write to. */
+  #closeFiles(): void {
+    this.#traceFile?.close();
+    this.#sink.close();
+  }
+
   get logger(): ServerLogger {
     return this.#logger;
   }
@@ -272,6 +285,6 @@ export class Server {
     await loggedWait(this.#closeFrontends(), this.#logger, 'connections to close');
     this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');
-    this.#sink.close();
+    this.#closeFiles();
   }
 }

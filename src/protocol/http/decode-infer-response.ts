@@ -10,17 +10,33 @@ import { jsonElements } from '../json/json-parser.js';
 import { JsonDouble, JsonObject, type JsonValue } from '../json/json-value.js';
 import { parseHeaderLength } from './header-length.js';
 import { arrayMember, expectString, expectUnsigned, member, parameterNumber, stringMember } from './json-members.js';
+import type { KnownHeaders } from './known-headers.js';
 import { parseResponseJson, readResponse } from './parse-response-json.js';
 import { readTensorData } from './read-tensor-data.js';
 
 /**
  * `headerLength` is the header Inference-Header-Content-Length. Throws INTERNAL when the body is no such answer.
- * The outputs are views of the body, which must not change any more.
+ * The outputs are views of the body, which must not change any more. `known`: the JSON of answers before, which need not be
+ * parsed again.
  */
-export function decodeInferResponse(body: Buffer, headerLength: string | undefined): ModelInferResponse {
+export function decodeInferResponse(
+  body: Buffer,
+  headerLength: string | undefined,
+  known?: KnownHeaders,
+): ModelInferResponse {
   const jsonLength = readResponse(() => parseHeaderLength(headerLength, body.length));
-  const json = parseResponseJson(body, jsonLength);
+  // Without binary tensors behind it, the JSON is another one each time.
+  const json = parseKnown(body, jsonLength, jsonLength < body.length ? known : undefined);
   return readResponse(() => readInferResponse(json, body, jsonLength));
+}
+
+function parseKnown(body: Buffer, jsonLength: number, known: KnownHeaders | undefined): JsonValue {
+  const json = known?.find(body, jsonLength);
+  if (json !== undefined) return json;
+  const header = known?.copy(body, jsonLength);
+  const parsed = parseResponseJson(header ?? body, jsonLength);
+  if (header !== undefined) known!.add(header, parsed);
+  return parsed;
 }
 
 function readInferResponse(json: JsonValue, body: Buffer, jsonLength: number): ModelInferResponse {

@@ -1,4 +1,5 @@
-// The JSON in front of binary tensors as it was parsed before: requests of one client mostly differ in their tensors alone.
+// The JSON in front of binary tensors as it was parsed before: requests of one client mostly differ in their tensors alone, and so
+// do the answers to it.
 // Equal means byte for byte, and what is kept is small: a few short headers.
 
 import type { JsonValue } from '../json/json-value.js';
