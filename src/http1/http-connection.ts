@@ -1,6 +1,7 @@
 // A connection of HTTP/1.1 without its socket: it is given bytes and gives bytes. Requests that come are served at once, whatever
 // those before them wait for, up to a bound; answers leave in the order of their requests.
 
+import { largeMemory } from '../sockets/large-memory.js';
 import type { Output } from '../sockets/output.js';
 import { BLOCK_BYTES } from '../sockets/output.js';
 import { lastWords } from './answer-head.js';
@@ -190,6 +191,7 @@ export class HttpConnection implements ExchangeConnection {
       output.reserve(bytes.length);
       output.block.set(bytes, output.end);
       output.end += bytes.length;
+      largeMemory.sent(bytes);
     }
     this.#environment.onOutput();
   }

@@ -10,6 +10,7 @@ import type { ThreadedInstance } from '../link/instance-supervisor.js';
 import type { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { instanceLogger } from '../model/logger.js';
+import { largeMemory } from '../sockets/large-memory.js';
 import type { ModelOpening } from './model-opening.js';
 import type { InstanceSource, OpenedInstances } from './served-model.js';
 import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
@@ -95,7 +96,7 @@ export class LocalServer implements ServerHandle {
     const { tracing } = this;
     const inline = callables.map((callable, index) => {
       const logger = instanceLogger(this.#server.logger, config, index);
-      return new InlineInstance(config, callable, { logger, onUnrecoverable, tracing });
+      return new InlineInstance(config, callable, { logger, onUnrecoverable, tracing, allocate });
     });
     const threaded = ({ port, end }: ThreadedInstance) => new ChannelInstance(config, new PortChannel(port), end);
     const instances: OpenedInstances = {
@@ -119,3 +120,5 @@ export class LocalServer implements ServerHandle {
     return (this.#stopping ??= this.#server.stop(times));
   }
 }
+
+const allocate = (bytes: number): Buffer => largeMemory.ofAnswer(bytes);
