@@ -13,7 +13,7 @@ import type { TensorSpecs } from './model/tensor-spec.js';
 import { RUN_IN_PROCESS } from './server/in-process.js';
 import { ModelBinding } from './server/model-binding.js';
 import { ModelBindings } from './server/model-bindings.js';
-import { LocalServer, type ServerHandle } from './server/server-handle.js';
+import type { LocalServer, ServerHandle } from './server/server-handle.js';
 import {
   serverOptions,
   withoutPorts,
@@ -28,7 +28,7 @@ const UNRECOVERABLE_GRACE: StopTimes = { delaySecs: 0, timeoutSecs: 0.5 };
 /** As shells give it to a process that SIGINT ended. */
 const INTERRUPTED_EXIT_CODE = 130;
 
-type OpenServer = (tracing: RequestTracing | undefined) => ServerHandle;
+type OpenServer = (tracing: RequestTracing | undefined) => ServerHandle | Promise<ServerHandle>;
 
 const NO_PORTS: ServerPorts = {
   http: undefined,
@@ -139,8 +139,8 @@ export class Triton {
   /** For `inProcess` of 'tstriton/testing'. */
   async [RUN_IN_PROCESS](): Promise<unknown> {
     let core: unknown;
-    await this.#run((tracing) => {
-      const server = new LocalServer(withoutPorts(this.#options), tracing);
+    await this.#run(async (tracing) => {
+      const server = await openLocalServer(withoutPorts(this.#options), tracing);
       core = server.core;
       return server;
     });
@@ -271,8 +271,8 @@ export class Triton {
     await this.stop();
   }
 
-  #newServer(tracing: RequestTracing | undefined): ServerHandle {
-    if (!this.#config.serverThread) return new LocalServer(this.#options, tracing);
+  #newServer(tracing: RequestTracing | undefined): ServerHandle | Promise<ServerHandle> {
+    if (!this.#config.serverThread) return openLocalServer(this.#options, tracing);
     const listeners = {
       onDeath: (error: TritonError) => this.onUnrecoverable?.(error),
       onGivenUp: (error: TritonError) => this.#unrecoverable(error),
@@ -284,7 +284,7 @@ export class Triton {
     this.#ended = deferred();
     try {
       const tracing = this.#options.tracing && new RequestTracing(await loadOpenTelemetry());
-      const server = open(tracing);
+      const server = await open(tracing);
       this.#server = server;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
@@ -354,6 +354,12 @@ export class Triton {
     const { onUnrecoverable } = this;
     onUnrecoverable?.(error);
   }
+}
+
+/** Imported when there is one: all of the server would take room and time where it runs in a thread of its own. */
+async function openLocalServer(...given: ConstructorParameters<typeof LocalServer>): Promise<LocalServer> {
+  const module = await import('./server/server-handle.js');
+  return new module.LocalServer(...given);
 }
 
 function deferred() {
