@@ -55,6 +55,7 @@ export { mapOutputs } from './model/map-outputs.js';
 export type { Awaitable } from './model/awaitable.js';
 export type { Steps } from './model/steps.js';
 export { InferenceResponse, type InferenceResponseOptions } from './model/inference-response.js';
+export type { ExternalLogger } from './logger.js';
 export type { Logger } from './model/logger.js';
 export type {
   CallableModel,

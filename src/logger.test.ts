@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { ServerLogger, type LogSettings } from './logger.js';
+import { logLine, ServerLogger, type LogSettings } from './logger.js';
 
 function recorded(settings: Partial<LogSettings> = {}) {
   const lines: string[] = [];
-  return { lines, log: new ServerLogger({ write: (line) => void lines.push(line) }, settings) };
+  return { lines, log: new ServerLogger({ write: (entry) => void lines.push(logLine(entry)) }, settings) };
 }
 
 describe('ServerLogger', () => {
@@ -88,6 +88,24 @@ describe('ServerLogger', () => {
       const { lines, log } = recorded({ format: 'ISO8601' });
       log.warn('slow');
       expect(lines).toEqual([`2024-11-05T08:03:09Z W ${process.pid}] slow\n`]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('writes an object of JSON a line when asked to, and nothing that breaks it or drives a terminal', () => {
+    vi.useFakeTimers({ now: Date.UTC(2024, 10, 5, 8, 3, 9, 7) });
+    try {
+      const { lines, log } = recorded({ format: 'json', verboseLevel: 1 });
+      const message = 'a "name"\n    at x\u001b[31m\u0085\u2028\u2029\u007f\u009b größer';
+      log.warn(message);
+      log.verbose(1, 'detail');
+      const time = '2024-11-05T08:03:09.007Z';
+      expect(lines.map((line): unknown => JSON.parse(line))).toEqual([
+        { time, level: 'warning', pid: process.pid, message },
+        { time, level: 'verbose', pid: process.pid, message: 'detail' },
+      ]);
+      expect(lines[0]).toMatch(/^[ -~ößé]+\n$/);
     } finally {
       vi.useRealTimers();
     }

@@ -1,11 +1,11 @@
-// The server's log in Triton's line format, `I1120 18:05:56.123000 4711] message` or with a time of ISO 8601, buffered
-// by the stream it writes to. Messages that come from outside are kept on one line; the frames of a stack have lines of
-// their own, which begin with spaces as no entry does. What is written may change while
-// the server runs (the logging extension).
+// The server's log: which entries are written, and their text. In Triton's formats, `I1120 18:05:56.123000 4711] message`
+// or with a time of ISO 8601, messages that come from outside are kept on one line; the frames of a stack have lines of
+// their own, which begin with spaces as no entry does. As JSON an entry is one line. What is written may change while the
+// server runs (the logging extension).
 
 export type LogLevel = 'error' | 'warning' | 'info' | 'verbose';
 
-export const LOG_FORMATS = ['default', 'ISO8601'] as const;
+export const LOG_FORMATS = ['default', 'ISO8601', 'json'] as const;
 
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
@@ -29,11 +29,26 @@ export const DEFAULT_LOG_SETTINGS: LogSettings = {
 
 const LETTER = { error: 'E', warning: 'W', info: 'I', verbose: 'I' } as const satisfies Record<LogLevel, string>;
 
-export interface LogSink {
-  write(line: string): void;
+export interface LogEntry {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly format: LogFormat;
 }
 
-/** Writes the log lines that its settings let through. */
+export interface LogSink {
+  write(entry: LogEntry): void;
+}
+
+/** A logger of the user's, that of the console or of a library, which gets the messages as they are. */
+export interface ExternalLogger {
+  /** Gets the verbose entries. */
+  debug(message: string): void;
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+}
+
+/** Hands on the entries that its settings let through. */
 export class ServerLogger {
   readonly #sink: LogSink;
   #settings: LogSettings;
@@ -73,9 +88,27 @@ export class ServerLogger {
   }
 
   #write(level: LogLevel, message: string): void {
-    const head = this.#settings.format === 'default' ? shortHead : isoHead;
-    this.#sink.write(`${head(LETTER[level], new Date())} ${process.pid}] ${withFrames(message)}\n`);
+    this.#sink.write({ level, message, format: this.#settings.format });
   }
+}
+
+/** An entry of now as a line, or, with the frames of a stack, lines. */
+export function logLine({ level, message, format }: LogEntry): string {
+  const { pid } = process;
+  const now = new Date();
+  switch (format) {
+    case 'json':
+      return `${jsonLine({ time: now.toISOString(), level, pid, message })}\n`;
+    case 'default':
+      return `${shortHead(LETTER[level], now)} ${pid}] ${withFrames(message)}\n`;
+    case 'ISO8601':
+      return `${isoHead(LETTER[level], now)} ${pid}] ${withFrames(message)}\n`;
+  }
+}
+
+// JSON leaves some of what breaks lines, or drives terminals, as it is.
+function jsonLine(members: Readonly<Record<string, string | number>>): string {
+  return escapeControls(JSON.stringify(members));
 }
 
 function isoHead(letter: string, date: Date): string {
@@ -94,19 +127,19 @@ function timestamp(date: Date): string {
 
 /** One line, but for the frames of a stack. */
 function withFrames(message: string): string {
-  if (!message.includes('\n    at ')) return oneLine(message);
+  if (!message.includes('\n    at ')) return escapeControls(message);
   return message
     .split(/\n(?= {4}at )/)
-    .map(oneLine)
+    .map(escapeControls)
     .join('\n');
 }
 
 // A client must not be able to forge log lines.
-function oneLine(message: string): string {
-  return /[\u0000-\u001f\u007f\u0085\u2028\u2029]/.test(message)
-    ? message.replace(
-        /[\u0000-\u001f\u007f\u0085\u2028\u2029]/g,
+function escapeControls(text: string): string {
+  return /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text)
+    ? text.replace(
+        /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
         (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
       )
-    : message;
+    : text;
 }

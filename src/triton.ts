@@ -272,12 +272,12 @@ export class Triton {
   }
 
   #newServer(tracing: RequestTracing | undefined): ServerHandle | Promise<ServerHandle> {
-    if (!this.#config.serverThread) return openLocalServer(this.#options, tracing);
+    if (!this.#config.serverThread) return openLocalServer(this.#options, tracing, this.#config.logger);
     const listeners = {
       onDeath: (error: TritonError) => this.onUnrecoverable?.(error),
       onGivenUp: (error: TritonError) => this.#unrecoverable(error),
     };
-    return new ThreadServer(this.#options, listeners, tracing);
+    return new ThreadServer(this.#options, listeners, tracing, this.#config.logger);
   }
 
   async #start(open: OpenServer): Promise<void> {

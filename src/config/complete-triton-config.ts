@@ -46,6 +46,9 @@ function checkTogether(config: CompleteTritonConfig): void {
   if (config.loadModel.length > 0 && config.modelControlMode !== 'explicit') {
     throw invalidArg("loadModel needs modelControlMode: 'explicit', got 'none'");
   }
+  if (config.logger !== undefined && config.logFile !== undefined) {
+    throw invalidArg('the log goes to one place: expected logger or logFile, got both');
+  }
   if (config.allowGpuMetrics) {
     throw new TritonError('UNSUPPORTED', 'allowGpuMetrics: TSTriton has no GPU metrics, expected false');
   }

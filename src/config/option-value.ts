@@ -2,11 +2,14 @@
 // text from the environment. Messages name the option or variable, what was got and what was expected.
 
 import { invalidArg } from '../errors.js';
+import type { ExternalLogger } from '../logger.js';
 import { expectBoolean, expectInteger } from '../model/check.js';
 
 export type OptionKind =
   | 'boolean'
   | 'string'
+  /** An object: no text stands for it. */
+  | 'logger'
   | readonly [least: number, most: number]
   | { readonly choices: readonly string[] }
   /** A list of strings, or one string; in text the separator is between them. */
@@ -17,16 +20,19 @@ export type GivenValue<K extends OptionKind> = K extends 'boolean'
   ? boolean
   : K extends 'string'
     ? string
-    : K extends { readonly choices: readonly (infer Choice)[] }
-      ? Choice
-      : K extends { readonly separator: string }
-        ? string | readonly string[]
-        : number;
+    : K extends 'logger'
+      ? ExternalLogger
+      : K extends { readonly choices: readonly (infer Choice)[] }
+        ? Choice
+        : K extends { readonly separator: string }
+          ? string | readonly string[]
+          : number;
 
 /** Throws INVALID_ARG. */
 export function checkOption(kind: OptionKind, value: unknown, what: string): void {
   if (kind === 'boolean') expectBoolean(value, what);
   else if (kind === 'string') expectString(value, what);
+  else if (kind === 'logger') expectLogger(value, what);
   else if ('separator' in kind) expectStrings(value, what);
   else if ('choices' in kind) expectChoice(value, kind.choices, what);
   else expectInteger(value, kind[0], kind[1], what);
@@ -36,6 +42,8 @@ export function checkOption(kind: OptionKind, value: unknown, what: string): voi
 export function parseOption(kind: OptionKind, text: string, variable: string): unknown {
   if (kind === 'boolean') return parseBoolean(text, variable);
   if (kind === 'string') return expectString(text, variable);
+  if (kind === 'logger')
+    throw invalidArg(`${variable}: a logger is an object, which only new Triton({ logger }) takes`);
   if ('separator' in kind) {
     const parts = text.split(kind.separator).map((part) => part.trim());
     return text.trim() === '' ? [] : expectStrings(parts, variable);
@@ -52,6 +60,17 @@ export function isList(kind: OptionKind): boolean {
 /** One of a list that has a variable for each: whatever is in it, separators too. Throws INVALID_ARG. */
 export function parseListEntry(text: string, variable: string): string {
   return expectString(text.trim(), variable);
+}
+
+const LOGGER_METHODS = ['debug', 'info', 'warn', 'error'] as const;
+
+function expectLogger(value: unknown, what: string): void {
+  const given = Object(value) as Readonly<Record<string, unknown>>;
+  const missing = LOGGER_METHODS.filter((name) => typeof given[name] !== 'function');
+  if (missing.length === 0) return;
+  throw invalidArg(
+    `${what} must be an object with the methods ${LOGGER_METHODS.join(', ')}, got ${typeof value} without ${missing.join(', ')}`,
+  );
 }
 
 function expectString(value: unknown, what: string): string {

@@ -310,7 +310,12 @@ export const OPTION_GROUPS = {
     logInfo: { kind: 'boolean', default: true, effect: 'Whether the log has lines of information.' },
     logWarning: { kind: 'boolean', default: true, effect: 'Whether the log has warnings.' },
     logError: { kind: 'boolean', default: true, effect: 'Whether the log has errors.' },
-    logFormat: { kind: { choices: LOG_FORMATS }, default: 'default', effect: 'How lines of the log give the time.' },
+    logFormat: {
+      kind: { choices: LOG_FORMATS },
+      default: 'default',
+      effect:
+        'Lines as Triton writes them, with the time in one of its formats, or an object of JSON for each entry: `time`, `level`, `pid`, `message`.',
+    },
     logVerbose: {
       kind: COUNT,
       default: 0,
@@ -319,6 +324,11 @@ export const OPTION_GROUPS = {
       alias: 'logVerbosity',
     },
     logFile: { kind: 'string', defaultText: 'standard error', effect: 'The file that the log is appended to.' },
+    logger: {
+      kind: 'logger',
+      effect:
+        'Gets the entries of the log instead: anything with the methods `debug`, `info`, `warn` and `error`, such as the console or a logger of pino or winston.',
+    },
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Option>>>>;
 

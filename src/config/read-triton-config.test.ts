@@ -123,7 +123,7 @@ const SIMPLE = {
 } as const;
 
 /** Everything but the defaults, each option with a value of its kind. */
-const EVERYTHING: Required<TritonConfig> = {
+const EVERYTHING: Required<Omit<TritonConfig, 'logger'>> = {
   ...SIMPLE,
   corsAllowOrigin: ['https://a.example', 'https://b.example'],
   metricsConfig: ['histogram_latencies=true'],
@@ -185,6 +185,23 @@ describe('the options of the constructor', () => {
         { categories: ['health'], key: 'triton-access-token', value: 'token' },
       ],
     });
+  });
+
+  it.each([
+    [{ info: () => undefined }, 'object without debug, warn, error'],
+    ['console', 'string without debug, info, warn, error'],
+    [null, 'object without debug, info, warn, error'],
+  ])('refuse what is no logger: %j', (logger, got) => {
+    expect(() => readTritonConfig({ logger } as never, {})).toThrow(
+      invalid(`logger must be an object with the methods debug, info, warn, error, got ${got}`),
+    );
+  });
+
+  it('take a logger, whose methods may be those of its class, and then no file', () => {
+    expect(readTritonConfig({ logger: console }, {}).config.logger).toBe(console);
+    expect(() => readTritonConfig({ logger: console, logFile: 'a.log' }, {})).toThrow(
+      invalid('the log goes to one place: expected logger or logFile, got both'),
+    );
   });
 
   it('count as not given when undefined', () => {
@@ -296,6 +313,12 @@ describe('the environment', () => {
     expect(environment['TSTRITON_CONFIG_HTTP_MAX_INPUT_SIZE']).toBe('1');
     const { cacheConfig: _same, ...once } = EVERYTHING;
     expect(readTritonConfig({}, { ...environment, ...ROUTES })).toEqual(readTritonConfig(once, ROUTES));
+  });
+
+  it('has no text for a logger', () => {
+    expect(() => fromEnvironment({ TSTRITON_CONFIG_LOGGER: 'console' })).toThrow(
+      invalid('TSTRITON_CONFIG_LOGGER: a logger is an object, which only new Triton({ logger }) takes'),
+    );
   });
 
   it('takes lists from numbered variables in the order of their numbers, separators and all', () => {

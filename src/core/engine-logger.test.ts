@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
-import { type LogSettings, ServerLogger } from '../logger.js';
+import { logLine, type LogSettings, ServerLogger } from '../logger.js';
 import { LogSettingsStore } from './engine-logger.js';
 
 function given() {
   const lines: string[] = [];
   const told: LogSettings[] = [];
-  const logger = new ServerLogger({ write: (line) => void lines.push(line) });
+  const logger = new ServerLogger({ write: (entry) => void lines.push(logLine(entry)) });
   return {
     lines,
     told,

@@ -4,7 +4,7 @@
 import type { MessagePort } from 'node:worker_threads';
 
 import type { SentFailure } from '../link/sent-error.js';
-import type { LogSettings } from '../logger.js';
+import type { LogEntry, LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { EndedTrace } from '../model/traces.js';
 import type { ServerPorts, StopTimes } from './server-options.js';
@@ -58,6 +58,12 @@ export interface LogSettingsNotice {
   readonly settings: LogSettings;
 }
 
+/** What the server says in its log, where a logger of the user's thread gets it. */
+export interface LogNotice {
+  readonly kind: 'log';
+  readonly entry: LogEntry;
+}
+
 /** Traced requests ended without reaching a callable. */
 export interface TracesNotice {
   readonly kind: 'traces';
@@ -107,4 +113,4 @@ export type UserMessage = ControlRequest | HostReply;
 
 /** What the server's thread says. */
 export type ServerMessage =
-  ControlReply | LogSettingsNotice | TracesNotice | HostRequest | EndInstanceNotice | StalledNotice;
+  ControlReply | LogNotice | LogSettingsNotice | TracesNotice | HostRequest | EndInstanceNotice | StalledNotice;

@@ -1,18 +1,23 @@
-// Where log lines go: a file, or standard error. Written at once, so that the lines before a crash are there.
+// Where the entries of the log go: a file, standard error, or a logger of the user's. Written at once, so that the lines before
+// a crash are there.
 
 import { appendFileSync, closeSync, openSync, writeSync } from 'node:fs';
 
 import { invalidArg, TritonError } from '../errors.js';
-import type { LogSink } from '../logger.js';
+import { type ExternalLogger, type LogEntry, logLine, type LogSink } from '../logger.js';
 
 /** A sink that is to be closed. */
 export interface ClosableLogSink extends LogSink {
   close(): void;
 }
 
-/** Appends to `file`, or writes to standard error when undefined. Throws INVALID_ARG when the file cannot be opened. */
-export function openLogSink(file: string | undefined): ClosableLogSink {
-  if (file === undefined) return { write: (line) => writeLine(2, line), close: () => undefined };
+/**
+ * Hands entries to `onLog`, or appends them to `file`, or writes to standard error when both are undefined. Throws
+ * INVALID_ARG when the file cannot be opened.
+ */
+export function openLogSink(file: string | undefined, onLog?: (entry: LogEntry) => void): ClosableLogSink {
+  if (onLog !== undefined) return { write: onLog, close: () => undefined };
+  if (file === undefined) return { write: (entry) => writeLine(2, logLine(entry)), close: () => undefined };
   let descriptor: number;
   try {
     descriptor = openSync(file, 'a');
@@ -23,14 +28,28 @@ export function openLogSink(file: string | undefined): ClosableLogSink {
   }
   let open = true;
   return {
-    write: (line) => {
-      if (open) writeLine(descriptor, line);
-      else appendLine(file, line);
+    write: (entry) => {
+      if (open) writeLine(descriptor, logLine(entry));
+      else appendLine(file, logLine(entry));
     },
     close: () => {
       if (open) closeSync(descriptor);
       open = false;
     },
+  };
+}
+
+/** What hands entries to a logger, whose failures are not the server's. */
+export function writeTo(logger: ExternalLogger | undefined): ((entry: LogEntry) => void) | undefined {
+  if (logger === undefined) return undefined;
+  return ({ level, message }) => {
+    try {
+      if (level === 'verbose') logger.debug(message);
+      else if (level === 'warning') logger.warn(message);
+      else logger[level](message);
+    } catch {
+      // As below: nobody is there to tell of it.
+    }
   };
 }
 

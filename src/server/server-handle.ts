@@ -7,10 +7,12 @@ import { ChannelInstance } from '../link/channel-instance.js';
 import { PortChannel } from '../link/channel.js';
 import { InlineInstance } from '../link/inline-instance.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
-import type { ServerLogger } from '../logger.js';
+import type { ExternalLogger, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { instanceLogger } from '../model/logger.js';
+import type { EndedTrace } from '../model/traces.js';
 import { largeMemory } from '../sockets/large-memory.js';
+import { writeTo } from './log-sink.js';
 import type { ModelOpening } from './model-opening.js';
 import type { InstanceSource, OpenedInstances } from './served-model.js';
 import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
@@ -61,9 +63,10 @@ export class LocalServer implements ServerHandle {
   readonly #server: Server;
   #stopping: Promise<void> | undefined;
 
-  constructor(options: ServerOptions, tracing?: RequestTracing) {
+  constructor(options: ServerOptions, tracing?: RequestTracing, logger?: ExternalLogger) {
     this.tracing = tracing;
-    this.#server = new Server(options, { onTraces: (ended) => tracing?.recordEnded(ended, this.logger) });
+    const onTraces = (ended: readonly EndedTrace[]) => tracing?.recordEnded(ended, this.logger);
+    this.#server = new Server(options, { onTraces, onLog: writeTo(logger) });
   }
 
   get logger(): ServerLogger {

@@ -50,6 +50,8 @@ export interface ServerOptions {
   readonly responseCacheByteSize: number | undefined;
   readonly allowClientShm: boolean;
   readonly logFile: string | undefined;
+  /** Whether the entries of the log go to a logger of the user's, which is in the user's thread. */
+  readonly hasLogger: boolean;
   readonly logSettings: LogSettings;
   /** Undefined: nothing is traced. */
   readonly tracing: TraceStart | undefined;
@@ -120,6 +122,7 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
     responseCacheByteSize: config.responseCacheByteSize,
     allowClientShm: config.allowClientShm,
     logFile: config.logFile,
+    hasLogger: config.logger !== undefined,
     logSettings: {
       error: config.logError,
       warning: config.logWarning,

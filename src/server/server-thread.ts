@@ -15,6 +15,7 @@ import type {
   HostReply,
   HostRequest,
   InstancePort,
+  LogNotice,
   LogSettingsNotice,
   StalledNotice,
   TracesNotice,
@@ -26,7 +27,9 @@ import { Server } from './server.js';
 
 assert(parentPort !== null, 'server-thread.js runs in a worker thread only');
 const control = parentPort;
-const server = new Server(workerData as ServerOptions, {
+const options = workerData as ServerOptions;
+const server = new Server(options, {
+  onLog: options.hasLogger ? (entry) => control.postMessage({ kind: 'log', entry } satisfies LogNotice) : undefined,
   onLogSettings: (settings) => control.postMessage({ kind: 'log settings', settings } satisfies LogSettingsNotice),
   onTraces: (ended) => control.postMessage({ kind: 'traces', ended } satisfies TracesNotice),
 });

@@ -18,7 +18,7 @@ import { SagemakerService } from '../frontend/sagemaker/sagemaker-service.js';
 import { VertexAiService } from '../frontend/vertex-ai/vertex-ai-service.js';
 import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
-import { type LogSettings, ServerLogger } from '../logger.js';
+import { type LogEntry, type LogSettings, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { EndedTrace } from '../model/traces.js';
 import type { LoadedBefore } from './control-messages.js';
@@ -38,6 +38,8 @@ import { inflightLines, logEverySecond, loggedWait } from './waiting-log.js';
 export interface ServerListeners {
   /** Clients changed the log. */
   readonly onLogSettings?: (settings: LogSettings) => void;
+  /** Gets the log's entries, which go to the log file or standard error when it is absent. */
+  readonly onLog?: ((entry: LogEntry) => void) | undefined;
   /** Traced requests ended without reaching a callable. */
   readonly onTraces?: (ended: readonly EndedTrace[]) => void;
 }
@@ -61,9 +63,9 @@ export class Server {
   #vertexAi: VertexAiService | undefined;
 
   /** Throws INVALID_ARG when the log file cannot be opened. */
-  constructor(options: ServerOptions, { onLogSettings = NOBODY, onTraces = NOBODY }: ServerListeners = {}) {
+  constructor(options: ServerOptions, { onLogSettings = NOBODY, onTraces = NOBODY, onLog }: ServerListeners = {}) {
     this.#options = options;
-    this.#sink = openLogSink(options.logFile);
+    this.#sink = openLogSink(options.logFile, onLog);
     const { id, strictReadiness, modelControlMode, allowClientShm } = options;
     const logger = (this.#logger = new ServerLogger(this.#sink, options.logSettings));
     this.#engine = new InferenceServer({

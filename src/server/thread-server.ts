@@ -4,11 +4,11 @@
 import { TritonError } from '../errors.js';
 import type { RequestTracing } from '../host/request-tracing.js';
 import { RestartPauses } from '../link/restart-pauses.js';
-import { ServerLogger } from '../logger.js';
+import { type ExternalLogger, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ControlReply } from './control-messages.js';
 import { HostedModels } from './hosted-models.js';
-import { openLogSink, type ClosableLogSink } from './log-sink.js';
+import { openLogSink, type ClosableLogSink, writeTo } from './log-sink.js';
 import type { HostedModel, ServerHandle } from './server-handle.js';
 import { withPorts, type ServerOptions, type ServerPorts, type StopTimes } from './server-options.js';
 import { ServerWorker } from './server-worker.js';
@@ -42,11 +42,16 @@ export class ThreadServer implements ServerHandle {
   #givenUp: TritonError | undefined;
   #stopping: Promise<void> | undefined;
 
-  constructor(options: ServerOptions, listeners: ThreadServerListeners, tracing?: RequestTracing) {
+  constructor(
+    options: ServerOptions,
+    listeners: ThreadServerListeners,
+    tracing?: RequestTracing,
+    logger?: ExternalLogger,
+  ) {
     this.#options = options;
     this.#listeners = listeners;
     this.tracing = tracing;
-    this.#sink = openLogSink(options.logFile);
+    this.#sink = openLogSink(options.logFile, writeTo(logger));
     this.#logger = new ServerLogger(this.#sink, options.logSettings);
     this.#models = new HostedModels({ logger: this.#logger, tracing });
     this.#worker = this.#launch();
@@ -126,6 +131,8 @@ export class ThreadServer implements ServerHandle {
             return this.#models.stalled(message);
           case 'traces':
             return this.tracing?.recordEnded(message.ended, this.#logger);
+          case 'log':
+            return this.#sink.write(message.entry);
           case 'log settings':
             // The callables of this thread log too.
             return this.#logger.configure(message.settings);

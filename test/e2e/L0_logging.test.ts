@@ -93,4 +93,43 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the log with %
       { error: message },
     ]);
   });
+
+  it('is lines of JSON where that is asked for, at the start or by a client', async () => {
+    const { server, lines } = await start({ logFormat: 'json' });
+    await using _ = server;
+    expect((await lines()).map((line): unknown => JSON.parse(line))).toEqual(
+      [
+        { level: 'error', message: "instance 0 of model 'talkative': failed" },
+        { level: 'warning', message: "instance 0 of model 'talkative': slow" },
+        { level: 'info', message: "instance 0 of model 'talkative': started" },
+      ].map((entry) => ({ ...entry, pid: process.pid, time: expect.any(String) as string })),
+    );
+    await callJson(`${server.http}/v2/logging`, { log_format: 'ISO8601' });
+    expect((await lines())[0]).toMatch(/^\d{4}-/);
+    const [status, settings] = await callJson(`${server.http}/v2/logging`, { log_format: 'json' });
+    expect([status, settings]).toMatchObject([200, { log_format: 'json' }]);
+    expect(JSON.parse((await lines())[0]!)).toMatchObject({ level: 'error' });
+  });
+
+  it("goes to a logger of the user's, from the server and from callables, by the same settings", async () => {
+    const told: string[] = [];
+    const teller = (level: string) => (message: string) => {
+      told.push(`${level}: ${message.split('\n')[0]}`);
+      // A logger that fails harms nobody.
+      throw new Error('disk full');
+    };
+    const logger = { debug: teller('debug'), info: teller('info'), warn: teller('warn'), error: teller('error') };
+    const server = await startServer(bindTalkative, { serverThread, restrictedEndpoints: [], logger });
+    await using _ = server;
+    expect(told).toContain(`info: Started HTTPService at 0.0.0.0:${server.triton.httpPort}`);
+    told.length = 0;
+    await inferJson(server.http, 'talkative', ONE);
+    const of = "instance 0 of model 'talkative': ";
+    expect(told).toEqual([`error: ${of}failed`, `warn: ${of}slow`, `info: ${of}started`]);
+    await callJson(`${server.http}/v2/logging`, { log_verbose_level: 2, log_error: false });
+    told.length = 0;
+    await inferJson(server.http, 'talkative', ONE);
+    expect(told).toContain(`debug: ${of}detail`);
+    expect(told).not.toContain(`error: ${of}failed`);
+  });
 });

@@ -19,6 +19,7 @@ function defaultText({ default: value, defaultText }: Option): string {
 }
 
 function typeText({ kind }: Option): string {
+  if (kind === 'logger') return 'ExternalLogger';
   if (typeof kind === 'string') return kind;
   if ('choices' in kind) return kind.choices.map((choice) => `'${choice}'`).join(' | ');
   return 'separator' in kind ? 'string | readonly string[]' : 'number';
@@ -28,6 +29,7 @@ function typeText({ kind }: Option): string {
 function valueText({ kind, unit }: Option): string {
   if (kind === 'boolean') return 'boolean';
   if (kind === 'string') return 'text';
+  if (kind === 'logger') return 'an object';
   if ('choices' in kind) return kind.choices.map((choice) => `\`${choice}\``).join(', ');
   if ('separator' in kind) return `list, \`${kind.separator}\``;
   const [least, most] = kind;
@@ -65,6 +67,8 @@ export async function declaration(): Promise<string> {
   );
   const text = `// What users may set of a server: Triton's flags in camelCase. Written from the table in options.ts, by its test.
 
+import type { ExternalLogger } from '../../logger.js';
+
 /** Options of a server. Ports: 0 takes any free one, see \`triton.httpPort\`. */
 export interface TritonConfig {
 ${members.join('\n')}
@@ -76,10 +80,12 @@ ${members.join('\n')}
 /** The page as it is, with the tables anew. */
 export async function page(): Promise<string> {
   const [before, , after] = readFileSync(PAGE, 'utf8').split(/(?<=<!-- options -->\n)|(?=<!-- end of options -->)/);
+  if (after === undefined) throw new Error(`${PAGE} has no comments around its tables`);
   const tables = Object.entries(GROUPS).map(([group, options]) => {
     const rows = Object.entries(options).map(([name, option]) => {
       const effect = option.effect.replace(/\bdocs\/([\w-]+\.md)/, '[$1]($1)');
-      return `| \`${name}\` | ${effect} | ${valueText(option)} | ${defaultText(option)} | \`${variableOf(name)}\` |`;
+      const variable = option.kind === 'logger' ? '' : `\`${variableOf(name)}\``;
+      return `| \`${name}\` | ${effect} | ${valueText(option)} | ${defaultText(option)} | ${variable} |`;
     });
     return `### ${group}\n\n| option | effect | value | default | variable |\n| --- | --- | --- | --- | --- |\n${rows.join('\n')}`;
   });

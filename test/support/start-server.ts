@@ -15,7 +15,9 @@ export const FREE_PORTS = { httpPort: 0, grpcPort: 0, metricsPort: 0, logFile: d
 
 /** Binds models by `bind`, then runs. */
 export async function startServer(bind: (triton: Triton) => void, config: TritonConfig = {}): Promise<RunningServer> {
-  const triton = new Triton({ ...FREE_PORTS, ...config });
+  const { logFile, ...ports } = FREE_PORTS;
+  const log = config.logger === undefined ? { logFile } : {};
+  const triton = new Triton({ ...ports, ...log, ...config });
   bind(triton);
   await triton.run();
   return {

@@ -1,5 +1,7 @@
 // What users may set of a server: Triton's flags in camelCase. Written from the table in options.ts, by its test.
 
+import type { ExternalLogger } from '../../logger.js';
+
 /** Options of a server. Ports: 0 takes any free one, see `triton.httpPort`. */
 export interface TritonConfig {
   /** The server's name in server metadata. Default: `triton`. */
@@ -158,10 +160,18 @@ export interface TritonConfig {
   readonly logWarning?: boolean;
   /** Whether the log has errors. Default: true. */
   readonly logError?: boolean;
-  /** How lines of the log give the time. Default: `default`. */
-  readonly logFormat?: 'default' | 'ISO8601';
+  /**
+   * Lines as Triton writes them, with the time in one of its formats, or an object of JSON for each entry: `time`,
+   * `level`, `pid`, `message`. Default: `default`.
+   */
+  readonly logFormat?: 'default' | 'ISO8601' | 'json';
   /** The log has verbose lines up to this level; 0: none. Default: 0. */
   readonly logVerbose?: number;
   /** The file that the log is appended to. Default: standard error. */
   readonly logFile?: string;
+  /**
+   * Gets the entries of the log instead: anything with the methods `debug`, `info`, `warn` and `error`, such as the
+   * console or a logger of pino or winston. Default: none.
+   */
+  readonly logger?: ExternalLogger;
 }

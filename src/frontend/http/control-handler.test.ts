@@ -6,7 +6,7 @@ import { floats, SharedMemoryObject } from '../../../test/support/shared-memory.
 import { LogSettingsStore } from '../../core/engine-logger.js';
 import { InferenceServer, type InferenceServerOptions } from '../../core/inference-server.js';
 import { SharedMemoryRegistry } from '../../core/shared-memory/shared-memory-registry.js';
-import { ServerLogger } from '../../logger.js';
+import { logLine, ServerLogger } from '../../logger.js';
 import { completeModelConfig } from '../../model/complete-model.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { readConfigOverride } from '../../protocol/config-override.js';
@@ -109,7 +109,7 @@ describe('trace settings', () => {
 describe('log settings', () => {
   function log() {
     const lines: string[] = [];
-    const logger = new ServerLogger({ write: (line) => void lines.push(line) });
+    const logger = new ServerLogger({ write: (entry) => void lines.push(logLine(entry)) });
     return { lines, logger, logSettings: new LogSettingsStore(logger, 'server.log', () => undefined) };
   }
 
