@@ -283,7 +283,8 @@ export class Triton {
   async #start(open: OpenServer): Promise<void> {
     this.#ended = deferred();
     try {
-      const tracing = this.#options.tracing && new RequestTracing(await loadOpenTelemetry());
+      const spans = this.#options.tracing?.mode === 'opentelemetry';
+      const tracing = spans ? new RequestTracing(await loadOpenTelemetry()) : undefined;
       const server = await open(tracing);
       this.#server = server;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');

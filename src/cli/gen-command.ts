@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 
 import { Command, InvalidArgumentError } from 'commander';
 
+import { TritonError } from '../errors.js';
 import type { CliIo } from './cli-io.js';
 
 interface GenOptions {
@@ -59,6 +60,10 @@ async function gen(url: string, options: GenOptions, { out, env }: CliIo): Promi
     const models = [];
     for (const name of options.model) models.push(await describeModel(server, name, wanted));
     out(generateModule(models, { strict: options.strict === true }));
+  } catch (error) {
+    // The client speaks of its own options.
+    const { code, message } = TritonError.from(error);
+    throw new TritonError(code, message.replace(/ in tls\.ca$/, ' to --ca'), { cause: error });
   } finally {
     await server.close();
   }

@@ -6,9 +6,9 @@ export interface CallTimings {
   readonly attempt: number;
   /** From the beginning of the call: until its turn came, and until earlier attempts had failed. */
   readonly waitMs: number;
-  /** Until there was a connection, TLS included; 0 over a kept one. */
+  /** Until there was a connection, TLS included; about 0 over a kept one. Absent over `fetch`, which does not tell. */
   readonly connectMs?: number;
-  /** Until the answer began: the request on its way, and the server. */
+  /** From then on, until the answer began: the request on its way, and the server. */
   readonly serverMs?: number;
   /** Until the answer was complete. */
   readonly transferMs?: number;

@@ -64,8 +64,6 @@ export class FetchWire implements HttpWire {
   }
 
   async #fetch({ method, path, headers, chunks }: HttpRequest, call: Call, signal: AbortSignal): Promise<Response> {
-    // When it connects nobody says.
-    call.clock?.connected();
     const response = await fetch(this.address + path, {
       method,
       headers,
@@ -74,6 +72,7 @@ export class FetchWire implements HttpWire {
       redirect: 'manual',
       ...(method === 'POST' && { body: joined(chunks) }),
     });
+    // When it connected nobody says.
     call.clock?.answered();
     if (response.type !== 'opaqueredirect' && (response.status < 300 || response.status > 399)) return response;
     await response.body?.cancel();
@@ -97,7 +96,7 @@ export class FetchWire implements HttpWire {
     while (!body.isTooLarge) {
       const { done, value } = await parts.next();
       if (done === true) return body.end();
-      body.add(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+      body.add(Buffer.from(value.buffer, value.byteOffset, value.byteLength), 0, value.byteLength);
     }
     controller.abort();
     throw tooLargeError(this.maxResponseBytes, this.address);

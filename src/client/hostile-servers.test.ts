@@ -71,7 +71,7 @@ const chunk = (bytes: Buffer) =>
 const LOST = /is not available: (connection lost|the connection was closed before the answer was complete)/;
 const TOO_LARGE =
   /^the answer of \S+ is larger than 1000000 bytes; to take it, raise the client's option maxResponseBytes$/;
-const NO_HTTP = /does not answer in HTTP \(Parse Error/;
+const NO_HTTP = /does not answer in HTTP \(.+\); is it another server's port\?$/;
 
 describe('over HTTP, a server that', () => {
   const cases: readonly [string, (socket: Socket) => void, Ending, Call?][] = [

@@ -12,9 +12,10 @@ export class HttpBody {
   readonly #stated: number | undefined;
   /** This byte lies on a multiple of 8. */
   readonly #aligned: number;
-  #chunks: Buffer[] = [];
   #length = 0;
+  /** As much of it as has come, and room for more. */
   #body: Buffer | undefined;
+  #rest: Buffer | undefined;
 
   constructor(headers: AnswerHeaders, maxBytes: number) {
     const stated = Number(headers['content-length']);
@@ -29,31 +30,39 @@ export class HttpBody {
     return Math.max(this.#length, this.#stated ?? 0) > this.#maxBytes;
   }
 
-  /** Takes the next bytes, which are not used afterwards where their copy is made at once. */
-  add(chunk: Buffer): void {
+  /** Takes the next bytes, `bytes[start…end)`, which may be used again afterwards. */
+  add(bytes: Buffer, start: number, end: number): void {
     const offset = this.#length;
-    this.#length += chunk.length;
-    if (this.#body !== undefined) {
-      chunk.copy(this.#body, offset);
-      return;
-    }
-    this.#chunks.push(chunk);
-    if (this.#stated !== undefined && this.#length <= this.#stated && this.#length * GROWTH >= this.#stated)
-      this.#gather(this.#stated);
+    this.#length += end - start;
+    if (this.#body === undefined || this.#body.length < this.#length) this.#resize(this.#capacity(), offset);
+    // They may lie there already.
+    if (bytes !== this.#rest) bytes.copy(this.#body!, offset, start, end);
+  }
+
+  /** Where what is still to come may be received to, if there is memory for all of it. */
+  rest(): Buffer | undefined {
+    this.#rest = this.#body?.length === this.#stated ? this.#body?.subarray(this.#length) : undefined;
+    return this.#rest;
   }
 
   /** All that has come. */
   end(): Buffer {
-    if (this.#body === undefined || this.#length !== this.#body.length) this.#gather(this.#length);
+    if (this.#body?.length !== this.#length) this.#resize(this.#length, this.#length);
     return this.#body!;
   }
 
-  #gather(length: number): void {
-    const start = this.#aligned > 0 && this.#aligned <= length ? (8 - (this.#aligned % 8)) % 8 : 0;
-    const body = Buffer.from(new ArrayBuffer(start + length), start, length);
-    let offset = this.#body?.copy(body) ?? 0;
-    for (const chunk of this.#chunks) offset += chunk.copy(body, offset);
-    this.#chunks = [];
+  #capacity(): number {
+    const needed = this.#length;
+    const stated = this.#stated;
+    const isCredible = stated !== undefined && needed <= stated && needed * GROWTH >= stated;
+    return isCredible ? stated : Math.max(needed, Math.min(2 * needed, this.#maxBytes));
+  }
+
+  /** Memory of another size, with the first `used` bytes of before. */
+  #resize(capacity: number, used: number): void {
+    const start = (8 - (this.#aligned % 8)) % 8;
+    const body = Buffer.from(new ArrayBuffer(start + capacity), start, capacity);
+    this.#body?.copy(body, 0, 0, used);
     this.#body = body;
   }
 }

@@ -188,7 +188,9 @@ describe('ModelClient over HTTP', () => {
     await using client = new ModelClient(server.authority, double);
     await expect(client.inferSample({ x: X })).rejects.toMatchObject({
       code: 'UNAVAILABLE',
-      message: expect.stringMatching(/does not answer in HTTP \(Parse Error: .*\); is it another server's port\?$/),
+      message: expect.stringMatching(
+        /does not answer in HTTP \(no status line of HTTP\/1\.1 or HTTP\/1\.0\); is it another server's port\?$/,
+      ),
     });
   });
 

@@ -6,6 +6,7 @@ import { decodeInferResponse } from '../protocol/http/decode-infer-response.js';
 import { decodeModelConfigResponse } from '../protocol/http/decode-model-config-response.js';
 import { encodeGenerateRequest } from '../protocol/http/encode-generate-request.js';
 import { encodeInferRequest, encodeJsonRequest } from '../protocol/http/encode-infer-request.js';
+import { KnownHeaders } from '../protocol/http/known-headers.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
 import type { TransportOptions } from './client-options.js';
@@ -21,6 +22,7 @@ const JSON_FORM = { 'content-type': 'application/json' };
 export class HttpTransport implements Transport {
   readonly #wire: HttpWire;
   readonly #sendsBinary: boolean;
+  readonly #known = new KnownHeaders();
 
   constructor(wire: HttpWire, { binaryData }: Pick<TransportOptions, 'binaryData'>) {
     this.#wire = wire;
@@ -39,7 +41,9 @@ export class HttpTransport implements Transport {
       headers: { ...headers, ...form },
       chunks,
     });
-    return decodeInferResponse(response.body, response.headers['inference-header-content-length']);
+    // An answer repeats the id of its request.
+    const known = request.id === '' ? this.#known : undefined;
+    return decodeInferResponse(response.body, response.headers['inference-header-content-length'], known);
   }
 
   stream(request: ClassifiedRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream {

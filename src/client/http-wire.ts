@@ -1,5 +1,5 @@
-// What REST needs of whatever carries HTTP: `node:http`, or `fetch` where there is no Node. Bodies that are awaited whole lie in
-// memory of their own.
+// What REST needs of whatever carries HTTP: connections of ours, or `fetch` where there is no Node. Bodies that are awaited whole
+// lie in memory of their own.
 
 import type { TritonError } from '../errors.js';
 import type { Call } from './call.js';

@@ -3,8 +3,8 @@
 import { TritonError } from '../errors.js';
 import type { TransportOptions } from './client-options.js';
 import { GrpcTransport } from './grpc-transport.js';
+import { Http1Wire } from './http1-wire.js';
 import { HttpTransport } from './http-transport.js';
-import { NodeHttpWire } from './node-http-wire.js';
 import type { ServerUrl } from './parse-url.js';
 import type { Transport } from './transport.js';
 
@@ -14,5 +14,5 @@ export function openTransport(server: ServerUrl, options: TransportOptions): Tra
     throw new TritonError('INVALID_ARG', `options.tls of a client needs https:// or grpcs://, got ${server.address}`);
   }
   if (server.protocol === 'grpc') return new GrpcTransport(server, options);
-  return new HttpTransport(new NodeHttpWire(server, options), options);
+  return new HttpTransport(new Http1Wire(server, options), options);
 }

@@ -39,9 +39,15 @@ export function parseUrl(url: unknown): ServerUrl {
   const port = portText === undefined ? known.port : Number(portText);
   if (port < 1 || port > 65_535) throw invalid(url, `expected a port from 1 to 65535, got ${portText}`);
   const pathPrefix = path.replace(/\/+$/, '');
+  if (!isUnicode(pathPrefix)) throw invalid(url, 'expected a path of whole characters');
   if (known.protocol === 'grpc' && pathPrefix !== '') throw invalid(url, `gRPC has no paths, got ${path}`);
   const address = `${scheme.toLowerCase()}://${bracketedHost.toLowerCase()}:${port}${pathPrefix}`;
   return { protocol: known.protocol, tls: known.tls, host, port, pathPrefix, address };
+}
+
+/** Whether each half of a surrogate pair has its other half: what has not cannot be written in a URL. */
+function isUnicode(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
 }
 
 /** Whether an address is one, as `new URL` has it wherever we run: `node:net` is Node's own. */

@@ -218,6 +218,20 @@ describe('an HTTP stream from a server that misbehaves', () => {
     await expect(collect(client.streamSample(X))).rejects.toMatchObject(error);
   });
 
+  it('gives what came before the connection broke', async () => {
+    await using server = await startHttp((_, response) => {
+      response.writeHead(200, EVENTS);
+      response.write(event(1) + event(2) + event(3), () => response.destroy());
+    });
+    await using client = new ModelClient(server.authority, tokens);
+    const seen: number[] = [];
+    const reading = (async () => {
+      for await (const { y } of client.streamSample(X)) seen.push(y!.data[0]!);
+    })();
+    await expect(reading).rejects.toMatchObject({ name: 'TritonConnectionError', requestSent: true });
+    expect(seen).toEqual([1, 2, 3]);
+  });
+
   it('understands events however they are cut and their lines end', async () => {
     const text = `: hello\r\ndata: {"y":\r\ndata:1}\r\n\r\nevent: x\rdata:{"y":[2]}\r\r${event(3)}`;
     await using server = await startHttp((_, response) => {

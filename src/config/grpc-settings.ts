@@ -3,8 +3,6 @@
 import type { KeepaliveOptions } from '../frontend/grpc/connection-keepalive.js';
 import type { CompressionLevel } from '../protocol/grpc/message-compression.js';
 
-export { COMPRESSION_LEVELS, type CompressionLevel } from '../protocol/grpc/message-compression.js';
-
 /** The options, complete with their defaults. */
 export interface GrpcOptions {
   readonly grpcInferResponseCompressionLevel: CompressionLevel;

@@ -5,8 +5,8 @@
 import { invalidArg, TritonError } from '../errors.js';
 import { LOG_FORMATS } from '../logger.js';
 import { nearest } from '../model/nearest.js';
+import { COMPRESSION_LEVELS } from '../protocol/grpc/message-compression.js';
 import type { TritonConfig } from './generated/triton-config.js';
-import { COMPRESSION_LEVELS } from './grpc-settings.js';
 import type { OptionKind } from './option-value.js';
 import { parseMetricsConfig } from './parse-metrics-config.js';
 import { parseOrigins } from './parse-origins.js';
@@ -233,7 +233,7 @@ export const OPTION_GROUPS = {
       kind: { separator: ';' },
       parse: parseTraceConfig,
       effect:
-        "Which requests have OpenTelemetry spans, as items of Triton's `--trace-config`: `mode=opentelemetry`, `level=TIMESTAMPS`, `rate=1000`, `count=-1`. Spans go to the provider that is registered with `@opentelemetry/api`, see docs/tracing.md.",
+        "Which requests are traced, as items of Triton's `--trace-config`: `level=TIMESTAMPS`, `rate=1000`, `count=-1`, and where to: `mode=opentelemetry`, the provider that is registered with `@opentelemetry/api`, or `triton,file=trace.json`, a file; see docs/tracing.md.",
     },
   },
   'Restricted endpoints': {

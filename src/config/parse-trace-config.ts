@@ -1,11 +1,12 @@
-// Triton's traceConfig: `mode=opentelemetry` and how many requests are traced. Where the traces go is no option here:
-// that is for the provider which the user registers with OpenTelemetry.
+// Triton's traceConfig: how many requests are traced, and where to. With `mode=triton` that is a file; with
+// `mode=opentelemetry` it is no option here: that is for the provider which the user registers with OpenTelemetry.
 
 import { invalidArg, TritonError } from '../errors.js';
-import { TRACE_LEVELS, type TraceLevel, type TraceStart } from '../model/traces.js';
+import { TRACE_LEVELS, type TraceLevel, type TraceMode, type TraceStart } from '../model/traces.js';
 
 const SETTINGS = ['mode', 'level', 'rate', 'count'] as const;
-type Setting = (typeof SETTINGS)[number];
+const FILE_SETTINGS = ['file', 'log-frequency'] as const;
+type Setting = (typeof SETTINGS)[number] | (typeof FILE_SETTINGS)[number];
 
 const MAX_INT32 = 2_147_483_647;
 const MAX_UINT32 = 4_294_967_295;
@@ -24,16 +25,31 @@ export function parseTraceConfig(traceConfig: readonly string[]): TraceStart | u
     if (settings.has(setting)) throw invalidArg(`traceConfig has '${setting}' twice, expected it once`);
     settings.set(setting, value);
   }
-  if (settings.get('mode') !== 'opentelemetry') {
-    throw unsupported(
-      `traceConfig needs 'mode=opentelemetry', got ${settings.has('mode') ? `'mode=${settings.get('mode')}'` : 'no mode'}: no trace files are written`,
+  const mode = parseMode(settings.get('mode') ?? 'triton');
+  const file = settings.get('file') ?? '';
+  if (mode === 'triton' && file === '') {
+    throw invalidArg(
+      "traceConfig: 'mode=triton' needs the name of a trace file, as 'triton,file=trace.json', got none",
     );
+  }
+  if (mode === 'opentelemetry') {
+    const stray = FILE_SETTINGS.find((name) => settings.has(name));
+    if (stray !== undefined)
+      throw invalidArg(`traceConfig: 'triton,${stray}=…' is for 'mode=triton', got mode=opentelemetry`);
+    if (levels.includes('TENSORS')) {
+      throw unsupported(
+        "traceConfig 'level=TENSORS' is not supported with mode=opentelemetry: spans hold no tensors, expected OFF or TIMESTAMPS",
+      );
+    }
   }
   if (levels.length > 1 && levels.includes('OFF')) throw invalidArg("traceConfig: expect only one trace level 'OFF'");
   return {
+    mode,
+    file,
     level: levels.length === 0 ? ['OFF'] : [...new Set(levels)],
     rate: parseNumber('rate', settings.get('rate') ?? '1000', 0, MAX_UINT32),
     count: parseNumber('count', settings.get('count') ?? '-1', -1, MAX_INT32),
+    logFrequency: parseNumber('log-frequency', settings.get('log-frequency') ?? '0', 0, MAX_UINT32),
   };
 }
 
@@ -47,22 +63,23 @@ function readEntry(entry: string): { readonly setting: Setting; readonly value: 
       `traceConfig '${entry}' is not supported: the exporter, its URL, its batches and the resource belong to the provider that you register with OpenTelemetry`,
     );
   }
-  if (of === 'triton') throw unsupported(`traceConfig '${entry}' is not supported: no trace files are written`);
-  const setting = of === undefined ? SETTINGS.find((known) => known === name) : undefined;
+  const known: readonly Setting[] = of === undefined ? SETTINGS : of === 'triton' ? FILE_SETTINGS : [];
+  const setting = known.find((one) => one === name);
   if (setting === undefined) {
-    throw invalidArg(`traceConfig has an unknown setting in '${entry}', known are ${SETTINGS.join(', ')}`);
+    const all = [...SETTINGS, ...FILE_SETTINGS.map((one) => `triton,${one}`)];
+    throw invalidArg(`traceConfig has an unknown setting in '${entry}', known are ${all.join(', ')}`);
   }
   return { setting, value };
 }
 
+function parseMode(value: string): TraceMode {
+  if (value === 'triton' || value === 'opentelemetry') return value;
+  throw invalidArg(`traceConfig: 'mode' must be triton or opentelemetry, got '${value}'`);
+}
+
 function parseLevel(value: string): TraceLevel {
   const level = TRACE_LEVELS.find((known) => known === value.toUpperCase());
-  if (level === undefined) throw invalidArg(`traceConfig: 'level' must be OFF or TIMESTAMPS, got '${value}'`);
-  if (level === 'TENSORS') {
-    throw unsupported(
-      "traceConfig 'level=TENSORS' is not supported: spans hold no tensors, expected OFF or TIMESTAMPS",
-    );
-  }
+  if (level === undefined) throw invalidArg(`traceConfig: 'level' must be ${TRACE_LEVELS.join(', ')}, got '${value}'`);
   return level;
 }
 

@@ -140,7 +140,7 @@ const UNDERSTOOD = {
   ...SIMPLE,
   corsAllowOrigin: ['https://a.example', 'https://b.example'],
   metricsConfig: { counterLatencies: true, histogramLatencies: true, summaries: undefined },
-  traceConfig: { level: ['TIMESTAMPS'], rate: 7, count: -1 },
+  traceConfig: { mode: 'opentelemetry', file: '', level: ['TIMESTAMPS'], rate: 7, count: -1, logFrequency: 0 },
   loadModel: ['a', 'b'],
   responseCacheByteSize: 1024,
   accessToken: 'token',

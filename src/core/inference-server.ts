@@ -5,7 +5,7 @@ import { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest } from '../model/exchange.js';
 import type { ModelStatistics } from '../model/model-statistics.js';
-import type { EndedTrace, TraceSettings, TraceStart, TraceUpdate } from '../model/traces.js';
+import type { TraceSettings, TraceStart, TraceUpdate } from '../model/traces.js';
 import { ResponseCache } from './cache/response-cache.js';
 import { type EngineLogger, LogSettingsStore } from './engine-logger.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
@@ -13,7 +13,8 @@ import { type ConfigOverride, ModelControl, type ModelControlMode } from './mode
 import type { ResolvedModel } from './model-entry.js';
 import { ModelRepository } from './model-repository.js';
 import { parseModelVersion, serverStopping } from './refusals.js';
-import { type RequestTrace, RequestTraces } from './request-traces.js';
+import type { RequestTrace } from './request-trace.js';
+import { RequestTraces, type TraceListeners } from './request-traces.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
 import { SharedMemoryRegistry } from './shared-memory/shared-memory-registry.js';
 import { TraceSettingsStore } from './trace-settings.js';
@@ -49,10 +50,8 @@ export interface LoadParameters {
   readonly files: readonly string[];
 }
 
-export interface TracingOptions {
+export interface TracingOptions extends TraceListeners {
   readonly start: TraceStart;
-  /** Called with traced requests that ended without reaching a callable. */
-  readonly onEnded: (ended: readonly EndedTrace[]) => void;
 }
 
 /** Extensions of the protocol that are always served, as server metadata names them. */
@@ -105,7 +104,7 @@ export class InferenceServer {
     this.sharedMemory = options.sharedMemory ?? new SharedMemoryRegistry({ allowed: false });
     const { tracing } = options;
     this.#traceSettings = new TraceSettingsStore(tracing?.start);
-    this.#traces = tracing && new RequestTraces(this.#traceSettings, tracing.onEnded);
+    this.#traces = tracing && new RequestTraces(this.#traceSettings, tracing);
     this.extensions = EXTENSIONS.filter((name) => name !== 'system_shared_memory' || this.sharedMemory.allowed);
   }
 

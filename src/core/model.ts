@@ -14,7 +14,7 @@ import type { ModelInstance } from './instance/model-instance.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
 import { PendingRequest, type RequestOwner } from './pending-request.js';
 import { serverStopping } from './refusals.js';
-import type { RequestTrace } from './request-traces.js';
+import type { RequestTrace } from './request-trace.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
 import { BatchRunner, type MakeScheduler } from './scheduler/batch-runner.js';
 import { RequestOutcomes } from './scheduler/request-outcomes.js';
@@ -98,6 +98,7 @@ export class Model implements RequestOwner {
       return pending;
     }
     if (strings === undefined && this.#cached === undefined) {
+      pending.queued();
       this.#scheduler.enqueue(pending);
       return pending;
     }
@@ -141,6 +142,7 @@ export class Model implements RequestOwner {
 
   #admit(pending: PendingRequest, key: string | undefined): void {
     this.#preparing.delete(pending);
+    pending.queued();
     if (this.#cached === undefined) this.#scheduler.enqueue(pending);
     else this.#cached.enqueue(pending, key);
   }

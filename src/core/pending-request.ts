@@ -4,10 +4,11 @@
 import { TritonError } from '../errors.js';
 import type { Parameters } from '../model/parameters.js';
 import type { InferTensor, ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
-import type { Execution, ExecutionRequest } from './instance/model-instance.js';
+import type { Execution, ExecutionRequest, ExecutionTimes } from './instance/model-instance.js';
 import type { RequestSequence } from '../model/request-sequence.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
-import type { RequestTrace } from './request-traces.js';
+import type { StartedTrace } from '../model/traces.js';
+import type { RequestTrace } from './request-trace.js';
 import type { QueuedRequest, QueueEntry } from './scheduler/queue-entry.js';
 
 /** An answer, but for the request's id. */
@@ -36,7 +37,8 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   readonly rows: number;
   readonly memory: readonly ArrayBuffer[] | undefined;
   readonly callers: readonly string[] | undefined;
-  readonly trace: RequestTrace | undefined;
+  /** What the callable's thread is to know of its trace. */
+  readonly trace: StartedTrace | undefined;
   readonly requestedOutputs: readonly string[];
   readonly sequence: RequestSequence | undefined;
   readonly priority: number;
@@ -60,6 +62,8 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   #tookOver = false;
   readonly #owner: RequestOwner;
   readonly #sink: ResponseSink;
+  /** Undefined for a request that is not traced. */
+  readonly #trace: RequestTrace | undefined;
 
   constructor(
     request: ModelInferRequest,
@@ -80,7 +84,8 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.inputs = shape.inputs;
     this.memory = request.memory;
     this.callers = request.callers;
-    this.trace = place.trace;
+    this.#trace = place.trace;
+    this.trace = place.trace?.hosted;
     this.rows = shape.rows;
     this.startedAt = place.now;
     this.#owner = place.owner;
@@ -104,6 +109,16 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.#execution = undefined;
     this.#batch = undefined;
     return true;
+  }
+
+  /** It is about to wait. */
+  queued(): void {
+    this.#trace?.queued();
+  }
+
+  /** Its execution has ended and took so long. */
+  executed(times: ExecutionTimes): void {
+    this.#trace?.executed(this.dispatchedAt, times);
   }
 
   /** The request is number `index` of a batch whose execution has begun. */
@@ -141,19 +156,25 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   /** Delivers the outcome: an answer. */
   succeed(answer: Answer): void {
     this.#owner.ended(this);
-    if (this.trace !== undefined && !this.#isHosted) this.trace.answered();
+    this.#trace?.responding(answer.outputs);
     try {
       const slow = this.#sink.respond({ ...answer, id: this.id }, true);
+      this.#trace?.responded();
       // Nothing waits for the reader of a last answer, nor for one that is gone.
       if (slow !== undefined) slow.catch(() => undefined);
     } catch (error) {
       this.#refuse(TritonError.from(error));
     }
+    this.#trace?.answered(this.#isHosted);
   }
 
   /** One of several answers of a decoupled model. A promise: the reader is slow. Throws what the sink throws. */
   respond(answer: Answer): void | Promise<void> {
-    if (!this.#decided) return this.#sink.respond({ ...answer, id: this.id }, false);
+    if (this.#decided) return;
+    this.#trace?.responding(answer.outputs);
+    const slow = this.#sink.respond({ ...answer, id: this.id }, false);
+    this.#trace?.responded();
+    return slow;
   }
 
   /** Delivers the outcome of a decoupled model's request: it has had all its answers. */
@@ -164,12 +185,13 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     } catch (error) {
       this.#refuse(TritonError.from(error));
     }
+    this.#trace?.answered(this.#isHosted);
   }
 
   /** Delivers the outcome: a refusal or failure. */
   fail(error: TritonError): void {
     this.#owner.ended(this);
-    this.trace?.failed(error, this.#isHosted);
+    this.#trace?.failed(error, this.#isHosted);
     this.#refuse(error);
   }
 

@@ -25,15 +25,26 @@ function request(traceContext?: TraceContext): ModelInferRequest {
 
 function tracing(rate = 1) {
   const told: (readonly EndedTrace[])[] = [];
-  const settings = new TraceSettingsStore({ level: ['TIMESTAMPS'], rate, count: -1 });
-  const traces = new RequestTraces(settings, (ended) => told.push(ended));
+  const settings = new TraceSettingsStore({
+    mode: 'opentelemetry',
+    file: '',
+    level: ['TIMESTAMPS'],
+    rate,
+    count: -1,
+    logFrequency: 0,
+  });
+  const traces = new RequestTraces(settings, { onEnded: (ended) => told.push(ended), onRecords: () => undefined });
   return { told, traces, begin: (context?: TraceContext) => traces.begin(request(context), 3) };
 }
 
 describe('traces of requests', () => {
   it('begin for the requests that the settings choose, and for those of callers that trace', () => {
     const { begin } = tracing(2);
-    expect([begin(), begin(), begin(SAMPLED)].map((trace) => trace?.context)).toEqual([undefined, undefined, SAMPLED]);
+    expect([begin(), begin(), begin(SAMPLED)].map((trace) => trace?.hosted?.context)).toEqual([
+      undefined,
+      undefined,
+      SAMPLED,
+    ]);
     expect(begin()).toBeDefined();
     expect(begin()).toBeUndefined();
     expect(begin({ traceparent: SAMPLED.traceparent.replace(/01$/, '00') })).toBeDefined();
@@ -41,14 +52,15 @@ describe('traces of requests', () => {
   });
 
   it('take a malformed traceparent for none', () => {
-    expect(tracing().begin({ traceparent: 'nonsense' })!.context).toBeUndefined();
+    expect(tracing().begin({ traceparent: 'nonsense' })!.hosted!.context).toBeUndefined();
     expect(tracing(0).begin({ traceparent: 'nonsense' })).toBeUndefined();
   });
 
   it('that end without a callable are told together at the end of the turn', async () => {
     const { begin, told } = tracing();
     const failure = new TritonError('UNAVAILABLE', 'Exceeds maximum queue size');
-    begin(SAMPLED)!.answered();
+    begin(SAMPLED)!.answered(false);
+    begin()!.answered(true);
     begin()!.refused(failure);
     begin()!.failed(failure, false);
     expect(told).toEqual([]);
@@ -78,7 +90,7 @@ describe('traces of requests', () => {
 
   it('can be told at once, and then not again', async () => {
     const { begin, told, traces } = tracing();
-    begin()!.answered();
+    begin()!.answered(false);
     traces.flush();
     expect(told).toHaveLength(1);
     await turn();

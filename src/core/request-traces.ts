@@ -1,5 +1,6 @@
-// Chooses the requests that are traced, and tells of those that end without reaching a callable. The spans are made
-// elsewhere: those of a request that reaches one by the callable's thread, which knows the rest of the trace.
+// Chooses the requests that are traced, and follows them: for a trace file, or, with OpenTelemetry, to tell of those that
+// end without reaching a callable. The spans are made elsewhere: those of a request that reaches one by the callable's
+// thread, which knows the rest of the trace.
 
 import type { TritonError } from '../errors.js';
 import type { ModelInferRequest } from '../model/exchange.js';
@@ -12,10 +13,13 @@ import {
   type StartedTrace,
   type TraceContext,
 } from '../model/traces.js';
+import { type FileRecord, FileTrace } from './file-trace.js';
+import type { RequestTrace } from './request-trace.js';
 import type { TraceSettingsStore } from './trace-settings.js';
 
-/** The trace of one request. */
-export class RequestTrace implements StartedTrace {
+/** Of a request of which spans are made. */
+class SpanTrace implements RequestTrace, StartedTrace {
+  readonly hosted = this;
   readonly context: TraceContext | undefined;
   readonly startedAt = epochNow();
   readonly #modelName: string;
@@ -31,17 +35,21 @@ export class RequestTrace implements StartedTrace {
     this.#report = report;
   }
 
-  /** It was answered without an execution of its own. */
-  answered(): void {
-    this.#end({ kind: 'cached' });
+  // Of these the spans tell by the callable's own clock.
+  queued(): void {}
+  executed(): void {}
+  responding(): void {}
+  responded(): void {}
+
+  answered(hosted: boolean): void {
+    if (!hosted) this.#end({ kind: 'cached' });
   }
 
-  /** It was turned away before it waited for anything. */
   refused(error: TritonError): void {
     this.#fail(error, false);
   }
 
-  /** It failed; `hosted`: after a callable's thread had it, which then tells of it unless it is gone. */
+  /** A callable's thread that had it tells of it unless it is gone. */
   failed(error: TritonError, hosted: boolean): void {
     if (!hosted || isInstanceLoss(error)) this.#fail(error, true);
   }
@@ -69,26 +77,39 @@ interface TraceSurroundings {
   readonly report: (ended: EndedTrace) => void;
 }
 
+/** Who gets what one turn of the event loop brought together. */
+export interface TraceListeners {
+  /** Traced requests ended without reaching a callable. */
+  readonly onEnded: (ended: readonly EndedTrace[]) => void;
+  /** Requests ended that belong into the trace file. */
+  readonly onRecords: (records: readonly FileRecord[]) => void;
+}
+
 export class RequestTraces {
   readonly #settings: TraceSettingsStore;
-  readonly #onEnded: (ended: readonly EndedTrace[]) => void;
+  readonly #listeners: TraceListeners;
   #ended: EndedTrace[] = [];
+  #records: FileRecord[] = [];
+  #lastId = 0;
   #immediate: NodeJS.Immediate | undefined;
 
-  /** `onEnded` gets what one turn of the event loop brought together. */
-  constructor(settings: TraceSettingsStore, onEnded: (ended: readonly EndedTrace[]) => void) {
+  constructor(settings: TraceSettingsStore, listeners: TraceListeners) {
     this.#settings = settings;
-    this.#onEnded = onEnded;
+    this.#listeners = listeners;
   }
 
   /** The trace of a request; undefined for one that is not traced. */
   begin(request: ModelInferRequest, modelVersion: number): RequestTrace | undefined {
     const { traceContext } = request;
     const parent = traceContext === undefined ? undefined : parseTraceparent(traceContext.traceparent);
-    const forced = parent !== undefined && isSampled(parent);
-    if (!this.#settings.sample(request.modelName, forced)) return undefined;
+    const forced = this.#settings.isFollowing && parent !== undefined && isSampled(parent);
+    const settings = this.#settings.sample(request.modelName, forced);
+    if (settings === undefined) return undefined;
+    if (settings.mode === 'triton') {
+      return new FileTrace(request, { id: ++this.#lastId, modelVersion, settings, report: this.#record });
+    }
     const context = parent === undefined ? undefined : traceContext;
-    return new RequestTrace(request, { context, modelVersion, report: this.#report });
+    return new SpanTrace(request, { context, modelVersion, report: this.#report });
   }
 
   /** Tells at once what there is to tell. */
@@ -96,12 +117,24 @@ export class RequestTraces {
     clearImmediate(this.#immediate);
     this.#immediate = undefined;
     const ended = this.#ended;
+    const records = this.#records;
     this.#ended = [];
-    if (ended.length > 0) this.#onEnded(ended);
+    this.#records = [];
+    if (ended.length > 0) this.#listeners.onEnded(ended);
+    if (records.length > 0) this.#listeners.onRecords(records);
   }
 
   readonly #report = (ended: EndedTrace): void => {
     this.#ended.push(ended);
-    this.#immediate ??= setImmediate(() => this.flush());
+    this.#flushSoon();
   };
+
+  readonly #record = (record: FileRecord): void => {
+    this.#records.push(record);
+    this.#flushSoon();
+  };
+
+  #flushSoon(): void {
+    this.#immediate ??= setImmediate(() => this.flush());
+  }
 }

@@ -5,6 +5,7 @@ describe('trace settings', () => {
   it('start with the defaults of Triton', () => {
     expect(new TraceSettingsStore().get('')).toEqual({
       mode: 'triton',
+      file: '',
       level: ['OFF'],
       rate: 1000,
       count: -1,
@@ -59,7 +60,14 @@ function traced(store: TraceSettingsStore, requests: number, { model = 'm', forc
 }
 
 describe('tracing', () => {
-  const start = { level: ['TIMESTAMPS'], rate: 3, count: -1 } as const;
+  const start = {
+    mode: 'opentelemetry',
+    file: '',
+    level: ['TIMESTAMPS'],
+    rate: 3,
+    count: -1,
+    logFrequency: 0,
+  } as const;
 
   it('is never done by a server that was started without it', () => {
     const store = new TraceSettingsStore();
@@ -98,7 +106,12 @@ describe('tracing', () => {
   it('counts the requests of models with settings of their own apart', () => {
     const store = new TraceSettingsStore({ ...start, rate: 2 });
     store.update('own', { count: 5 });
-    expect(['own', 'm', 'own', 'other'].map((model) => store.sample(model, false))).toEqual([false, false, true, true]);
+    expect(['own', 'm', 'own', 'other'].map((model) => store.sample(model, false) !== undefined)).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
     expect(store.get('own').count).toBe(4);
     expect(store.get('m').count).toBe(-1);
   });
@@ -119,6 +132,14 @@ describe('tracing', () => {
       'Attempting to set invalid trace setting :mode opentelemetry has the levels OFF and TIMESTAMPS, got TENSORS',
     );
     expect(store.get('').rate).toBe(3);
+  });
+
+  it('into a file has the level of tensors, and is of no request for its caller', () => {
+    const store = new TraceSettingsStore({ ...start, mode: 'triton', file: 'trace.json' });
+    expect(store.isFollowing).toBe(false);
+    const level = ['TIMESTAMPS', 'TENSORS'] as const;
+    expect(store.update('', { level, logFrequency: 2 })).toMatchObject({ level, file: 'trace.json', logFrequency: 2 });
+    expect(traced(store, 4)).toEqual([3]);
   });
 
   it('says so among the settings', () => {

@@ -5,7 +5,7 @@
 import { invalidArg } from '../errors.js';
 import type { TraceSettings, TraceStart, TraceUpdate } from '../model/traces.js';
 
-const DEFAULTS: TraceStart = { level: ['OFF'], rate: 1000, count: -1 };
+const DEFAULTS: TraceSettings = { mode: 'triton', file: '', level: ['OFF'], rate: 1000, count: -1, logFrequency: 0 };
 
 type OwnSettings = Partial<TraceSettings>;
 
@@ -16,10 +16,14 @@ export class TraceSettingsStore {
   readonly #models = new Map<string, { own: OwnSettings; sampler: Sampler }>();
 
   /** `start`: what a server that traces begins with; without it nothing is ever traced. */
-  constructor(start?: TraceStart) {
-    const mode = start === undefined ? 'triton' : 'opentelemetry';
-    this.#start = { mode, ...DEFAULTS, ...start, logFrequency: 0 };
+  constructor(start: TraceStart = DEFAULTS) {
+    this.#start = start;
     this.#server = new Sampler(this.#start);
+  }
+
+  /** Whether a request is traced because its caller is: files have no callers. */
+  get isFollowing(): boolean {
+    return this.#start.mode === 'opentelemetry';
   }
 
   /** The settings that count for a model; of the server when the name is ''. Its count is what is left of it. */
@@ -27,8 +31,11 @@ export class TraceSettingsStore {
     return this.#samplerOf(model).settings;
   }
 
-  /** Whether the next request to a model is traced; `forced`: its caller traces it, which neither rate nor count ends. */
-  sample(model: string, forced: boolean): boolean {
+  /**
+   * By which settings the next request to a model is traced; undefined when it is not. `forced`: its caller traces it,
+   * which neither rate nor count ends.
+   */
+  sample(model: string, forced: boolean): TraceSettings | undefined {
     return this.#samplerOf(model).next(forced);
   }
 
@@ -60,7 +67,9 @@ export class TraceSettingsStore {
   }
 
   #checkLevel({ level }: TraceUpdate): void {
-    if (this.#start.mode === 'triton' && level?.some((name) => name !== 'OFF') === true) {
+    const { mode, file } = this.#start;
+    if (mode === 'triton') {
+      if (file !== '' || level === undefined || level === null || level.every((name) => name === 'OFF')) return;
       throw invalidArg('Attempting to set invalid trace setting :trace file name is not given');
     }
     // Triton takes it, and makes a span with nothing in it.
@@ -81,7 +90,7 @@ class Sampler {
 
   constructor(settings: TraceSettings) {
     this.#settings = settings;
-    this.#off = settings.mode === 'triton' || settings.level.includes('OFF');
+    this.#off = settings.level.includes('OFF');
     this.#left = settings.count;
   }
 
@@ -89,13 +98,13 @@ class Sampler {
     return { ...this.#settings, count: this.#left };
   }
 
-  next(forced: boolean): boolean {
-    if (this.#off) return false;
+  next(forced: boolean): TraceSettings | undefined {
+    if (this.#off) return undefined;
     this.#seen++;
     const { rate } = this.#settings;
     const chosen = rate > 0 && this.#left !== 0 && this.#seen % rate === 0;
     if (chosen && this.#left > 0) this.#left--;
-    return chosen || forced;
+    return chosen || forced ? this.#settings : undefined;
   }
 }
 

@@ -7,7 +7,7 @@ import { RequestSharedMemory } from '../core/shared-memory/request-shared-memory
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
 import type { PacedWork } from '../model/paced-work.js';
-import { readTraceContext } from '../model/traces.js';
+import { type Receipt, readTraceContext } from '../model/traces.js';
 import { classifyOutputs } from '../protocol/classification.js';
 import type { HeaderForwarding } from '../protocol/header-forwarding.js';
 import type { CompleteRequest, RequestForm } from '../protocol/request-form.js';
@@ -28,6 +28,7 @@ export interface RequestHeaders {
 
 /** What a wire knows of its requests. */
 export interface RequestRules<Form> extends InferOptions {
+  readonly protocol: Receipt['protocol'];
   /** The headers that may become parameters, as text. */
   readonly texts: (rawHeaders: readonly string[]) => readonly string[];
   /** Finds the model; throws when it is not there or does not serve this. */
@@ -77,8 +78,9 @@ export class IncomingRequest<Complete extends CompleteRequest = CompleteRequest>
 export function* completeRequest<Complete extends CompleteRequest, Form extends RequestForm<Complete>>(
   decoding: PacedWork<Form>,
   headers: RequestHeaders,
-  { server, forwarding, texts, resolve }: RequestRules<Form>,
+  { server, forwarding, protocol, texts, resolve }: RequestRules<Form>,
 ): PacedWork<IncomingRequest<Complete>> {
+  const startedAt = server.traces ? performance.now() : 0;
   const form = yield* decoding;
   for (;;) {
     const model = resolve(form);
@@ -92,7 +94,10 @@ export function* completeRequest<Complete extends CompleteRequest, Form extends 
       let { request } = complete;
       if (forwarding !== undefined)
         request = { ...request, parameters: forwarding.forward(texts(headers.rawHeaders), request.parameters) };
-      if (server.traces) request = { ...request, traceContext: readTraceContext((name) => headers.header(name)) };
+      if (server.traces) {
+        const receipt = { protocol, startedAt, endedAt: performance.now() };
+        request = { ...request, receipt, traceContext: readTraceContext((name) => headers.header(name)) };
+      }
       isComplete = true;
       return new IncomingRequest(complete, request, { model, sharedMemory });
     } finally {

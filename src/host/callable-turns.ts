@@ -43,7 +43,7 @@ export class CallableTurns {
 }
 
 /** An execution that may have to wait; who is cancelled before it begins is cancelled when it does. */
-class WaitingExecution implements HostExecution {
+export class WaitingExecution implements HostExecution {
   #begun: HostExecution | undefined;
   readonly #gone: number[] = [];
   #allGone = false;

@@ -7,6 +7,8 @@ import { malformed, TOO_LARGE_EXTENSIONS, TOO_LARGE_HEAD, type Fault } from './f
 /** Of all chunks of a body together. */
 const MAX_EXTENSION_BYTES = 16 * 1024;
 const MAX_TRAILER_BYTES = 16 * 1024;
+/** Names, each with a token or a quoted text, and no spaces anywhere. */
+const EXTENSIONS = /^(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[^"\\]|\\.)*"))?)+$/;
 /** Larger sizes are not exact as numbers. */
 const LARGEST_SIZE = Number.MAX_SAFE_INTEGER;
 /** Leading zeros say nothing, so that there need not be many. */
@@ -33,6 +35,7 @@ export class ChunkReader {
   #size = 0;
   #digits = 0;
   #left = 0;
+  #extension = '';
   #extensionBytes = 0;
   #trailerBytes = 0;
   #name = '';
@@ -47,6 +50,7 @@ export class ChunkReader {
     this.#size = 0;
     this.#digits = 0;
     this.#left = 0;
+    this.#extension = '';
     this.#extensionBytes = 0;
     this.#trailerBytes = 0;
     this.#name = '';
@@ -81,9 +85,7 @@ export class ChunkReader {
         this.#sizeByte(byte);
         return;
       case 'extension':
-        if (byte === CR) this.#place = 'end of size';
-        else if ((PLACES[byte]! & VALUE) === 0) this.#refuse('invalid chunk extension');
-        else if (++this.#extensionBytes > MAX_EXTENSION_BYTES) this.fault = TOO_LARGE_EXTENSIONS;
+        this.#extensionByte(byte);
         return;
       case 'end of size':
         if (byte !== LF) this.#refuse('a carriage return without a line feed');
@@ -113,8 +115,23 @@ export class ChunkReader {
       this.#place = 'end of size';
     } else if (byte === SEMICOLON) {
       this.#place = 'extension';
+      this.#extension = ';';
     } else {
       this.#refuse('invalid chunk size');
+    }
+  }
+
+  #extensionByte(byte: number): void {
+    if (byte === CR) {
+      if (EXTENSIONS.test(this.#extension)) this.#place = 'end of size';
+      else this.#refuse('invalid chunk extension');
+      this.#extension = '';
+    } else if ((PLACES[byte]! & VALUE) === 0) {
+      this.#refuse('invalid chunk extension');
+    } else if (++this.#extensionBytes > MAX_EXTENSION_BYTES) {
+      this.fault = TOO_LARGE_EXTENSIONS;
+    } else {
+      this.#extension += String.fromCharCode(byte);
     }
   }
 

@@ -1,18 +1,26 @@
-// What is wrong with what a client sends. After the answer that says so the connection closes, because nobody knows where the
-// next request would begin.
+// What is wrong with what the other side sends. The connection closes then, after the answer that says so where there is one,
+// because nobody knows where the next message would begin.
 
 export interface Fault {
+  /** Of the answer that refuses a request. */
   readonly status: number;
+  /** In that answer. */
   readonly message: string;
+  /** What is wrong, whichever message it is. */
+  readonly detail: string;
 }
 
-export function malformed(what: string): Fault {
-  return { status: 400, message: `malformed HTTP request: ${what}` };
+export function malformed(detail: string): Fault {
+  return { status: 400, message: `malformed HTTP request: ${detail}`, detail };
 }
 
-export const TOO_LARGE_HEAD: Fault = { status: 431, message: 'Request Header Fields Too Large' };
-export const TOO_LARGE_EXTENSIONS: Fault = { status: 413, message: 'Payload Too Large' };
-export const TOO_SLOW: Fault = { status: 408, message: 'Request Timeout' };
+export function refused(status: number, message: string, detail = message): Fault {
+  return { status, message, detail };
+}
+
+export const TOO_LARGE_HEAD = refused(431, 'Request Header Fields Too Large', 'a head that is too large');
+export const TOO_LARGE_EXTENSIONS = refused(413, 'Payload Too Large', 'chunk extensions that are too large');
+export const TOO_SLOW = refused(408, 'Request Timeout');
 
 export function faultText({ message }: Fault): string {
   return JSON.stringify({ error: message });

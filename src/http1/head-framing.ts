@@ -1,8 +1,9 @@
 // What the fields of a head mean for its message: where the body ends, and what becomes of the connection. Whatever leaves that
 // open, or says it twice, is refused (RFC 9112, sections 3.2, 6.1 and 6.3): whoever reads it otherwise sees other requests.
 
-import { malformed, type Fault } from './fault.js';
+import { malformed, refused, type Fault } from './fault.js';
 import type { Framing } from './request-head.js';
+import type { ResponseFraming } from './response-head.js';
 
 const LARGEST_LENGTH = '18446744073709551615';
 const CONTINUES = /(?:^|\W)100-continue(?:$|\W)/i;
@@ -58,21 +59,49 @@ export class HeadFraming {
   }
 
   /** For HTTP/1.1 or HTTP/1.0, when all fields have been told. */
-  decide(isVersion10: boolean): Framing | Fault {
-    const coding = this.#coding;
-    if (coding !== undefined && this.#lengths > 0) return malformed('both Content-Length and Transfer-Encoding');
+  ofRequest(isVersion10: boolean): Framing | Fault {
+    if (this.#saysTwice) return SAID_TWICE;
     if (this.#hosts > 1) return malformed('more than one Host header');
     if (this.#hosts === 0 && !isVersion10) return malformed('no Host header');
+    const coding = this.#coding;
     const fault = coding === undefined ? undefined : codingFault(coding, isVersion10);
     if (fault !== undefined) return fault;
     return {
       isVersion10,
       bodyLength: coding === undefined ? (this.#length ?? 0) : undefined,
-      keepsAlive: !this.#closes && (!isVersion10 || this.#keepsAlive),
+      keepsAlive: this.#keepsConnection(isVersion10),
       expects: isVersion10 ? 'nothing' : expectationOf(this.#expectation),
     };
   }
+
+  /** The same for an answer to a request that is neither HEAD nor CONNECT. */
+  ofResponse(isVersion10: boolean, status: number): ResponseFraming | Fault {
+    if (this.#saysTwice) return SAID_TWICE;
+    const coding = this.#coding;
+    const fault = coding === undefined ? undefined : codingFault(coding, isVersion10);
+    if (fault !== undefined) return fault;
+    const keepsAlive = this.#keepsConnection(isVersion10);
+    if (status < 200 || status === 204 || status === 304) {
+      // What is said of a body that cannot be may be sent all the same. Only 304 speaks of the body that it does not send.
+      const hasBody = coding !== undefined || (status !== 304 && (this.#length ?? 0) > 0);
+      return hasBody ? malformed(`a body for status ${status}`) : { bodyLength: 0, keepsAlive };
+    }
+    if (coding !== undefined) return { bodyLength: undefined, keepsAlive };
+    return this.#length === undefined
+      ? { bodyLength: Infinity, keepsAlive: false }
+      : { bodyLength: this.#length, keepsAlive };
+  }
+
+  get #saysTwice(): boolean {
+    return this.#coding !== undefined && this.#lengths > 0;
+  }
+
+  #keepsConnection(isVersion10: boolean): boolean {
+    return !this.#closes && (!isVersion10 || this.#keepsAlive);
+  }
 }
+
+const SAID_TWICE = malformed('both Content-Length and Transfer-Encoding');
 
 function codingFault(coding: string, isVersion10: boolean): Fault | undefined {
   if (isVersion10) return malformed('HTTP/1.0 has no Transfer-Encoding');
@@ -81,7 +110,7 @@ function codingFault(coding: string, isVersion10: boolean): Fault | undefined {
     return malformed(`chunked must be the last transfer coding, once, got: ${coding}`);
   }
   if (codings.length === 1) return undefined;
-  return { status: 501, message: `the only transfer coding that is supported is chunked, got: ${coding}` };
+  return refused(501, `the only transfer coding that is supported is chunked, got: ${coding}`);
 }
 
 function expectationOf(value: string | undefined): Framing['expects'] {

@@ -1,35 +1,21 @@
-// Reads the head of a request out of received bytes, line by line (RFC 9112, sections 2 to 5). Strict: a line ends with CRLF, one
-// space stands between the parts of the request line, no field is folded. Bytes may come in any pieces; a line that has not
-// come whole is read again when its end is there.
+// Reads the head of a message out of received bytes, line by line (RFC 9112, sections 2 to 5). Strict: a line ends with CRLF, no
+// field is folded. Bytes may come in any pieces; a line that has not come whole is read again when its end is there. What the
+// first line is, a subclass knows.
 
-import { COLON, CR, LF, PLACES, SPACE, TAB, TARGET, TOKEN, VALUE } from './characters.js';
+import { COLON, CR, LF, PLACES, SPACE, TAB, TOKEN, VALUE } from './characters.js';
 import { malformed, TOO_LARGE_HEAD, type Fault } from './fault.js';
 import { HeadFraming } from './head-framing.js';
-import { RequestHead } from './request-head.js';
+import type { MessageHead } from './message-head.js';
 
 export const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_FIELDS = 2000;
 
-/** Those that are registered. Others are refused before anything is made of the rest. */
-const METHODS: ReadonlySet<string> = new Set(
-  (
-    'ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS ' +
-    'PATCH POST PROPFIND PROPPATCH PURGE PUT QUERY REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE'
-  ).split(' '),
-);
-const LONGEST_METHOD = 11;
-/** A path, `*`, or a whole URL. */
-const TARGET_FORM = /^(?:\/|\*$|[a-z][a-z0-9+.-]*:\/\/.)/i;
-
 /** What a line has come to. */
 type Progress = 'more' | 'line' | 'end';
 
-export class HeadReader {
+export abstract class HeadReader<Head extends MessageHead> {
   readonly #framing = new HeadFraming();
   #places: number[] = [];
-  #method = '';
-  #target = '';
-  #isVersion10 = false;
   /** Where the next line begins, from the beginning of the head. */
   #next = 0;
   /** Up to where the next line has been looked through for its end in vain. */
@@ -38,14 +24,23 @@ export class HeadReader {
   /** Of the head that was read last, with the empty line. */
   length = 0;
 
+  /** Reads the first line. Returns its length with its end; undefined: it is not whole. */
+  protected abstract startLine(bytes: Buffer, start: number, end: number): number | Fault | undefined;
+
+  /** What is wrong with the beginning of a first line. Other protocols may have no lines at all. */
+  protected abstract beginningFault(bytes: Buffer, start: number, end: number): Fault | undefined;
+
+  /** Makes the head, whose first line was read last. */
+  protected abstract headOf(text: string, places: readonly number[], framing: HeadFraming): Head | Fault;
+
   /**
    * Reads on in the head that begins at `bytes[start]`, of which everything up to `end` has come. Undefined: it is not whole.
    * The bytes may lie elsewhere the next time.
    */
-  read(bytes: Buffer, start: number, end: number): RequestHead | Fault | undefined {
+  read(bytes: Buffer, start: number, end: number): Head | Fault | undefined {
     if (!this.#hasLine(bytes, start, end)) return this.#incomplete(bytes, start, end);
     for (;;) {
-      const progress = this.#next === 0 ? this.#requestLine(bytes, start, end) : this.#fieldLine(bytes, start, end);
+      const progress = this.#next === 0 ? this.#firstLine(bytes, start, end) : this.#fieldLine(bytes, start, end);
       if (this.#fault !== undefined) return this.#fail(this.#fault);
       if (this.#next > MAX_HEAD_BYTES) return this.#fail(TOO_LARGE_HEAD);
       if (progress === 'more') return this.#incomplete(bytes, start, end);
@@ -54,30 +49,21 @@ export class HeadReader {
   }
 
   #hasLine(bytes: Buffer, start: number, end: number): boolean {
-    if (this.#searched === 0) return true;
-    for (let i = start + this.#searched; i < end; i++) if (bytes[i] === LF) return true;
-    return false;
+    return this.#searched === 0 || hasLineEnd(bytes, start + this.#searched, end);
   }
 
   #incomplete(bytes: Buffer, start: number, end: number): Fault | undefined {
     this.#searched = end - start;
     if (this.#searched > MAX_HEAD_BYTES) return this.#fail(TOO_LARGE_HEAD);
-    // Other protocols may have no lines at all.
-    if (this.#next === 0 && !beginsMethod(bytes, start, end))
-      return this.#fail(malformed('Invalid method encountered'));
-    return undefined;
+    const fault = this.#next === 0 ? this.beginningFault(bytes, start, end) : undefined;
+    return fault === undefined ? undefined : this.#fail(fault);
   }
 
-  #whole(bytes: Buffer, start: number): RequestHead | Fault {
-    const framing = this.#framing.decide(this.#isVersion10);
-    if ('status' in framing) return this.#fail(framing);
+  #whole(bytes: Buffer, start: number): Head | Fault {
     const length = this.#next;
     const text = bytes.toString('latin1', start, start + length);
-    const head = new RequestHead(
-      text,
-      { method: this.#method, target: this.#target },
-      { framing, places: this.#places },
-    );
+    const head = this.headOf(text, this.#places, this.#framing);
+    if (!('text' in head)) return this.#fail(head);
     this.#reset();
     this.length = length;
     return head;
@@ -96,40 +82,12 @@ export class HeadReader {
     this.#fault = undefined;
   }
 
-  #requestLine(bytes: Buffer, start: number, end: number): Progress {
-    let at = start;
-    while (at < end && (PLACES[bytes[at]!]! & TOKEN) !== 0) at++;
-    if (at === end) return 'more';
-    const method = bytes.toString('latin1', start, at);
-    if (bytes[at] !== SPACE || !METHODS.has(method)) return this.#refuse('Invalid method encountered');
-    const targetStart = ++at;
-    while (at < end && (PLACES[bytes[at]!]! & TARGET) !== 0) at++;
-    if (at === end) return 'more';
-    const target = bytes.toString('latin1', targetStart, at);
-    // CONNECT has targets of another form, and is refused whatever they are.
-    if (method !== 'CONNECT' && !TARGET_FORM.test(target)) return this.#refuse('Unexpected char in url schema');
-    if (bytes[at] === CR) return at + 1 === end ? 'more' : this.#version('HTTP/0.9');
-    if (bytes[at] !== SPACE) return this.#refuse('invalid request target');
-    const versionEnd = at + 1 + 'HTTP/1.1'.length;
-    if (versionEnd + 2 > end) return this.#hasBareLine(bytes, at, end) ? this.#refuse('invalid HTTP version') : 'more';
-    const version = bytes.toString('latin1', at + 1, versionEnd);
-    if (bytes[versionEnd] !== CR || bytes[versionEnd + 1] !== LF) return this.#refuse('invalid HTTP version');
-    if (version !== 'HTTP/1.1' && version !== 'HTTP/1.0') return this.#version(version);
-    this.#isVersion10 = version === 'HTTP/1.0';
-    this.#method = method;
-    this.#target = target;
-    return this.#endLine(versionEnd + 2 - start);
-  }
-
-  #version(version: string): Progress {
-    if (version !== 'HTTP/0.9' && version !== 'HTTP/2.0') return this.#refuse('invalid HTTP version');
-    this.#fault = { status: 505, message: `${version} is not supported, expected HTTP/1.1 or HTTP/1.0` };
+  #firstLine(bytes: Buffer, start: number, end: number): Progress {
+    const line = this.startLine(bytes, start, end);
+    if (line === undefined) return 'more';
+    if (typeof line === 'number') return this.#endLine(line);
+    this.#fault = line;
     return 'end';
-  }
-
-  #hasBareLine(bytes: Buffer, start: number, end: number): boolean {
-    for (let i = start; i < end; i++) if (bytes[i] === LF) return true;
-    return false;
   }
 
   #fieldLine(bytes: Buffer, start: number, end: number): Progress {
@@ -215,9 +173,13 @@ function isNamed(bytes: Buffer, start: number, name: string): boolean {
   return true;
 }
 
-function beginsMethod(bytes: Buffer, start: number, end: number): boolean {
-  const [first = ''] = bytes.toString('latin1', start, Math.min(end, start + LONGEST_METHOD + 1)).split(' ', 1);
-  if (METHODS.has(first)) return true;
-  for (const method of METHODS) if (method.startsWith(first)) return true;
+/** Whether a line ends in the bytes. */
+export function hasLineEnd(bytes: Buffer, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) if (bytes[i] === LF) return true;
   return false;
+}
+
+/** Whether a line ends exactly there. */
+export function isLineEnd(bytes: Buffer, at: number): boolean {
+  return bytes[at] === CR && bytes[at + 1] === LF;
 }

@@ -3,22 +3,29 @@
 
 import { CR, LF } from './characters.js';
 import { malformed, type Fault } from './fault.js';
-import { HeadReader, MAX_HEAD_BYTES } from './head-reader.js';
-import type { RequestHead } from './request-head.js';
+import { MAX_HEAD_BYTES, type HeadReader } from './head-reader.js';
+import type { MessageHead } from './message-head.js';
 
 /** A head up to this size is kept: the next one is mostly the same. */
 const LARGEST_KEPT = 2048;
 const SMALLEST_PARTIAL = 512;
 
-export class HeadReceiver {
-  readonly #reader = new HeadReader();
-  #last: RequestHead | undefined;
+export class HeadReceiver<Head extends MessageHead> {
+  readonly #reader: HeadReader<Head>;
+  readonly #skipsEmptyLines: boolean;
+  #last: Head | undefined;
   /** The beginning of a head. */
   #partial: Buffer | undefined;
   #partialBytes = 0;
   #hasCarriageReturn = false;
   /** Set by {@link receive}: where it has come to. */
   end = 0;
+
+  /** `skipsEmptyLines`: before a head they are nothing. */
+  constructor(reader: HeadReader<Head>, { skipsEmptyLines }: { readonly skipsEmptyLines: boolean }) {
+    this.#reader = reader;
+    this.#skipsEmptyLines = skipsEmptyLines;
+  }
 
   /** Whether a head has begun to come. */
   get isPartial(): boolean {
@@ -32,10 +39,9 @@ export class HeadReceiver {
   }
 
   /** Reads on, up to the end of a head or of the bytes. Undefined: there is no whole head yet. */
-  receive(bytes: Buffer, start: number, end: number): RequestHead | Fault | undefined {
+  receive(bytes: Buffer, start: number, end: number): Head | Fault | undefined {
     if (this.#partial !== undefined) return this.#receiveMore(bytes, start, end);
-    // Empty lines before a request are nothing.
-    if (this.#hasCarriageReturn || bytes[start] === CR) return this.#emptyLine(bytes, start);
+    if (this.#skipsEmptyLines && (this.#hasCarriageReturn || bytes[start] === CR)) return this.#emptyLine(bytes, start);
     const last = this.#last;
     if (last !== undefined) {
       const headEnd = start + last.text.length;
@@ -49,7 +55,7 @@ export class HeadReceiver {
     return this.#ended(read, read === undefined ? end : start + this.#reader.length);
   }
 
-  #receiveMore(bytes: Buffer, start: number, end: number): RequestHead | Fault | undefined {
+  #receiveMore(bytes: Buffer, start: number, end: number): Head | Fault | undefined {
     const before = this.#partialBytes;
     this.#keep(bytes, start, Math.min(end, start + MAX_HEAD_BYTES + 1 - before));
     const read = this.#reader.read(this.#partial!, 0, this.#partialBytes);
@@ -64,7 +70,7 @@ export class HeadReceiver {
     return undefined;
   }
 
-  #ended(read: RequestHead | Fault | undefined, end: number): RequestHead | Fault | undefined {
+  #ended(read: Head | Fault | undefined, end: number): Head | Fault | undefined {
     this.end = end;
     if (read !== undefined && 'text' in read) this.#last = read.text.length <= LARGEST_KEPT ? read : undefined;
     return read;

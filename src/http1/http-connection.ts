@@ -1,16 +1,15 @@
 // A connection of HTTP/1.1 without its socket: it is given bytes and gives bytes. Requests that come are served at once, whatever
 // those before them wait for, up to a bound; answers leave in the order of their requests.
 
-import { largeMemory } from '../sockets/large-memory.js';
 import type { Output } from '../sockets/output.js';
-import { BLOCK_BYTES } from '../sockets/output.js';
 import { lastWords } from './answer-head.js';
 import { BodyReceiver } from './body-receiver.js';
 import { Exchange, type ExchangeConnection } from './exchange.js';
-import { faultText, malformed, TOO_SLOW, type Fault } from './fault.js';
+import { faultText, malformed, refused, TOO_SLOW, type Fault } from './fault.js';
 import { HeadReceiver } from './head-receiver.js';
 import type { ServeRequest } from './http-exchange.js';
 import type { RequestHead } from './request-head.js';
+import { RequestHeadReader } from './request-head-reader.js';
 
 /** From a connection's beginning, or a head's, to the end of that head. */
 const HEAD_MILLISECONDS = 60_000;
@@ -23,8 +22,6 @@ const IDLE_MILLISECONDS = 621_000;
 const MAX_UNANSWERED = 128;
 /** Of answers that the client has not taken; nothing more is read from it, and nothing more sent. */
 const MAX_UNSENT_BYTES = 256 * 1024;
-/** Up to this size bytes are copied behind the head: that costs less than one more piece of memory to write. */
-const LARGEST_COPIED = 16 * 1024;
 
 /** The time in milliseconds, kept current by whoever calls the connections' {@link HttpConnection.tick}. */
 export interface Clock {
@@ -50,7 +47,7 @@ export class HttpConnection implements ExchangeConnection {
   isFinished = false;
   /** The socket takes no more for the moment. To be set by its owner, who calls {@link drained} in the end. */
   isCongested = false;
-  readonly #heads = new HeadReceiver();
+  readonly #heads = new HeadReceiver(new RequestHeadReader(), { skipsEmptyLines: true });
   readonly #body = new BodyReceiver();
   /** What was received and has to wait. */
   #rest: Buffer | undefined;
@@ -173,26 +170,12 @@ export class HttpConnection implements ExchangeConnection {
   }
 
   sendText(text: string): void {
-    const output = this.#output;
-    if (text.length > BLOCK_BYTES) {
-      output.refer(Buffer.from(text, 'latin1'));
-    } else {
-      output.reserve(text.length);
-      output.end += output.block.write(text, output.end, 'latin1');
-    }
+    this.#output.writeText(text);
     this.#environment.onOutput();
   }
 
   sendBytes(bytes: Uint8Array): void {
-    const output = this.#output;
-    if (bytes.length > LARGEST_COPIED) {
-      output.refer(bytes);
-    } else {
-      output.reserve(bytes.length);
-      output.block.set(bytes, output.end);
-      output.end += bytes.length;
-      largeMemory.sent(bytes);
-    }
+    this.#output.writeBytes(bytes);
     this.#environment.onOutput();
   }
 
@@ -263,7 +246,7 @@ export class HttpConnection implements ExchangeConnection {
     this.#hasServed = true;
     if (head.method === 'CONNECT') {
       // It asks for a connection to elsewhere.
-      this.#fail({ status: 405, message: 'Method Not Allowed' });
+      this.#fail(refused(405, 'Method Not Allowed'));
       return;
     }
     const exchange = new Exchange(this, head);
@@ -280,7 +263,7 @@ export class HttpConnection implements ExchangeConnection {
     else exchange.isReceived = true;
     if (head.expects === 'something else') {
       this.closeWhenAnswered();
-      refuse(exchange, { status: 417, message: 'the only expectation that is met is 100-continue' });
+      refuse(exchange, refused(417, 'the only expectation that is met is 100-continue'));
       return;
     }
     if (head.bodyLength === 0) exchange.continue();

@@ -1,5 +1,6 @@
-// The head of a request, checked. Its text is kept whole, and a header becomes a string of its own only when somebody asks
-// for it. Heads never change: requests of one connection whose heads are byte for byte the same share one.
+// The head of a request.
+
+import { MessageHead } from './message-head.js';
 
 /** What the head says about the message that it belongs to. */
 export interface Framing {
@@ -12,68 +13,25 @@ export interface Framing {
   readonly expects: 'nothing' | '100-continue' | 'something else';
 }
 
-const CASE = 0x20;
-
-export class RequestHead implements Framing {
-  /** One character a byte, up to and with the empty line. */
-  readonly text: string;
+export class RequestHead extends MessageHead implements Framing {
   readonly method: string;
   readonly target: string;
   readonly bodyLength: number | undefined;
   readonly keepsAlive: boolean;
   readonly isVersion10: boolean;
   readonly expects: Framing['expects'];
-  /** Where names and values begin and end: four numbers a header. */
-  readonly #places: readonly number[];
-  #rawHeaders: readonly string[] | undefined;
 
   constructor(
     text: string,
     { method, target }: { readonly method: string; readonly target: string },
     { framing, places }: { readonly framing: Framing; readonly places: readonly number[] },
   ) {
-    this.text = text;
+    super(text, places);
     this.method = method;
     this.target = target;
     this.bodyLength = framing.bodyLength;
     this.keepsAlive = framing.keepsAlive;
     this.isVersion10 = framing.isVersion10;
     this.expects = framing.expects;
-    this.#places = places;
-  }
-
-  /** A header by its lower-case name. Of several lines one, joined by commas. */
-  header(name: string): string | undefined {
-    const places = this.#places;
-    let value: string | undefined;
-    for (let i = 0; i < places.length; i += 4) {
-      if (places[i + 1]! - places[i]! !== name.length || !this.#isNamed(name, places[i]!)) continue;
-      const line = this.text.slice(places[i + 2], places[i + 3]);
-      value = value === undefined ? line : `${value}${name === 'cookie' ? '; ' : ', '}${line}`;
-    }
-    return value;
-  }
-
-  /** Names and values in turn, as they came. */
-  get rawHeaders(): readonly string[] {
-    return (this.#rawHeaders ??= this.#slices());
-  }
-
-  #slices(): readonly string[] {
-    const places = this.#places;
-    const slices: string[] = [];
-    for (let i = 0; i < places.length; i += 2) slices.push(this.text.slice(places[i], places[i + 1]));
-    return slices;
-  }
-
-  /** `name` is in lower case, and its characters differ from all others of names by more than the bit of the case. */
-  #isNamed(name: string, start: number): boolean {
-    const { text } = this;
-    for (let i = 0; i < name.length; i++) {
-      const code = text.charCodeAt(start + i);
-      const wanted = name.charCodeAt(i);
-      if (code !== wanted && ((code | CASE) !== wanted || wanted < 97 || wanted > 122)) return false;
-    }
-    return true;
   }
 }

@@ -1,14 +1,15 @@
 // Opens a connection to a server of HTTP/2, with prior knowledge or over TLS with ALPN.
 
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
+import type { Socket } from 'node:net';
+import { TLSSocket, type ConnectionOptions as TlsOptions } from 'node:tls';
 
 import type { ConnectionListener } from './connection-listener.js';
 import type { ConnectionOptions } from './connection-options.js';
 import type { Http2Connection } from './connection.js';
+import { openSocket } from '../sockets/open-socket.js';
 import { BlockPool } from '../sockets/output.js';
 import { SocketConnection } from './socket-connection.js';
-import { allocateReadMemory, directSocket, readByEvents, type ByteSink } from '../sockets/socket-reader.js';
+import { allocateReadMemory, type ByteSink } from '../sockets/socket-reader.js';
 import { WriteTurn } from '../sockets/write-turn.js';
 
 /** How exact the timeouts of connections are. */
@@ -45,14 +46,13 @@ export class Http2Client {
   }
 
   #open({ host, port, tls }: Http2ConnectOptions, sink: ByteSink): Socket {
-    if (tls === undefined) return connectTcp({ host, port, noDelay: true, ...directSocket(this.#memory, sink) });
-    // Server names are names: an address is none.
-    const servername = isIP(host) === 0 ? { servername: host } : {};
-    const socket = connectTls({ ...servername, ...tls, host, port, ALPNProtocols: ['h2'] });
-    socket.setNoDelay(true);
-    socket.once('secureConnect', () => {
-      if (socket.alpnProtocol !== 'h2') socket.destroy(new Error('the server does not speak the protocol h2'));
-    });
-    return readByEvents(socket, sink);
+    const secure = tls === undefined ? undefined : { ...tls, ALPNProtocols: ['h2'] };
+    const socket = openSocket({ host, port, tls: secure }, this.#memory, sink);
+    if (socket instanceof TLSSocket) {
+      socket.once('secureConnect', () => {
+        if (socket.alpnProtocol !== 'h2') socket.destroy(new Error('the server does not speak the protocol h2'));
+      });
+    }
+    return socket;
   }
 }

@@ -7,6 +7,7 @@ import type { ExecutionRequest } from '../core/instance/model-instance.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import type { InferTensor } from '../model/exchange.js';
 import type { HostedRequest } from '../model/inference-request.js';
+import { finishPaced } from '../model/paced-work.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import { DTYPES, type DataOf, type Dtype } from '../tensor/dtype.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -31,7 +32,7 @@ function float64s(name: string, ...values: number[]): InferTensor {
 
 function roundTrip(batch: readonly ExecutionRequest[], config = FLOATS): HostedRequest[] {
   const { buffers, extras } = encodeBatch(batch, config);
-  return decodeBatch(buffers, extras, config);
+  return finishPaced(decodeBatch(buffers, extras, config));
 }
 
 /** So many values are worth handing over. */
@@ -182,7 +183,7 @@ describe('encodeBatch and decodeBatch', () => {
     const { buffers, extras } = encodeBatch([executionRequest([large, float64s('b', 7)], { memory })], FLOATS);
     expect(buffers).toHaveLength(2);
     expect(buffers[1]).toBe(memory[0]);
-    const [request] = decodeBatch(buffers, extras, FLOATS);
+    const [request] = finishPaced(decodeBatch(buffers, extras, FLOATS));
     const { a, b } = request!.inputs as Record<string, Tensor>;
     expect([a!.data[LARGE - 1], b!.data[0]]).toEqual([LARGE - 1, 7]);
   });
@@ -207,7 +208,7 @@ describe('encodeBatch and decodeBatch', () => {
     expect(buffers).toHaveLength(2);
     expect(buffers[1]).toBe(large.memory![0]);
     expect(buffers[0]!.byteLength).toBeLessThan(1000);
-    const requests = decodeBatch(buffers, extras, FLOATS);
+    const requests = finishPaced(decodeBatch(buffers, extras, FLOATS));
     const { a, b } = requests[1]!.inputs as Record<string, Tensor>;
     expect([a!.shape, a!.data[LARGE - 1], b!.data[LARGE - 1]]).toEqual([[1, LARGE], LARGE - 1, 1 - LARGE]);
     expect([requests[0]!.inputs['a']!.data[0], requests[2]!.inputs['b']!.data[0]]).toEqual([1, 2]);
@@ -245,5 +246,44 @@ describe('encodeBatch and decodeBatch', () => {
       [{}, 1],
       [{}, 1],
     ]);
+  });
+});
+
+describe('unpacking many elements', () => {
+  const pausesFor = (dtype: 'bytes' | 'string', elements: readonly string[]) => {
+    const config = completeModelConfig({ modelName: 'm', inputs: { x: { dtype, shape: [-1] } }, outputs: {} }, 1);
+    const data = dtype === 'string' ? [...elements] : elements.map((element) => new TextEncoder().encode(element));
+    const x = wireTensor('x', dtype, data as DataOf[typeof dtype], [1, elements.length]);
+    const { buffers, extras } = encodeBatch([executionRequest([x])], config);
+    const work = decodeBatch(buffers, extras, config);
+    let pauses = 0;
+    for (;;) {
+      const step = work.next();
+      if (step.done === true) {
+        return {
+          pauses,
+          data: (step.value[0]!.inputs['x'] as Tensor<'bytes' | 'string'>).data as (Uint8Array | string)[],
+        };
+      }
+      pauses++;
+    }
+  };
+
+  it.each(['bytes', 'string'] as const)('of %s pauses as often as they are many, and has them all', (dtype) => {
+    const elements = Array.from({ length: 50_000 }, (_, i) => `é${i}`);
+    const { pauses, data } = pausesFor(dtype, elements);
+    expect(pauses).toBeGreaterThanOrEqual(elements.length / 2048);
+    expect(data.map((element) => (typeof element === 'string' ? element : Buffer.from(element).toString()))).toEqual(
+      elements,
+    );
+  });
+
+  it('pauses for long ones, too', () => {
+    const long = Array.from({ length: 64 }, () => 'x'.repeat(100_000));
+    expect(pausesFor('string', [...long, ...long, ...long, ...long, ...long]).pauses).toBeGreaterThan(0);
+  });
+
+  it('does few at once', () => {
+    expect(pausesFor('string', ['a', 'b']).pauses).toBe(0);
   });
 });

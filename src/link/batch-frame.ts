@@ -11,9 +11,10 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { HostedRequest } from '../model/inference-request.js';
 import { emptyInputs } from '../model/input-list.js';
 import { requestedNames } from '../model/requested-outputs.js';
+import { Pace, type PacedWork } from '../model/paced-work.js';
 import { type BatchTraces, epochNow } from '../model/traces.js';
-import { type DataOf, type Dtype, DTYPES } from '../tensor/dtype.js';
-import { decodeRaw } from '../tensor/raw.js';
+import { type DataOf, DTYPES, type NumericDtype } from '../tensor/dtype.js';
+import { decodeRaw, ElementReader } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
 import type { RequestExtras } from './messages.js';
 import { alignTo8 } from './result-frame.js';
@@ -140,12 +141,21 @@ function tracesOf(batch: readonly ExecutionRequest[]): BatchTraces {
   };
 }
 
-/** Unpacks a batch into the requests that the callable gets; their tensors are views of the buffers. */
-export function decodeBatch(
+/** How many requests a batch has. */
+export function requestCount([frame]: readonly ArrayBuffer[]): number {
+  return new Float64Array(frame!, 0, 2)[1]!;
+}
+
+/**
+ * Unpacks a batch into the requests that the callable gets; their tensors are views of the buffers. Elements of BYTES become
+ * objects, and many of them take their time, with pauses.
+ */
+export function* decodeBatch(
   buffers: readonly ArrayBuffer[],
   extras: RequestExtras | undefined,
   config: CompleteModelConfig,
-): HostedRequest[] {
+): PacedWork<HostedRequest[]> {
+  let pace: Pace | undefined;
   const frame = buffers[0]!;
   const headerLength = new Float64Array(frame, 0, 1)[0]!;
   const header = new Float64Array(frame, 0, headerLength);
@@ -165,7 +175,12 @@ export function decodeBatch(
       const offset = header[at++]! + (buffer === 0 ? dataStart : 0);
       const byteLength = header[at++]!;
       const { name, dtype } = config.inputs[index]!;
-      inputs[name] = new Tensor(dtype, dataAt(dtype, buffers[buffer]!, offset, byteLength), shape);
+      const place = buffers[buffer]!;
+      const data =
+        dtype === 'bytes' || dtype === 'string'
+          ? yield* elementsAt(dtype, new Uint8Array(place, offset, byteLength), (pace ??= new Pace()))
+          : dataAt(dtype, place, offset, byteLength);
+      inputs[name] = new Tensor(dtype, data, shape);
     }
     const request = new HostedRequest(inputs, rows, extras?.ids?.[r] ?? '', extras?.parameters?.[r]);
     if (extras?.sequences !== undefined) request.sequence = extras.sequences[r];
@@ -176,9 +191,22 @@ export function decodeBatch(
 }
 
 // As decodeRaw does, but for aligned numbers without the view of bytes in between.
-function dataAt(dtype: Dtype, buffer: ArrayBuffer, offset: number, byteLength: number): DataOf[Dtype] {
+function dataAt(dtype: NumericDtype, buffer: ArrayBuffer, offset: number, byteLength: number): DataOf[NumericDtype] {
   const { array, byteSize } = DTYPES[dtype];
-  if (array === undefined || offset % byteSize !== 0)
-    return decodeRaw(dtype, new Uint8Array(buffer, offset, byteLength));
-  return new array(buffer, offset, byteLength / byteSize);
+  if (offset % byteSize !== 0) return decodeRaw(dtype, new Uint8Array(buffer, offset, byteLength));
+  return new array(buffer, offset, byteLength / byteSize) as DataOf[NumericDtype];
 }
+
+function* elementsAt<D extends 'bytes' | 'string'>(dtype: D, bytes: Uint8Array, pace: Pace): PacedWork<DataOf[D]> {
+  const reader = new ElementReader(dtype, bytes);
+  for (;;) {
+    const { count, offset } = reader;
+    const ended = reader.advance(ELEMENTS_AT_ONCE);
+    if (pace.spend((reader.count - count) * BYTES_OF_AN_ELEMENT + ((reader.offset - offset) >> 3))) yield;
+    if (ended) return reader.elements;
+  }
+}
+
+const ELEMENTS_AT_ONCE = 256;
+/** What it takes to make an object, as so many bytes. */
+const BYTES_OF_AN_ELEMENT = 64;

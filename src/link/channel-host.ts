@@ -3,8 +3,7 @@
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type { HostedRequest } from '../model/inference-request.js';
-import { decodeBatch } from './batch-frame.js';
+import { decodeBatch, requestCount } from './batch-frame.js';
 import { CallableHost, type HostExecution, type HostServices } from '../host/callable-host.js';
 import type { CallableTurns, HostedCallable } from '../host/callable-turns.js';
 import type { HostResult } from '../host/host-results.js';
@@ -25,6 +24,7 @@ import { ChannelCaller } from './channel-calls.js';
 import { ChannelResponseStream } from './channel-response-stream.js';
 import { encodeResults } from './result-codec.js';
 import { sendError } from './sent-error.js';
+import { whenUnpacked } from './unpacked-execution.js';
 
 export class ChannelHost {
   readonly #channel: HostChannel;
@@ -75,39 +75,44 @@ export class ChannelHost {
 
   #execute([, id, buffers, extras]: ExecuteMessage): void {
     const startedAt = this.#channel.now();
-    let requests: HostedRequest[];
-    try {
-      requests = decodeBatch(buffers, extras, this.#config);
-    } catch (error) {
-      return this.#postFailure(id, error, startedAt);
-    }
-    const inferringAt = this.#channel.now();
     let done = false;
     const requestedOutputs = extras?.requestedOutputs;
     const stream = this.#config.decoupled
       ? new ChannelResponseStream({
           channel: this.#channel,
           id,
-          count: requests.length,
+          count: requestCount(buffers),
           config: this.#config,
           requestedOutputs,
           metrics: this.#host.metrics,
         })
       : undefined;
-    const execution = this.#turns.begin((ended) =>
-      this.#host.execute(
-        requests,
-        (results, inferMs, parameters) => {
-          done = true;
-          ended();
-          if (this.#closed) return;
-          this.#executions.delete(id);
-          stream?.flush();
-          this.#postResults(id, { results, requestedOutputs, startedAt: inferringAt, inferMs, parameters });
-        },
-        { stream, callers: extras?.callers, traces: extras?.traces },
-      ),
-    );
+    /** False: nobody is there to answer to. */
+    const ends = () => {
+      done = true;
+      this.#executions.delete(id);
+      return !this.#closed;
+    };
+    const execution = whenUnpacked(decodeBatch(buffers, extras, this.#config), {
+      done: (requests) => {
+        const inferringAt = this.#channel.now();
+        return this.#turns.begin((ended) =>
+          this.#host.execute(
+            requests,
+            (results, inferMs, parameters) => {
+              ended();
+              if (!ends()) return;
+              stream?.flush();
+              this.#postResults(id, { results, requestedOutputs, startedAt: inferringAt, inferMs, parameters });
+            },
+            { stream, callers: extras?.callers, traces: extras?.traces },
+          ),
+        );
+      },
+      failed: (error) => {
+        if (ends()) this.#postFailure(id, error, startedAt);
+      },
+    });
     if (!done) this.#executions.set(id, { execution, stream });
   }
 

@@ -21,6 +21,7 @@ import type { CallableTurns, HostedCallable } from '../host/callable-turns.js';
 import type { HostResult, HostStream } from '../host/host-results.js';
 import type { RequestExtras } from './messages.js';
 import { ResultFrame, type FramedTensor } from './result-frame.js';
+import { whenUnpacked } from './unpacked-execution.js';
 
 export interface InlineServices extends HostServices {
   /** Gives the memory of answers. Default: new memory. */
@@ -48,26 +49,42 @@ export class InlineInstance implements ModelInstance {
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution {
     const startedAt = performance.now();
     const { buffers, extras } = encodeBatch(batch, this.#config);
-    const requests = decodeBatch(buffers, extras, this.#config);
     const requestedOutputs = extras?.requestedOutputs;
-    const computeInput = performance.now() - startedAt;
-    return this.#turns.begin((ended) =>
-      this.#host.execute(
-        requests,
-        (results, computeInfer, parameters) => {
-          ended();
-          const inferredAt = performance.now();
-          const answers = frameResults(results, { requestedOutputs, parameters, allocate: this.#allocate }, this.#config);
-          const times = { computeInput, computeInfer, computeOutput: performance.now() - inferredAt };
-          done(answers, times, this.#host.metrics.take());
-        },
-        {
-          stream: stream && this.#hostStream(stream, requestedOutputs),
-          callers: extras?.callers,
-          traces: extras?.traces,
-        },
-      ),
-    );
+    return whenUnpacked(decodeBatch(buffers, extras, this.#config), {
+      done: (requests) => {
+        const computeInput = performance.now() - startedAt;
+        return this.#turns.begin((ended) =>
+          this.#host.execute(
+            requests,
+            (results, computeInfer, parameters) => {
+              ended();
+              const inferredAt = performance.now();
+              const answers = frameResults(
+                results,
+                { requestedOutputs, parameters, allocate: this.#allocate },
+                this.#config,
+              );
+              const times = { computeInput, computeInfer, computeOutput: performance.now() - inferredAt };
+              done(answers, times, this.#host.metrics.take());
+            },
+            {
+              stream: stream && this.#hostStream(stream, requestedOutputs),
+              callers: extras?.callers,
+              traces: extras?.traces,
+            },
+          ),
+        );
+      },
+      failed: (thrown) => {
+        const error = TritonError.from(thrown);
+        const times = { computeInput: performance.now() - startedAt, computeInfer: 0, computeOutput: 0 };
+        batch.forEach((_, index) => stream?.end(index, error));
+        done(
+          batch.map(() => ({ kind: 'error', error })),
+          times,
+        );
+      },
+    });
   }
 
   #hostStream(stream: ResponseStream, requestedOutputs: RequestExtras['requestedOutputs']): HostStream {

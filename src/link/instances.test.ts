@@ -110,6 +110,49 @@ describe.each<InstanceKind>(['inline', 'port'])('An instance (%s)', (kind) => {
     expect(await outcomes(instance, [x(1)])).toEqual([expect.stringContaining('has 1 inputs and 2 outputs')]);
   });
 
+  describe('whose elements become objects', () => {
+    const TEXTS = { x: { dtype: 'string', shape: [-1] } } as const;
+    const texts = (count: number) => {
+      const data = Array.from({ length: count }, (_, i) => `text ${i}`);
+      return executionRequest([wireTensor('x', 'string', data, [1, count])]);
+    };
+    const countOf = (request: InferenceRequest) =>
+      (request.inputs as Record<string, Tensor<'string'>>)['x']!.data.length;
+
+    it('lets others have their turn when they are many', async () => {
+      const sizes: number[] = [];
+      const { instance } = host(
+        kind,
+        (requests) => {
+          sizes.push(...requests.map(countOf));
+          return requests.map((request) => ({ y: [[countOf(request)]] }));
+        },
+        TEXTS,
+      );
+      const large = outcomes(instance, [texts(20_000)]);
+      const small = outcomes(instance, [texts(2)]);
+      expect(await Promise.all([large, small])).toEqual([['y FP32 [1,1] 20000'], ['y FP32 [1,1] 2']]);
+      expect(sizes).toEqual([2, 20_000]);
+    });
+
+    it('tells the callable of clients that went away meanwhile', async () => {
+      const aborted: boolean[][] = [];
+      const { instance } = host(
+        kind,
+        async (requests) => {
+          await Promise.resolve();
+          aborted.push(requests.map(({ signal }) => signal.aborted));
+          return requests.map((request) => ({ y: [[countOf(request)]] }));
+        },
+        TEXTS,
+      );
+      const run = new Run(instance, [texts(20_000), texts(1)]);
+      run.execution.cancel(0);
+      await run.ended;
+      expect(aborted).toEqual([[true, false]]);
+    });
+  });
+
   it('reads inputs wherever they lie in memory', async () => {
     const misaligned = (values: number[]) => {
       const bytes = new Uint8Array(values.length * 4 + 3).subarray(3);

@@ -77,7 +77,12 @@ export function decodeResults(
     if (outputCount === FAILED) results.push({ kind: 'error', error: receiveError(errors[failures++]!) });
     else {
       const outputs = reader.outputs(outputCount);
-      results.push({ kind: 'outputs', outputs, parameters: parameters?.[index], memory: count === 1 ? frame : undefined });
+      results.push({
+        kind: 'outputs',
+        outputs,
+        parameters: parameters?.[index],
+        memory: count === 1 ? frame : undefined,
+      });
     }
   }
   return results;

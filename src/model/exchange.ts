@@ -4,7 +4,7 @@
 import type { Datatype } from '../tensor/dtype.js';
 import type { Parameters } from './parameters.js';
 import type { RequestSequence } from './request-sequence.js';
-import type { TraceContext } from './traces.js';
+import type { Receipt, TraceContext } from './traces.js';
 
 /** A named tensor in wire form: little-endian elements, BYTES elements with 32-bit length prefixes. */
 export interface InferTensor {
@@ -41,6 +41,8 @@ export interface ModelInferRequest {
   readonly callers?: readonly string[] | undefined;
   /** The trace that the caller is in; read only where the server traces. */
   readonly traceContext?: TraceContext | undefined;
+  /** How it came; told only where the server traces, and of clients' requests. */
+  readonly receipt?: Receipt | undefined;
 }
 
 /** ModelInferResponse of the protocol. */

@@ -5,8 +5,11 @@
 /** Work that yields where it may pause, and returns its result. */
 export type PacedWork<T> = Generator<undefined, T, undefined>;
 
-/** Work between two pauses, in bytes that are looked at: less than a millisecond. */
-export const PAUSE_BYTES = 256 * 1024;
+/**
+ * Work between two pauses, in bytes that are looked at: a fraction of a millisecond, and a few of them on an engine that has
+ * not compiled the code yet.
+ */
+export const PAUSE_BYTES = 64 * 1024;
 
 /** Counts work, and says when it is time to pause. */
 export class Pace {

@@ -46,27 +46,37 @@ export const TRACE_LEVELS = ['OFF', 'TIMESTAMPS', 'TENSORS'] as const;
 
 export type TraceLevel = (typeof TRACE_LEVELS)[number];
 
-/** Trace files, of which none is ever written, or OpenTelemetry. Fixed when the server starts. */
+/** Trace files, or OpenTelemetry. Fixed when the server starts. */
 export type TraceMode = 'triton' | 'opentelemetry';
 
 export interface TraceSettings {
   readonly mode: TraceMode;
+  /** The trace file; '' for none. Fixed when the server starts. */
+  readonly file: string;
   readonly level: readonly TraceLevel[];
   /** Every how many requests one is traced. */
   readonly rate: number;
   /** How many requests are still to be traced; -1 for no limit. */
   readonly count: number;
-  /** After how many traces a file is written; 0 for at the end. */
+  /** How many traces come into a file, which then has its number behind its name; 0 for all in one. */
   readonly logFrequency: number;
 }
 
 /** What a server that traces begins with. */
-export type TraceStart = Pick<TraceSettings, 'level' | 'rate' | 'count'>;
+export type TraceStart = TraceSettings;
 
 /** What to change: a value sets, null goes back to what is inherited, and what is absent stays. */
 export type TraceUpdate = {
-  readonly [Setting in Exclude<keyof TraceSettings, 'mode'>]?: TraceSettings[Setting] | null;
+  readonly [Setting in Exclude<keyof TraceSettings, 'mode' | 'file'>]?: TraceSettings[Setting] | null;
 };
+
+/** How a client's request came in, on the monotonic clock. */
+export interface Receipt {
+  readonly protocol: 'HTTP' | 'GRPC';
+  readonly startedAt: number;
+  /** When it was decoded. */
+  readonly endedAt: number;
+}
 
 /** A traced request on its way to a callable, whose thread makes its spans. */
 export interface StartedTrace {

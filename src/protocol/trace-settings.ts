@@ -17,6 +17,7 @@ export function traceFileIsFixed(): TritonError {
 /** The settings by the names of the protocol: numbers are text. */
 export function traceSettingsJson({
   mode,
+  file,
   level,
   rate,
   count,
@@ -27,7 +28,7 @@ export function traceSettingsJson({
     trace_rate: String(rate),
     trace_count: String(count),
     // There are no files in the other mode.
-    ...(mode === 'triton' ? { log_frequency: String(logFrequency), trace_file: '' } : {}),
+    ...(mode === 'triton' ? { log_frequency: String(logFrequency), trace_file: file } : {}),
     trace_mode: mode,
   };
 }

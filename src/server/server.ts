@@ -31,6 +31,7 @@ import {
   type ServerPorts,
   type StopTimes,
 } from './server-options.js';
+import { TraceFile } from './trace-file.js';
 import { VERSION } from './version.js';
 import { inflightLines, logEverySecond, loggedWait } from './waiting-log.js';
 
@@ -53,6 +54,7 @@ export class Server {
   readonly #options: ServerOptions;
   readonly #sink: ClosableLogSink;
   readonly #logger: ServerLogger;
+  readonly #traceFile: TraceFile | undefined;
   readonly #engine: InferenceServer;
   readonly #served: ServedSurroundings = {
     caller: (call, receiver) => callModel(this.#engine, call, receiver),
@@ -68,6 +70,8 @@ export class Server {
     this.#sink = openLogSink(options.logFile, onLog);
     const { id, strictReadiness, modelControlMode, allowClientShm } = options;
     const logger = (this.#logger = new ServerLogger(this.#sink, options.logSettings));
+    const { tracing } = options;
+    this.#traceFile = tracing?.mode === 'triton' ? new TraceFile(tracing.file, logger) : undefined;
     this.#engine = new InferenceServer({
       name: id,
       version: VERSION,
@@ -78,7 +82,11 @@ export class Server {
       summaries: options.metrics?.summaries,
       logSettings: new LogSettingsStore(logger, options.logFile ?? '', onLogSettings),
       sharedMemory: new SharedMemoryRegistry({ allowed: allowClientShm }),
-      tracing: options.tracing && { start: options.tracing, onEnded: onTraces },
+      tracing: options.tracing && {
+        start: options.tracing,
+        onEnded: onTraces,
+        onRecords: (records) => this.#traceFile?.add(records),
+      },
       // It needs protobuf's descriptors, which are loaded when they are first asked for.
       readOverride: async (config) => (await import('../protocol/config-override.js')).readConfigOverride(config),
     });
@@ -98,7 +106,7 @@ export class Server {
     const failed = started.findIndex((result) => result.status === 'rejected');
     if (failed >= 0) {
       await this.#closeFrontends();
-      this.#sink.close();
+      this.#closeFiles();
       throw withOptions(
         TritonError.from((started[failed] as PromiseRejectedResult).reason),
         this.#frontends[failed]![0],
@@ -212,6 +220,11 @@ export class Server {
   }
 
   /** The log that callables in this thread write to. */
+  #closeFiles(): void {
+    this.#traceFile?.close();
+    this.#sink.close();
+  }
+
   get logger(): ServerLogger {
     return this.#logger;
   }
@@ -241,6 +254,6 @@ export class Server {
     await loggedWait(this.#closeFrontends(), this.#logger, 'connections to close');
     this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');
-    this.#sink.close();
+    this.#closeFiles();
   }
 }

@@ -8,6 +8,8 @@ import { largeMemory, LEAST_LARGE_BYTES } from './large-memory.js';
 
 /** Holds some hundred small answers; larger header blocks go out as chunks of their own. */
 export const BLOCK_BYTES = 32_768;
+/** Up to this size bytes are copied behind the others: that costs less than one more piece of memory to write. */
+const LARGEST_COPIED = 16 * 1024;
 const MOST_KEPT_BLOCKS = 64;
 
 const EMPTY = Buffer.alloc(0);
@@ -56,6 +58,28 @@ export class Output {
   /** Whether what was written at `at` is unsent and in the block, and `bytes` more have room behind all that is. */
   holds(at: number, bytes: number): boolean {
     return at >= this.#start && at < this.end && this.end + bytes <= this.block.length;
+  }
+
+  /** Sends text of one byte a character. */
+  writeText(text: string): void {
+    if (text.length > BLOCK_BYTES) {
+      this.refer(Buffer.from(text, 'latin1'));
+    } else {
+      this.reserve(text.length);
+      this.end += this.block.write(text, this.end, 'latin1');
+    }
+  }
+
+  /** Sends bytes that nobody writes to any more; few of them are copied. */
+  writeBytes(bytes: Uint8Array): void {
+    if (bytes.length > LARGEST_COPIED) {
+      this.refer(bytes);
+    } else {
+      this.reserve(bytes.length);
+      this.block.set(bytes, this.end);
+      this.end += bytes.length;
+      largeMemory.sent(bytes);
+    }
   }
 
   /** Sends a chunk without copying it; nobody may write to it any more. */

@@ -13,8 +13,7 @@ if (new Uint8Array(Uint16Array.of(1).buffer)[0] !== 1)
  * the sizes (`bytes` must be whole elements).
  */
 export function decodeRaw<D extends Dtype>(dtype: D, bytes: Uint8Array): DataOf[D] {
-  if (dtype === 'bytes') return decodeBytesElements(bytes) as DataOf[D];
-  if (dtype === 'string') return decodeStrings(bytes) as DataOf[D];
+  if (dtype === 'bytes' || dtype === 'string') return decodeElements(dtype, bytes) as DataOf[D];
   const { array, byteSize } = DTYPES[dtype as NumericDtype];
   const length = bytes.byteLength / byteSize;
   if (bytes.byteOffset % byteSize === 0) {
@@ -118,28 +117,59 @@ export class BytesScan {
   }
 }
 
-function decodeBytesElements(bytes: Uint8Array): Uint8Array[] {
-  const elements: Uint8Array[] = [];
-  for (let offset = 0; offset < bytes.byteLength;) {
-    const length = readUint32(bytes, offset);
-    offset += 4;
-    // Not `bytes.subarray`: a Buffer would hand out Buffers, which print and compare differently.
-    elements.push(new Uint8Array(bytes.buffer, bytes.byteOffset + offset, length));
-    offset += length;
+/** The elements of BYTES data as objects, some at a time: each of a million takes a moment. The data is whole elements. */
+export class ElementReader<D extends 'bytes' | 'string'> {
+  readonly #isText: boolean;
+  readonly #bytes: Buffer;
+  readonly #elements: (Uint8Array | string)[] = [];
+  #offset = 0;
+
+  constructor(dtype: D, { buffer, byteOffset, byteLength }: Uint8Array) {
+    this.#isText = dtype === 'string';
+    this.#bytes = Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
   }
-  return elements;
+
+  /** All of them, once {@link advance} has returned true. */
+  get elements(): DataOf[D] {
+    return this.#elements as DataOf[D];
+  }
+
+  /** So many there are so far. */
+  get count(): number {
+    return this.#elements.length;
+  }
+
+  /** Bytes that have become elements. */
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /** Reads so many more. True at the end of the data. */
+  advance(count: number): boolean {
+    const bytes = this.#bytes;
+    const isText = this.#isText;
+    const elements = this.#elements;
+    let offset = this.#offset;
+    for (let left = count; left > 0 && offset < bytes.byteLength; left--) {
+      const start = offset + 4;
+      const end = start + readUint32(bytes, offset);
+      // Not `bytes.subarray`: a Buffer would hand out Buffers, which print and compare differently.
+      elements.push(
+        isText
+          ? bytes.toString('utf8', start, end)
+          : new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start),
+      );
+      offset = end;
+    }
+    this.#offset = offset;
+    return offset >= bytes.byteLength;
+  }
 }
 
-function decodeStrings(bytes: Uint8Array): string[] {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const elements: string[] = [];
-  for (let offset = 0; offset < bytes.byteLength;) {
-    const length = readUint32(bytes, offset);
-    offset += 4;
-    elements.push(buffer.toString('utf8', offset, offset + length));
-    offset += length;
-  }
-  return elements;
+function decodeElements<D extends 'bytes' | 'string'>(dtype: D, bytes: Uint8Array): DataOf[D] {
+  const reader = new ElementReader(dtype, bytes);
+  reader.advance(Infinity);
+  return reader.elements;
 }
 
 function readUint32(bytes: Uint8Array, offset: number): number {

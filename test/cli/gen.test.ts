@@ -1,4 +1,5 @@
 // The command `tstriton gen`, as a process of its own: what it writes compiles and infers.
+import { create, toBinary } from '@bufbuild/protobuf';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { stream, type Triton } from 'tstriton';
 
-import { startHttp } from '../support/fake-servers.js';
+import { ModelMetadataResponseSchema } from '../../src/protocol/grpc/generated/grpc_service_pb.js';
+import { answerGrpc, failGrpc, startGrpc, startHttp } from '../support/fake-servers.js';
+import { selfSignedCertificate } from '../support/self-signed-certificate.js';
 import { startServer, type RunningServer } from '../support/start-server.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -164,6 +167,47 @@ describe('tstriton gen', () => {
     expect(stdout).toContain('config: { batching: false }');
     const unknown = await gen(`http://${other.authority}`, '--model', 'other');
     expect([unknown.code, unknown.stdout]).toEqual([1, '']);
+  });
+
+  it('takes the metadata of a server whose ModelConfig is not implemented, over gRPC', async () => {
+    const tensor = { datatype: 'FP64', shape: [-1n, 4n] };
+    const metadata = { name: 'iris', inputs: [{ name: 'x', ...tensor }], outputs: [{ name: 'y', ...tensor }] };
+    const asked: string[] = [];
+    await using other = await startGrpc(({ method, stream: answer }) => {
+      asked.push(method);
+      if (method !== 'ModelMetadata') failGrpc(answer, 12, 'Method not implemented!');
+      else answerGrpc(answer, toBinary(ModelMetadataResponseSchema, create(ModelMetadataResponseSchema, metadata)));
+    });
+    const { code, stdout, stderr } = await gen(`grpc://${other.authority}`, '--model', 'iris');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(asked).toEqual(['ModelMetadata', 'ModelConfig']);
+    expect(stdout).toContain('// The server tells no configuration');
+    expect(stdout).toContain("x: { dtype: 'float64', shape: [-1, 4] }");
+    expect(stdout).toContain('config: { batching: false }');
+    writeFileSync(join(folder, 'iris.ts'), stdout);
+    expect(await compile('iris.ts')).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
+  it('asks over TLS with the authorities that it is given, and no stranger without them', async () => {
+    const { cert, key } = selfSignedCertificate();
+    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    writeFileSync(certFile, cert);
+    writeFileSync(keyFile, key);
+    await using own = await startServer(bindModels, {
+      grpcUseSsl: true,
+      grpcServerCert: certFile,
+      grpcServerKey: keyFile,
+      httpUseSsl: true,
+      httpServerCert: certFile,
+      httpServerKey: keyFile,
+    });
+    const plain = await gen(server.grpc, '-m', 'Count');
+    for (const url of [own.grpc.replace('grpc:', 'grpcs:'), own.http.replace('http:', 'https:')]) {
+      expect(await gen(url, '-m', 'Count', '--ca', certFile)).toEqual(plain);
+      const wary = await gen(url, '-m', 'Count');
+      expect([wary.code, wary.stdout]).toEqual([1, '']);
+      expect(wary.stderr).toMatch(/^tstriton: .*self-signed certificate; to trust it, give it to --ca\n$/);
+    }
   });
 
   it('sends headers, and the token of the environment', async () => {

@@ -106,9 +106,9 @@ export interface TritonConfig {
   /** There are none: what computes on a GPU is the callable's business. True is refused. Default: false. */
   readonly allowGpuMetrics?: boolean;
   /**
-   * Which requests have OpenTelemetry spans, as items of Triton's `--trace-config`: `mode=opentelemetry`,
-   * `level=TIMESTAMPS`, `rate=1000`, `count=-1`. Spans go to the provider that is registered with `@opentelemetry/api`,
-   * see docs/tracing.md. Default: none.
+   * Which requests are traced, as items of Triton's `--trace-config`: `level=TIMESTAMPS`, `rate=1000`, `count=-1`, and
+   * where to: `mode=opentelemetry`, the provider that is registered with `@opentelemetry/api`, or
+   * `triton,file=trace.json`, a file; see docs/tracing.md. Default: none.
    */
   readonly traceConfig?: string | readonly string[];
   /**

@@ -65,6 +65,7 @@ export class RequestOutcomes {
         this.fail(request, result.error, 'BACKEND');
       } else if (request.decide()) {
         this.#statistics.recordSuccess(request.rows, now - request.startedAt, waitOf(request), times);
+        request.executed(times);
         if (this.#config.decoupled) request.complete();
         else {
           // Others may have the answer of a request that is watched.
@@ -98,6 +99,7 @@ export class RequestOutcomes {
         const times = { ...NO_TIMES, computeInfer: now - request.dispatchedAt };
         this.#statistics.recordSuccess(request.rows, now - request.startedAt, waitOf(request), times);
         this.#statistics.responses.recordEnd(request.responses, 'emptyResponse', now - sinceResponse(request));
+        request.executed(times);
         request.complete();
       },
       recordMetrics: (update) => this.#statistics.custom.apply(update),

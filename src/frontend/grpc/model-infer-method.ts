@@ -18,6 +18,7 @@ export function modelInferMethod(options: InferOptions, compression: Compression
   const { server } = options;
   const rules: RequestRules<InferRequestMessage> = {
     ...options,
+    protocol: 'GRPC',
     texts: applicationMetadata,
     resolve({ modelName, modelVersion }) {
       const model = server.resolve(modelName, modelVersion);

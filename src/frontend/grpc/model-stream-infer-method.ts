@@ -91,7 +91,7 @@ export class InferStream implements StreamHandler {
       read.decoupled = model.config.decoupled;
       return model;
     };
-    const rules = { ...this.#options, texts: applicationMetadata, resolve };
+    const rules = { ...this.#options, protocol: 'GRPC', texts: applicationMetadata, resolve } as const;
     return completeRequest(decodeInferRequest(bytes), this.#stream, rules);
   }
 

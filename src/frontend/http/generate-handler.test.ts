@@ -198,7 +198,7 @@ describe('generate_stream', () => {
   });
 
   it('waits for a slow reader once, however many answers are under way', async () => {
-    const large: InferTensor = { name: 'y', datatype: 'UINT8', shape: [1, 5000], bytes: new Uint8Array(5000) };
+    const large: InferTensor = { name: 'y', datatype: 'UINT8', shape: [1, 1000], bytes: new Uint8Array(1000) };
     let told!: (rooms: readonly unknown[]) => void;
     const sent = new Promise<readonly unknown[]>((resolve) => (told = resolve));
     const server = await serve(

@@ -111,7 +111,7 @@ function run(exchange: HttpExchange, received: ReceivedRequest, options: InferHa
     },
     fail: (error) => exchange.answerError(error),
   });
-  const rules = { server, forwarding, texts: headerTexts, resolve: received.resolve };
+  const rules = { server, forwarding, protocol: 'HTTP', texts: headerTexts, resolve: received.resolve } as const;
   inference.begin(pending.during(completeRequest(decodeInferRequest(received), request, rules)));
   answer.onAbort(() => inference.cancel());
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeInferResponse } from './decode-infer-response.js';
+import { KnownHeaders } from './known-headers.js';
 
 function decode(json: string | object, binary: readonly number[] = [], headerLength?: string) {
   const header = Buffer.from(typeof json === 'string' ? json : JSON.stringify(json));
@@ -25,6 +26,24 @@ describe('decodeInferResponse', () => {
       ['n', 'UINT8', [0], []],
       ['z', 'INT16', [1], [3, 4]],
     ]);
+  });
+
+  it('reads JSON that came before with the tensors of its own answer', () => {
+    const known = new KnownHeaders();
+    const header = Buffer.from(JSON.stringify({ parameters: { a: 1 }, outputs: [Y] }));
+    const decodeKnown = (...tensor: readonly number[]) =>
+      decodeInferResponse(Buffer.concat([header, Buffer.from(tensor)]), String(header.length), known);
+    const first = decodeKnown(1, 2);
+    expect(known.find(header, header.length)).toBeDefined();
+    const second = decodeKnown(3, 4);
+    expect([first, second].map(({ outputs }) => [...outputs[0]!.bytes])).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    // Whoever has the one may do with it what it likes.
+    expect(second.outputs[0]!.shape).not.toBe(first.outputs[0]!.shape);
+    expect(second.parameters).not.toBe(first.parameters);
+    expect(() => decodeKnown(3)).toThrow("output 'y' has a binary_data_size of 2 bytes, but only 1 bytes follow");
   });
 
   it('reads outputs in JSON, beside binary ones too', () => {

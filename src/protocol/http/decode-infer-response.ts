@@ -10,20 +10,36 @@ import { jsonElements } from '../json/json-parser.js';
 import { JsonDouble, JsonObject, type JsonValue } from '../json/json-value.js';
 import { parseHeaderLength } from './header-length.js';
 import { arrayMember, expectString, expectUnsigned, member, parameterNumber, stringMember } from './json-members.js';
+import type { KnownHeaders, ParsedHeader } from './known-headers.js';
 import { parseResponseJson, readResponse } from './parse-response-json.js';
 import { readTensorData } from './read-tensor-data.js';
 
 /**
  * `headerLength` is the header Inference-Header-Content-Length. Throws INTERNAL when the body is no such answer.
- * The outputs are views of the body, which must not change any more.
+ * The outputs are views of the body, which must not change any more. `known`: the JSON of answers before, which need not be
+ * parsed again.
  */
-export function decodeInferResponse(body: Buffer, headerLength: string | undefined): ModelInferResponse {
+export function decodeInferResponse(
+  body: Buffer,
+  headerLength: string | undefined,
+  known?: KnownHeaders,
+): ModelInferResponse {
   const jsonLength = readResponse(() => parseHeaderLength(headerLength, body.length));
-  const json = parseResponseJson(body, jsonLength);
-  return readResponse(() => readInferResponse(json, body, jsonLength));
+  // Without binary tensors behind it, the JSON is another one each time.
+  const parsed = parseKnown(body, jsonLength, jsonLength < body.length ? known : undefined);
+  return readResponse(() => readInferResponse(parsed, body, jsonLength));
 }
 
-function readInferResponse(json: JsonValue, body: Buffer, jsonLength: number): ModelInferResponse {
+function parseKnown(body: Buffer, jsonLength: number, known: KnownHeaders | undefined): ParsedHeader {
+  const found = known?.find(body, jsonLength);
+  if (found !== undefined) return found;
+  const header = known?.copy(body, jsonLength);
+  const json = parseResponseJson(header ?? body, jsonLength);
+  if (header !== undefined) known!.add(header, json);
+  return { json, id: undefined };
+}
+
+function readInferResponse({ json, id }: ParsedHeader, body: Buffer, jsonLength: number): ModelInferResponse {
   let binaryOffset = jsonLength;
   const takeBinary = (name: string, size: number): Buffer => {
     const start = binaryOffset;
@@ -42,7 +58,7 @@ function readInferResponse(json: JsonValue, body: Buffer, jsonLength: number): M
   return {
     modelName: optionalString(json, 'model_name'),
     modelVersion: optionalString(json, 'model_version'),
-    id: optionalString(json, 'id'),
+    id: id ?? optionalString(json, 'id'),
     parameters: readParameters(member(json, 'parameters')),
     outputs,
   };

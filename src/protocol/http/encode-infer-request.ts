@@ -11,13 +11,9 @@ import { traitsOf } from '../../tensor/dtype.js';
 import { writeTensorData } from './write-tensor-data.js';
 import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START } from '../sequence-parameters.js';
 
-/** A body up to this size is joined to one chunk: copying it is cheaper than another write. */
-const JOINED_BYTES = 64 * 1024;
-
 export interface EncodedInferRequest {
-  /** The body in order. Chunks of large tensors are the tensors' own memory, not copies. */
+  /** The body in order. Those of binary tensors are the tensors' own memory, not copies. */
   readonly chunks: readonly Uint8Array[];
-  readonly contentLength: number;
   /** The value of the header Inference-Header-Content-Length: the size of the JSON part. Undefined when that is all. */
   readonly headerLength: number | undefined;
 }
@@ -30,14 +26,8 @@ export function encodeInferRequest(
 ): EncodedInferRequest & { readonly headerLength: number } {
   const json = encodeHeader(request);
   const chunks: Uint8Array[] = [json];
-  let contentLength = json.length;
-  for (const { bytes } of request.inputs) {
-    if (bytes.byteLength === 0) continue;
-    chunks.push(bytes);
-    contentLength += bytes.byteLength;
-  }
-  const joined = chunks.length > 1 && contentLength <= JOINED_BYTES ? [Buffer.concat(chunks, contentLength)] : chunks;
-  return { chunks: joined, contentLength, headerLength: json.length };
+  for (const { bytes } of request.inputs) if (bytes.byteLength > 0) chunks.push(bytes);
+  return { chunks, headerLength: json.length };
 }
 
 /** JSON alone. Throws UNSUPPORTED for datatypes without a JSON form, INVALID_ARG for strings that are no UTF-8. */
@@ -56,8 +46,7 @@ export function encodeJsonRequest(request: ClassifiedRequest): EncodedInferReque
         writer.raw(']');
       },
     });
-    const chunks = writer.takeChunks();
-    return { chunks, contentLength: chunks.reduce((sum, chunk) => sum + chunk.length, 0), headerLength: undefined };
+    return { chunks: writer.takeChunks(), headerLength: undefined };
   } finally {
     giveBackWriter(writer);
   }

@@ -1,5 +1,6 @@
 // The JSON in front of binary tensors as it was parsed before: requests of one client mostly differ in their tensors alone, or in
-// their id as well. Equal means byte for byte, but for a plain id, and what is kept is small: a few short headers.
+// their id as well, and so do the answers to it. Equal means byte for byte, but for a plain id, and what is kept is small: a few
+// short headers.
 
 import type { JsonValue } from '../json/json-value.js';
 import { findId, isPlainId } from './id-place.js';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Fault } from './fault.js';
-import { HeadReader } from './head-reader.js';
+import { RequestHeadReader } from './request-head-reader.js';
 import type { RequestHead } from './request-head.js';
 
 function read(text: string): RequestHead | Fault | undefined {
   const bytes = Buffer.from(text, 'latin1');
-  return new HeadReader().read(bytes, 0, bytes.length);
+  return new RequestHeadReader().read(bytes, 0, bytes.length);
 }
 
 function head(...lines: readonly string[]): string {
@@ -39,7 +39,7 @@ describe('a head', () => {
 
   it('may be followed by anything, and may lie anywhere', () => {
     const bytes = Buffer.from(`xx${head()}GET`, 'latin1');
-    const reader = new HeadReader();
+    const reader = new RequestHeadReader();
     expect(reader.read(bytes, 2, bytes.length)).toMatchObject({ method: 'GET' });
     expect(reader.length).toBe(head().length);
   });
@@ -123,7 +123,7 @@ describe('the framing of a message', () => {
     [400, 'malformed HTTP request: Content-Length overflows', '1.1', ['Host', 'h', 'Content-Length', '9'.repeat(20)]],
     [400, 'malformed HTTP request: Content-Length is not a number', '1.1', ['Host', 'h', 'Content-Length', '5, 5']],
   ])('that is not clear is refused with %d: %s', (status, message, version, headers) => {
-    expect(faultOf(version, ...headers)).toEqual({ status, message });
+    expect(faultOf(version, ...headers)).toMatchObject({ status, message });
   });
 });
 
@@ -176,18 +176,18 @@ describe('a head in pieces', () => {
   it.each(TEXTS)('is what it is whole: %j', (text) => {
     const whole = read(text);
     const bytes = Buffer.from(text, 'latin1');
-    const reader = new HeadReader();
+    const reader = new RequestHeadReader();
     let found: RequestHead | Fault | undefined;
     for (let end = 1; found === undefined && end <= bytes.length; end++) found = reader.read(bytes, 0, end);
     expect(found).toEqual(whole);
     for (let cut = 1; cut < bytes.length; cut++) {
-      const other = new HeadReader();
+      const other = new RequestHeadReader();
       expect(other.read(bytes, 0, cut) ?? other.read(bytes, 0, bytes.length)).toEqual(whole);
     }
   });
 
   it('leaves nothing behind for the next one', () => {
-    const reader = new HeadReader();
+    const reader = new RequestHeadReader();
     for (const text of [head('Content-Length: 5'), head('X : a'), head('Transfer-Encoding: chunked')]) {
       const bytes = Buffer.from(text, 'latin1');
       expect(reader.read(bytes, 0, 3)).toBeUndefined();

@@ -2,8 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 
+import { startHttp } from '../../test/support/fake-servers.js';
 import { ModelClient } from './model-client.js';
-import { hostHeader } from './node-http-wire.js';
+import { hostHeader } from './http1-wire.js';
 
 it.each([
   [{ host: 'example.org', port: 8000, tls: false }, 'example.org:8000'],
@@ -40,4 +41,20 @@ it('sends each header once, with those of the user', async () => {
   expect(received).toHaveLength(2 * Object.keys(headers).length);
   await client.close();
   server.close();
+});
+
+it('writes a prefix that is no ASCII as browsers do', async () => {
+  const paths: string[] = [];
+  await using server = await startHttp(({ path }, response) => {
+    paths.push(path);
+    response.end('{"outputs":[]}');
+  });
+  const tensor = { dtype: 'float32', shape: [1] } as const;
+  const model = { modelName: 'M', inputs: { x: tensor }, outputs: {} };
+  await using client = new ModelClient(`http://${server.authority}/Süd/a%20b/\u{1f600}`, model);
+  await client.inferSample({ x: [1] });
+  expect(paths).toEqual(['/S%C3%BCd/a%20b/%F0%9F%98%80/v2/models/M/infer']);
+  expect(() => new ModelClient(`http://${server.authority}/\ud800`, model)).toThrow(
+    'expected a path of whole characters',
+  );
 });

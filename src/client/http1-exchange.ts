@@ -1,0 +1,248 @@
+// What becomes of one request on a connection: its answer, whole or in parts, or its error, told once.
+
+import type { ClientConnection, Failure, Requester } from '../http1/client-connection.js';
+import type { ResponseHead } from '../http1/response-head.js';
+import type { TritonError } from '../errors.js';
+import type { Call } from './call.js';
+import { connectionError, nodeErrorCode, notTheProtocol, tooLargeError } from './connection-error.js';
+import { HttpBody } from './http-body.js';
+import { CLOSED_EARLY, type AnswerHeaders, type HttpResponse, type PartedResponse } from './http-wire.js';
+
+/** Where the request was sent. */
+export interface Sent {
+  readonly connection: ClientConnection;
+  readonly call: Call;
+  readonly address: string;
+  readonly maxResponseBytes: number;
+}
+
+export interface Outcome<T> {
+  readonly resolve: (answer: T) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The connection had been used before and ended before anything of the answer came. */
+export class StaleConnection extends Error {
+  readonly error: TritonError;
+
+  constructor(error: TritonError) {
+    super(error.message);
+    this.error = error;
+  }
+}
+
+const LOST = new Set(['ECONNRESET', 'EPIPE']);
+
+abstract class HttpExchange<T> implements Requester {
+  protected readonly sent: Sent;
+  protected readonly outcome: Outcome<T>;
+  /** The call's end is no longer this one's. */
+  protected readonly forget: () => void;
+  #head: ResponseHead | undefined;
+
+  constructor(sent: Sent, outcome: Outcome<T>) {
+    const { connection, call } = sent;
+    this.sent = sent;
+    this.outcome = outcome;
+    const { clock } = call;
+    if (clock !== undefined) connection.whenConnected(() => clock.connected());
+    this.forget = call.onAbort((error) => {
+      connection.leave();
+      outcome.reject(error);
+    });
+  }
+
+  protected get head(): ResponseHead {
+    return this.#head!;
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#head = head;
+    this.sent.call.clock?.answered();
+  }
+
+  abstract onData(bytes: Buffer, start: number, end: number): void;
+  abstract onEnd(): void;
+
+  onFailure(failure: Failure): void {
+    this.forget();
+    const error = this.#errorOf(failure);
+    const { isUsed, hasBegun } = this.sent.connection;
+    const isStale = failure.kind === 'lost' && isUsed && !hasBegun && isLoss(failure.error);
+    this.fail(isStale ? new StaleConnection(error) : error);
+  }
+
+  protected fail(error: Error): void {
+    this.outcome.reject(error);
+  }
+
+  /** The rest of the answer is of no use. */
+  protected giveUp(error: TritonError): void {
+    this.forget();
+    this.sent.connection.leave();
+    this.outcome.reject(error);
+  }
+
+  #errorOf(failure: Failure): TritonError {
+    const { address } = this.sent;
+    if (failure.kind === 'fault') return notTheProtocol(new Error(failure.fault.detail), address, 'HTTP');
+    return connectionError(failure.error ?? (this.#head === undefined ? hangUp() : new Error(CLOSED_EARLY)), address);
+  }
+}
+
+function isLoss(error: Error | undefined): boolean {
+  return error === undefined || LOST.has(nodeErrorCode(error));
+}
+
+/** As if the system had told. */
+function hangUp(): Error {
+  return Object.assign(new Error('the server closed the connection'), { code: 'ECONNRESET' });
+}
+
+/** Resolves with the answer when it is complete. */
+export class WholeExchange extends HttpExchange<HttpResponse> {
+  #headers: AnswerHeaders | undefined;
+  #body: HttpBody | undefined;
+
+  override onHead(head: ResponseHead): void {
+    super.onHead(head);
+    this.#headers = new ReceivedHeaders(head);
+    this.#body = new HttpBody(this.#headers, this.sent.maxResponseBytes);
+    if (this.#body.isTooLarge) this.#tooLarge();
+  }
+
+  override onData(bytes: Buffer, start: number, end: number): void {
+    const body = this.#body!;
+    try {
+      body.add(bytes, start, end);
+    } catch (error) {
+      // There is no memory for it.
+      this.giveUp(connectionError(error, this.sent.address));
+      return;
+    }
+    if (body.isTooLarge) this.#tooLarge();
+  }
+
+  directTarget(): Buffer | undefined {
+    return this.#body?.rest();
+  }
+
+  override onEnd(): void {
+    this.forget();
+    this.outcome.resolve({ status: this.head.status, headers: this.#headers!, body: this.#body!.end() });
+  }
+
+  #tooLarge(): void {
+    this.giveUp(tooLargeError(this.sent.maxResponseBytes, this.sent.address));
+  }
+}
+
+/** Bytes that nobody has taken, at which nothing more is read. */
+const MOST_WAITING = 65_536;
+
+/** Resolves with the head of the answer, and keeps what comes of the rest until it is taken. */
+export class PartedExchange extends HttpExchange<PartedResponse> implements PartedResponse {
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #state: 'coming' | 'complete' | Error = 'coming';
+  #taker: Outcome<IteratorResult<Uint8Array>> | undefined;
+  #answered: ReceivedHeaders | undefined;
+
+  get status(): number {
+    return this.head.status;
+  }
+
+  get headers(): AnswerHeaders {
+    return (this.#answered ??= new ReceivedHeaders(this.head));
+  }
+
+  get complete(): boolean {
+    return this.#state === 'complete';
+  }
+
+  parts(): AsyncIterator<Uint8Array, unknown> {
+    return { next: () => this.#next() };
+  }
+
+  cancel(): void {
+    if (this.#state !== 'coming') return;
+    this.sent.connection.leave();
+    this.#end(new Error(CLOSED_EARLY));
+  }
+
+  override onHead(head: ResponseHead): void {
+    super.onHead(head);
+    this.forget();
+    this.outcome.resolve(this);
+  }
+
+  override onData(bytes: Buffer, start: number, end: number): void {
+    const part = Buffer.from(bytes.subarray(start, end));
+    if (this.#taker !== undefined) {
+      this.#taker.resolve({ done: false, value: part });
+      this.#taker = undefined;
+      return;
+    }
+    this.#waiting.push(part);
+    this.#waitingBytes += part.length;
+    if (this.#waitingBytes >= MOST_WAITING) this.sent.connection.pause();
+  }
+
+  override onEnd(): void {
+    this.#end('complete');
+  }
+
+  protected override fail(error: Error): void {
+    this.outcome.reject(error);
+    this.#end(error);
+  }
+
+  #end(state: 'complete' | Error): void {
+    this.#state = state;
+    const taker = this.#taker;
+    this.#taker = undefined;
+    if (state === 'complete') taker?.resolve(DONE);
+    else taker?.reject(state);
+  }
+
+  /** What has come, before how it ended. */
+  #next(): Promise<IteratorResult<Uint8Array>> {
+    const waiting = this.#waiting;
+    if (waiting.length > 0) {
+      this.#waiting = [];
+      this.#waitingBytes = 0;
+      if (this.#state === 'coming') this.sent.connection.resume();
+      return Promise.resolve({ done: false, value: waiting.length === 1 ? waiting[0]! : Buffer.concat(waiting) });
+    }
+    if (this.#state === 'complete') return Promise.resolve(DONE);
+    if (this.#state !== 'coming') return Promise.reject(this.#state);
+    return new Promise((resolve, reject) => (this.#taker = { resolve, reject }));
+  }
+}
+
+const DONE = { done: true, value: undefined } as const;
+
+/** A head as far as somebody reads it. */
+class ReceivedHeaders implements AnswerHeaders {
+  readonly #head: ResponseHead;
+
+  constructor(head: ResponseHead) {
+    this.#head = head;
+  }
+
+  get 'content-length'(): string | undefined {
+    return this.#head.header('content-length');
+  }
+
+  get 'content-type'(): string | undefined {
+    return this.#head.header('content-type');
+  }
+
+  get 'retry-after'(): string | undefined {
+    return this.#head.header('retry-after');
+  }
+
+  get 'inference-header-content-length'(): string | undefined {
+    return this.#head.header('inference-header-content-length');
+  }
+}
