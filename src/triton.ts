@@ -15,7 +15,7 @@ import { RUN_IN_PROCESS } from './server/in-process.js';
 import { ModelBinding } from './server/model-binding.js';
 import { type BindOptions, ModelBindings } from './server/model-bindings.js';
 import type { PolledFolders } from './server/polled-folders.js';
-import { LocalServer, type ServerHandle, type ServerServices } from './server/server-handle.js';
+import type { LocalServer, ServerHandle, ServerServices } from './server/server-handle.js';
 import {
   serverOptions,
   withoutPorts,
@@ -30,7 +30,7 @@ const UNRECOVERABLE_GRACE: StopTimes = { delaySecs: 0, timeoutSecs: 0.5 };
 /** As shells give it to a process that SIGINT ended. */
 const INTERRUPTED_EXIT_CODE = 130;
 
-type OpenServer = (tracing: RequestTracing | undefined) => ServerHandle;
+type OpenServer = (tracing: RequestTracing | undefined) => ServerHandle | Promise<ServerHandle>;
 
 const NO_PORTS: ServerPorts = {
   http: undefined,
@@ -145,8 +145,8 @@ export class Triton {
   /** For `inProcess` of 'tstriton/testing'. */
   async [RUN_IN_PROCESS](): Promise<unknown> {
     let core: unknown;
-    await this.#run((tracing) => {
-      const server = new LocalServer(withoutPorts(this.#options), this.#services(tracing));
+    await this.#run(async (tracing) => {
+      const server = await openLocalServer(withoutPorts(this.#options), this.#services(tracing));
       core = server.core;
       return server;
     });
@@ -289,9 +289,9 @@ export class Triton {
     await this.stop();
   }
 
-  #newServer(tracing: RequestTracing | undefined): ServerHandle {
+  #newServer(tracing: RequestTracing | undefined): ServerHandle | Promise<ServerHandle> {
     const services = this.#services(tracing);
-    if (!this.#config.serverThread) return new LocalServer(this.#options, services);
+    if (!this.#config.serverThread) return openLocalServer(this.#options, services);
     const listeners = {
       onDeath: (error: TritonError) => this.onUnrecoverable?.(error),
       onGivenUp: (error: TritonError) => this.#unrecoverable(error),
@@ -327,7 +327,7 @@ export class Triton {
     try {
       const spans = this.#options.tracing?.mode === 'opentelemetry';
       const tracing = spans ? new RequestTracing(await loadOpenTelemetry()) : undefined;
-      const server = open(tracing);
+      const server = await open(tracing);
       this.#server = server;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
@@ -406,6 +406,12 @@ export class Triton {
     const { onUnrecoverable } = this;
     onUnrecoverable?.(error);
   }
+}
+
+/** Imported when there is one: all of the server would take room and time where it runs in a thread of its own. */
+async function openLocalServer(...given: ConstructorParameters<typeof LocalServer>): Promise<LocalServer> {
+  const module = await import('./server/server-handle.js');
+  return new module.LocalServer(...given);
 }
 
 function deferred() {

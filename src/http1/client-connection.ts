@@ -84,7 +84,7 @@ export class ClientConnection implements ByteSink {
     // What these sockets are given they pass on later.
     output.copiesBlocks = this.#isSecure || !this.#isConnected;
     const isTaken = writeAll(this.socket, output.take());
-    output.sent(isTaken || output.copiesBlocks);
+    output.sent(isTaken);
   }
 
   #fill(output: Output, { head, body }: ClientRequest): void {

@@ -13,6 +13,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { instanceLogger } from '../model/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { EndedTrace } from '../model/traces.js';
+import { largeMemory } from '../sockets/large-memory.js';
 import { writeTo } from './log-sink.js';
 import type { ModelOpening } from './model-opening.js';
 import type { InstanceSource, OpenedInstances } from './served-model.js';
@@ -116,7 +117,7 @@ export class LocalServer implements ServerHandle {
     const { tracing } = this;
     const inline = callables.map((callable, index) => {
       const logger = instanceLogger(this.#server.logger, config, index);
-      return new InlineInstance(config, callable, { logger, onUnrecoverable, tracing });
+      return new InlineInstance(config, callable, { logger, onUnrecoverable, tracing, allocate });
     });
     const threaded = ({ port, end }: ThreadedInstance) => new ChannelInstance(config, new PortChannel(port), end);
     const instances: OpenedInstances = {
@@ -144,3 +145,5 @@ export class LocalServer implements ServerHandle {
     return (this.#stopping ??= this.#server.stop(times));
   }
 }
+
+const allocate = (bytes: number): Buffer => largeMemory.ofAnswer(bytes);
