@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { Triton, TritonConfig } from 'tstriton';
 
 import { callJson, grpcService } from '../support/grpc-service.js';
-import { addingModule, modelRepository, type TestedRepository } from '../support/model-repository.js';
+import { added, addingModule, index, modelRepository, type TestedRepository } from '../support/model-repository.js';
 import { addModel, identityModel } from '../support/onnx-builder.js';
 import { inferJson, startServer, type RunningServer } from '../support/start-server.js';
 
@@ -14,21 +14,6 @@ const THREADS = [{ serverThread: true }, { serverThread: false }];
 
 function serve(repository: TestedRepository, config: TritonConfig): Promise<RunningServer> {
   return startServer(() => undefined, { modelRepository: repository.path, restrictedEndpoints: [], ...config });
-}
-
-async function index(http: string): Promise<string[]> {
-  const [, models] = await callJson(`${http}/v2/repository/index`, {});
-  return (models as Record<string, string>[]).map(({ name, version = '', state = '', reason = '' }) =>
-    `${name}:${version} ${state} ${reason}`.trim(),
-  );
-}
-
-/** What a model that adds a number answers for 0. */
-async function added(http: string, model: string): Promise<unknown> {
-  const { status, outputs, error } = await inferJson(http, model, [
-    { name: 'x', datatype: 'FP32', shape: [1, 1], data: [0] },
-  ]);
-  return status === 200 ? outputs[0]!.data[0] : error;
 }
 
 function load(http: string, model: string, parameters: Readonly<Record<string, string>> = {}) {

@@ -5,6 +5,9 @@ import { dirname, join } from 'node:path';
 
 import { afterAll } from 'vitest';
 
+import { callJson } from './grpc-service.js';
+import { inferJson } from './start-server.js';
+
 export interface TestedRepository {
   readonly path: string;
   /** Writes a file, `model/1/model.mjs`, and the folders that it lies in. */
@@ -39,4 +42,20 @@ export function addingModule(added: number, config = '{ maxBatchSize: 8 }'): str
   inferFunc: (requests) => requests.map(({ inputs: { x } }) => ({ y: x.data.map((value) => value + ${added}) })),
 };
 `;
+}
+
+/** The lines of the repository's index, as text. */
+export async function index(http: string): Promise<string[]> {
+  const [, models] = await callJson(`${http}/v2/repository/index`, {});
+  return (models as Record<string, string>[]).map(({ name, version = '', state = '', reason = '' }) =>
+    `${name}:${version} ${state} ${reason}`.trim(),
+  );
+}
+
+/** What a model that adds a number answers for 0. */
+export async function added(http: string, model: string): Promise<unknown> {
+  const { status, outputs, error } = await inferJson(http, model, [
+    { name: 'x', datatype: 'FP32', shape: [1, 1], data: [0] },
+  ]);
+  return status === 200 ? outputs[0]!.data[0] : error;
 }
