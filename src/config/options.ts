@@ -38,6 +38,7 @@ export interface Option {
 
 export const PORT = [0, 65_535] as const;
 const SIZE = [1, 2_147_483_647] as const;
+const MEGABYTE = 2 ** 20;
 const COUNT = [0, 2_147_483_647] as const;
 
 export const OPTION_GROUPS = {
@@ -70,6 +71,13 @@ export const OPTION_GROUPS = {
       kind: 'boolean',
       default: true,
       effect: 'Whether a model that fails to load makes `run()` fail.',
+    },
+    maxInflightBytes: {
+      kind: [MEGABYTE, Number.MAX_SAFE_INTEGER],
+      unit: 'bytes',
+      default: 2 ** 30,
+      effect:
+        'How many bytes of clients the server holds at once: requests until they are answered, what they inflate to, and answers that are not read. Beyond it requests are refused, over HTTP with 503, over gRPC with RESOURCE_EXHAUSTED; one alone may be larger.',
     },
     allowClientShm: {
       kind: 'boolean',
@@ -352,7 +360,6 @@ const REFUSED: readonly string[] = [
   'vertexAiThreadCount',
   'cacheDirectory',
   'bufferManagerThreadCount',
-  'maxInflightBytes',
 ];
 
 export function isOption(name: string): name is OptionName {

@@ -41,6 +41,7 @@ const DEFAULTS = {
   allowCpuMetrics: true,
   allowGpuMetrics: false,
   allowClientShm: false,
+  maxInflightBytes: 2 ** 30,
   strictReadiness: true,
   modelControlMode: 'none',
   loadModel: [],
@@ -101,6 +102,7 @@ const SIMPLE = {
   allowCpuMetrics: false,
   allowGpuMetrics: false,
   allowClientShm: true,
+  maxInflightBytes: 2 ** 20,
   strictReadiness: false,
   modelControlMode: 'explicit',
   allowVertexAi: true,
@@ -281,7 +283,7 @@ describe('the options of the constructor', () => {
     );
   });
 
-  it.each(['modelRepository', 'maxInflightBytes', 'sagemakerThreadCount'])(
+  it.each(['modelRepository', 'cacheDirectory', 'sagemakerThreadCount'])(
     'refuse %s, which is to come or of Triton only, by name',
     (option) => {
       expect(() => readTritonConfig({ [option]: 1 } as TritonConfig, {})).toThrow(

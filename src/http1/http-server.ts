@@ -2,6 +2,7 @@
 
 import type { TlsOptions } from 'node:tls';
 
+import type { ByteBudget } from '../sockets/byte-budget.js';
 import { Listener } from '../sockets/listener.js';
 import type { Clock } from './http-connection.js';
 import type { ServeRequest } from './http-exchange.js';
@@ -15,12 +16,14 @@ export interface HttpServerOptions {
   readonly tls?: TlsOptions | undefined;
   /** Told why a TLS handshake came to nothing. */
   readonly onHandshakeError?: ((error: Error) => void) | undefined;
+  /** What clients may have the server hold. Default: anything. */
+  readonly budget?: ByteBudget | undefined;
 }
 
 export class HttpServer {
   readonly #listener: Listener;
 
-  constructor({ serve, tls, onError, onHandshakeError }: HttpServerOptions) {
+  constructor({ serve, tls, onError, onHandshakeError, budget }: HttpServerOptions) {
     const clock: Clock = { now: performance.now() };
     this.#listener = new Listener({
       tls: tls && { ...tls, ALPNProtocols: ['http/1.1'] },
@@ -30,6 +33,7 @@ export class HttpServer {
       onTick: (now) => (clock.now = now),
       onError,
       onHandshakeError,
+      budget,
     });
   }
 

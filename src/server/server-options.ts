@@ -38,7 +38,7 @@ export interface StopTimes {
 export interface ServerOptions {
   readonly id: string;
   readonly http: (Place & Omit<HttpServiceOptions, 'server'>) | undefined;
-  readonly grpc: Omit<GrpcFrontendOptions, 'server' | 'logger' | 'openPort'> | undefined;
+  readonly grpc: Omit<GrpcFrontendOptions, 'server' | 'logger' | 'openPort' | 'budget'> | undefined;
   readonly metrics: (Place & MetricsConfig & MetricsOptions) | undefined;
   readonly vertexAi: (Place & Omit<VertexAiServiceOptions, 'server' | 'metrics'>) | undefined;
   readonly sagemaker: (Place & Omit<SagemakerServiceOptions, 'server'>) | undefined;
@@ -49,6 +49,8 @@ export interface ServerOptions {
   /** Undefined: there is no response cache. */
   readonly responseCacheByteSize: number | undefined;
   readonly allowClientShm: boolean;
+  /** Of clients' requests and answers, on all ports together. */
+  readonly maxInflightBytes: number;
   readonly logFile: string | undefined;
   /** Whether the entries of the log go to a logger of the user's, which is in the user's thread. */
   readonly hasLogger: boolean;
@@ -121,6 +123,7 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
     loadModel: config.loadModel,
     responseCacheByteSize: config.responseCacheByteSize,
     allowClientShm: config.allowClientShm,
+    maxInflightBytes: config.maxInflightBytes,
     logFile: config.logFile,
     hasLogger: config.logger !== undefined,
     logSettings: {

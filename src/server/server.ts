@@ -16,6 +16,7 @@ import { MetricsReport } from '../frontend/metrics/metrics-report.js';
 import { MetricsService } from '../frontend/metrics/metrics-service.js';
 import { SagemakerService } from '../frontend/sagemaker/sagemaker-service.js';
 import { VertexAiService } from '../frontend/vertex-ai/vertex-ai-service.js';
+import { ByteBudget } from '../sockets/byte-budget.js';
 import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
 import { type LogEntry, type LogSettings, ServerLogger } from '../logger.js';
@@ -129,6 +130,7 @@ export class Server {
     const { http, grpc, metrics, vertexAi, sagemaker } = this.#options;
     const server = this.#engine;
     const { logger } = server;
+    const budget = new ByteBudget(this.#options.maxInflightBytes);
     const connections = () => this.#frontends.map(([name, frontend]) => [name, frontend.connections] as const);
     const report = metrics && new MetricsReport({ server, logger, ...metrics, connections });
     this.#vertexAi = vertexAi && new VertexAiService({ server, metrics: report, ...vertexAi });
@@ -141,12 +143,12 @@ export class Server {
     return FRONTENDS.flatMap((name): NamedFrontend[] => {
       if (name === 'grpc') {
         const openPort: OpenHttp2Port = (port) => new Http2Server(port);
-        return grpc === undefined ? [] : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort })]];
+        return grpc === undefined ? [] : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort, budget })]];
       }
       const service = services[name];
       if (service === undefined) return [];
       const { address, port, tls } = this.#options[name]!;
-      return [[name, new HttpPort(service, { address, port, tls, logger })]];
+      return [[name, new HttpPort(service, { address, port, tls, logger, budget })]];
     });
   }
 

@@ -4,6 +4,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from 'node:tls';
 
+import type { ByteBudget } from './byte-budget.js';
 import { BlockPool } from './output.js';
 import { allocateReadMemory, readAccepted, readByEvents, type ByteSink } from './socket-reader.js';
 import { WriteTurn } from './write-turn.js';
@@ -26,6 +27,8 @@ export interface ListenedConnection {
 export interface SharedByConnections {
   readonly pool: BlockPool;
   readonly turn: WriteTurn;
+  /** Shared with other ports. Default: connections may hold anything. */
+  readonly budget?: ByteBudget | undefined;
 }
 
 export interface ListenerOptions {
@@ -39,6 +42,8 @@ export interface ListenerOptions {
   readonly allowHalfOpen?: boolean;
   /** Told the time before the connections are. */
   readonly onTick?: (now: number) => void;
+  /** What clients may have the server hold. Default: anything. */
+  readonly budget?: ByteBudget | undefined;
   /** Told when the port fails after it was opened. */
   readonly onError?: ((error: Error) => void) | undefined;
   /** Told why a TLS handshake came to nothing. */
@@ -51,7 +56,7 @@ export class Listener {
   readonly #connections = new Set<ListenedConnection>();
   /** Sockets in their handshake of TLS too. */
   readonly #sockets = new Set<Socket>();
-  readonly #shared: SharedByConnections = { pool: new BlockPool(), turn: new WriteTurn() };
+  readonly #shared: SharedByConnections;
   readonly #memory = allocateReadMemory();
   #isRetiring = false;
   #ticks: NodeJS.Timeout | undefined;
@@ -61,7 +66,8 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    const { allowHalfOpen = false, tls, onHandshakeError } = options;
+    const { allowHalfOpen = false, tls, onHandshakeError, budget } = options;
+    this.#shared = { pool: new BlockPool(), turn: new WriteTurn(), budget };
     const sockets = { noDelay: true, keepAlive: true, allowHalfOpen };
     if (tls === undefined) {
       this.#server = createServer({ ...sockets, pauseOnConnect: true }, (accepted) =>

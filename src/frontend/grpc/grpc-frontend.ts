@@ -5,6 +5,7 @@ import type { Logger } from '../../model/logger.js';
 import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS, type CompressionLevel, isKnownEncoding } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
+import type { ByteBudget } from '../../sockets/byte-budget.js';
 import type { Frontend } from '../frontend.js';
 import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { type Category, RestrictedFeatures, type Restriction } from '../restricted-features.js';
@@ -35,6 +36,8 @@ export interface GrpcFrontendOptions {
   readonly tls?: TlsFiles | undefined;
   /** The HTTP/2 that it is served over. */
   readonly openPort: OpenHttp2Port;
+  /** What clients may have the server hold. Default: anything. */
+  readonly budget?: ByteBudget | undefined;
 }
 
 /** What Triton puts before the keys of restrictions in the metadata of calls. */
@@ -70,9 +73,10 @@ export class GrpcFrontend implements Frontend {
 
   /** Rejects also with INVALID_ARG when certificates cannot be used. */
   async start(): Promise<number> {
-    const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls, openPort } = this.#options;
+    const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls, openPort, budget } = this.#options;
     this.#port = new GrpcPort({
       open: openPort,
+      budget,
       tls: tls === undefined ? undefined : readPortTls(tls),
       accept: (call) => this.#accept(call),
       keepalive,

@@ -3,6 +3,7 @@
 
 import type { ConnectionOptions } from '../../http2/connection-options.js';
 import type { Http2Port, OpenHttp2Port } from '../../http2/http2-port.js';
+import type { ByteBudget } from '../../sockets/byte-budget.js';
 import { listenAt } from '../listen-failure.js';
 import type { PortTls } from '../port-tls.js';
 import { GrpcConnection, type GrpcConnectionOptions } from './grpc-connection.js';
@@ -27,16 +28,19 @@ export interface GrpcPortOptions extends GrpcConnectionOptions {
   readonly open: OpenHttp2Port;
   /** Default: no TLS. */
   readonly tls?: PortTls | undefined;
+  /** What clients may have the server hold. Default: anything. */
+  readonly budget?: ByteBudget | undefined;
 }
 
 export class GrpcPort {
   readonly #port: Http2Port;
 
-  constructor({ open, tls, ...connections }: GrpcPortOptions) {
+  constructor({ open, tls, budget, ...connections }: GrpcPortOptions) {
     const { logger } = connections;
     this.#port = open({
       connection: CONNECTION,
       tls,
+      budget,
       listen: (connection) => new GrpcConnection(connection, connections),
       onHandshakeError: (error) => logger.verbose(1, `gRPC handshake failed: ${error.message}`),
       onError: (error) => logger.error(`gRPC listener failed: ${error.message}`),

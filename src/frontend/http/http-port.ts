@@ -2,6 +2,7 @@
 
 import { TritonError } from '../../errors.js';
 import { HttpServer } from '../../http1/http-server.js';
+import type { ByteBudget } from '../../sockets/byte-budget.js';
 import type { Logger } from '../../model/logger.js';
 import type { Frontend } from '../frontend.js';
 import { listenAt } from '../listen-failure.js';
@@ -25,6 +26,8 @@ export interface HttpPortOptions {
   /** Default: no TLS. */
   readonly tls?: TlsFiles | undefined;
   readonly logger: Logger;
+  /** What clients may have the server hold. Default: anything. */
+  readonly budget?: ByteBudget | undefined;
 }
 
 export class HttpPort implements Frontend {
@@ -41,12 +44,13 @@ export class HttpPort implements Frontend {
 
   /** Rejects also with INVALID_ARG when certificates cannot be used. */
   async start(): Promise<number> {
-    const { address, port, tls, logger } = this.#options;
+    const { address, port, tls, logger, budget } = this.#options;
     this.#server = new HttpServer({
       serve: (request, answer) => this.serve(new HttpExchange(request, answer)),
       tls: tls === undefined ? undefined : readPortTls(tls),
       onError: (error) => logger.error(`${this.name}: ${error.message}`),
       onHandshakeError: (error) => logger.verbose(1, `${this.name}: handshake failed: ${error.message}`),
+      budget,
     });
     this.#service.open?.();
     return listenAt(this.#server, address, port);

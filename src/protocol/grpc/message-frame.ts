@@ -86,6 +86,11 @@ export class MessageFrameReader {
     return this.#prefixFilled === 0 && this.#chunks.length === 0;
   }
 
+  /** The length of the message of which something has arrived; 0 between messages. */
+  get expected(): number {
+    return this.#prefixFilled === MESSAGE_PREFIX_BYTES && this.#failure === undefined ? this.#length : 0;
+  }
+
   /** Takes the next bytes, to be read by {@link next}. */
   add(chunk: Buffer): void {
     if (chunk.length > 0) this.#chunks.push(chunk);
