@@ -154,6 +154,11 @@ export class HttpConnection implements ExchangeConnection {
     this.#abortAll();
   }
 
+  /** It waits for a request. */
+  get isIdle(): boolean {
+    return this.#first === undefined && !this.#heads.isPartial && this.#body.exchange === undefined;
+  }
+
   /** The next request is the last. */
   retire(): void {
     this.#isRetiring = true;

@@ -7,6 +7,7 @@ import type { ListenedConnection, SharedByConnections } from '../sockets/listene
 import { Output, takenBytes, writeAll } from '../sockets/output.js';
 import type { ByteShare, ShareOwner } from '../sockets/byte-budget.js';
 import { Standstill } from '../sockets/standstill.js';
+import { afterReading } from '../sockets/after-reading.js';
 import { KEEPS_NOTHING, type ByteSink } from '../sockets/socket-reader.js';
 import type { Writing } from '../sockets/write-turn.js';
 import { HttpConnection, type Clock } from './http-connection.js';
@@ -114,7 +115,13 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   drain(): void {
-    this.#connection.closeWhenAnswered();
+    if (!this.#connection.isIdle) {
+      this.#connection.closeWhenAnswered();
+      return;
+    }
+    // Its next request may be here and not be read yet.
+    this.#connection.retire();
+    afterReading(() => this.#connection.closeWhenAnswered());
   }
 
   #lost(): void {

@@ -16,6 +16,7 @@ import { MetricsReport } from '../frontend/metrics/metrics-report.js';
 import { MetricsService } from '../frontend/metrics/metrics-service.js';
 import { SagemakerService } from '../frontend/sagemaker/sagemaker-service.js';
 import { VertexAiService } from '../frontend/vertex-ai/vertex-ai-service.js';
+import { afterReading } from '../sockets/after-reading.js';
 import { ByteBudget } from '../sockets/byte-budget.js';
 import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
@@ -250,6 +251,8 @@ export class Server {
     if (delaySecs > 0) await this.#leave(delaySecs);
     this.#served.isEnding = true;
     for (const [, frontend] of this.#frontends) frontend.drain();
+    // Requests that have come and were not read yet are served.
+    await new Promise<void>(afterReading);
     await this.#drain(timeoutSecs);
     this.#engine.stop();
     for (const served of this.#served.living) served.closeInstances();
