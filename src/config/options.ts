@@ -72,6 +72,12 @@ export const OPTION_GROUPS = {
       default: true,
       effect: 'Whether a model that fails to load makes `run()` fail.',
     },
+    maxConnections: {
+      kind: [1, 1_000_000],
+      default: 16_384,
+      effect:
+        'How many connections HTTP, gRPC, Vertex AI and SageMaker may have together; fewer where the process may not open as many files. When there are as many, a new one takes the place of an idle one. Metrics have some of their own.',
+    },
     maxInflightBytes: {
       kind: [MEGABYTE, Number.MAX_SAFE_INTEGER],
       unit: 'bytes',

@@ -159,6 +159,16 @@ export class HttpConnection implements ExchangeConnection {
     return this.#first === undefined && !this.#heads.isPartial && this.#body.exchange === undefined;
   }
 
+  /** Milliseconds for which no request has been under way; one whose head does not end is none. */
+  get idleFor(): number {
+    const isBusy = this.#first !== undefined || this.#body.exchange !== undefined || this.isCongested;
+    return isBusy || this.isFinished ? 0 : this.#environment.clock.now - this.#since;
+  }
+
+  get hasServed(): boolean {
+    return this.#hasServed;
+  }
+
   /** The next request is the last. */
   retire(): void {
     this.#isRetiring = true;

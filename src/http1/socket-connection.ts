@@ -97,6 +97,18 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     else this.#connection.tick();
   }
 
+  get idleFor(): number {
+    return this.#connection.idleFor;
+  }
+
+  get hasServed(): boolean {
+    return this.#connection.hasServed;
+  }
+
+  closeIdle(): void {
+    this.socket.destroy();
+  }
+
   get isStalled(): boolean {
     return this.#isReaderIdle || this.#connection.isUploadStalled;
   }

@@ -71,6 +71,8 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
   isInOrder = false;
   receivedBytes = 0;
   receivedMessageFrames = 0;
+  /** Milliseconds for which there has been no stream, as far as ticks tell. */
+  idleFor = 0;
   readonly share: ByteShare | undefined;
   readonly #onOutput: () => void;
   readonly #heldBytes: () => number;
@@ -153,6 +155,7 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
   tick(now: number): void {
     if (this.isFinished) return;
     this.#guard.refill(now);
+    const idle = (this.idleFor = this.#idleTime.look(now, this.streams.size === 0));
     const delay = this.#handshake.findDelay(now);
     if (delay !== undefined) {
       this.fail(delay);
@@ -160,7 +163,6 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
     }
     if (this.share !== undefined && this.share.bytes > 0) this.#lookForUploads(now);
     const { idleTimeout, drainTimeout } = this.options;
-    const idle = this.#idleTime.look(now, this.streams.size === 0);
     if (this.#goodbye.isOverdue(now, drainTimeout)) this.#decideLastStream();
     else if (idleTimeout > 0 && idle >= idleTimeout) this.drain();
   }

@@ -43,6 +43,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   readonly #reader = new Standstill();
   /** How long the peer has taken nothing of what waits for it, in milliseconds. */
   #idle = 0;
+  readonly #openedAt = performance.now();
   #isReceiving = false;
   #isWaiting = false;
   #isEnding = false;
@@ -108,6 +109,21 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.#idle = this.#reader.look(now, unreadBytes > LEAST_UNREAD, taken);
     connection.tick(now);
     if (this.#idle > UNREAD_MILLISECONDS) socket.destroy();
+  }
+
+  get idleFor(): number {
+    // One that says nothing is idle from its beginning.
+    return this.hasServed ? this.connection.idleFor : performance.now() - this.#openedAt;
+  }
+
+  get hasServed(): boolean {
+    return this.connection.receivedMessageFrames > 0;
+  }
+
+  closeIdle(): void {
+    this.connection.close('NO_ERROR', 'others need the connection');
+    this.write();
+    this.socket.destroy();
   }
 
   get isStalled(): boolean {

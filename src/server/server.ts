@@ -18,6 +18,7 @@ import { SagemakerService } from '../frontend/sagemaker/sagemaker-service.js';
 import { VertexAiService } from '../frontend/vertex-ai/vertex-ai-service.js';
 import { afterReading } from '../sockets/after-reading.js';
 import { ByteBudget } from '../sockets/byte-budget.js';
+import { ConnectionLimit, possibleConnections } from '../sockets/connection-limit.js';
 import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
 import { type LogEntry, type LogSettings, ServerLogger } from '../logger.js';
@@ -49,6 +50,8 @@ export interface ServerListeners {
 
 type NamedFrontend = readonly [name: FrontendName, frontend: Frontend];
 
+/** Few read metrics, and they are to be served whatever happens on other ports. */
+const METRICS_CONNECTIONS = 32;
 const NOBODY = (): void => undefined;
 const TIMED_OUT = Symbol('timed out');
 
@@ -132,6 +135,7 @@ export class Server {
     const server = this.#engine;
     const { logger } = server;
     const budget = new ByteBudget(this.#options.maxInflightBytes);
+    const limit = new ConnectionLimit(possibleConnections(this.#options.maxConnections));
     const connections = () => this.#frontends.map(([name, frontend]) => [name, frontend.connections] as const);
     const report = metrics && new MetricsReport({ server, logger, ...metrics, connections });
     this.#vertexAi = vertexAi && new VertexAiService({ server, metrics: report, ...vertexAi });
@@ -144,12 +148,15 @@ export class Server {
     return FRONTENDS.flatMap((name): NamedFrontend[] => {
       if (name === 'grpc') {
         const openPort: OpenHttp2Port = (port) => new Http2Server(port);
-        return grpc === undefined ? [] : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort, budget })]];
+        return grpc === undefined
+          ? []
+          : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort, budget, limit })]];
       }
       const service = services[name];
       if (service === undefined) return [];
       const { address, port, tls } = this.#options[name]!;
-      return [[name, new HttpPort(service, { address, port, tls, logger, budget })]];
+      const ownLimit = name === 'metrics' ? new ConnectionLimit(METRICS_CONNECTIONS) : limit;
+      return [[name, new HttpPort(service, { address, port, tls, logger, budget, limit: ownLimit })]];
     });
   }
 

@@ -6,6 +6,7 @@ import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS, type CompressionLevel, isKnownEncoding } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { ByteBudget } from '../../sockets/byte-budget.js';
+import type { ConnectionLimit } from '../../sockets/connection-limit.js';
 import type { Frontend } from '../frontend.js';
 import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { type Category, RestrictedFeatures, type Restriction } from '../restricted-features.js';
@@ -38,6 +39,8 @@ export interface GrpcFrontendOptions {
   readonly openPort: OpenHttp2Port;
   /** What clients may have the server hold. Default: anything. */
   readonly budget?: ByteBudget | undefined;
+  /** Shared with other ports. Default: any number of connections. */
+  readonly limit?: ConnectionLimit | undefined;
 }
 
 /** What Triton puts before the keys of restrictions in the metadata of calls. */
@@ -73,10 +76,11 @@ export class GrpcFrontend implements Frontend {
 
   /** Rejects also with INVALID_ARG when certificates cannot be used. */
   async start(): Promise<number> {
-    const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls, openPort, budget } = this.#options;
+    const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls, openPort, budget, limit } = this.#options;
     this.#port = new GrpcPort({
       open: openPort,
       budget,
+      limit,
       tls: tls === undefined ? undefined : readPortTls(tls),
       accept: (call) => this.#accept(call),
       keepalive,
