@@ -9,6 +9,8 @@ import type { ControlReply, ControlRequest, Usage } from './control-channel.js';
 export interface ProcessOptions {
   /** As `taskset -c` wants them; undefined leaves the process to the scheduler. */
   readonly cpus: string | undefined;
+  /** How many files it may have open. Default: as many as this process. */
+  readonly files?: number;
   readonly arguments?: readonly string[];
 }
 
@@ -40,12 +42,14 @@ export class BenchProcess {
   /** Starts a compiled module of `bench/` and waits until it has told its ports. */
   static start(module: URL, options: ProcessOptions): Promise<BenchProcess> {
     const name = module.pathname.slice(module.pathname.lastIndexOf('/') + 1);
-    const pinned =
-      options.cpus === undefined
-        ? { execArgv: [] }
-        : { execPath: 'taskset', execArgv: ['-c', options.cpus, process.execPath] };
+    const { cpus, files } = options;
+    const pinned = [...(cpus === undefined ? [] : ['taskset', '-c', cpus]), process.execPath];
+    // The shell's first argument is the module.
+    const limited = ['sh', '-c', `ulimit -n ${files}; exec ${pinned.join(' ')} "$0" "$@"`];
+    const [execPath, ...execArgv] = files === undefined ? pinned : limited;
     const child = fork(module, [...(options.arguments ?? [])], {
-      ...pinned,
+      ...(execPath === undefined ? {} : { execPath }),
+      execArgv,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       serialization: 'advanced',
     });

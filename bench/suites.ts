@@ -5,6 +5,7 @@ import { runBatcher } from './suites/batcher.js';
 import { runCallables } from './suites/callables.js';
 import { runClients } from './suites/clients.js';
 import { runGrowth } from './suites/growth.js';
+import { runHostileClients } from './suites/hostile-clients.js';
 import { runHostile } from './suites/hostile.js';
 import { runHttp2 } from './suites/http2.js';
 import { runIdentity } from './suites/identity.js';
@@ -43,6 +44,10 @@ export const SUITES: Readonly<Record<string, { readonly about: string; readonly 
   hostile: {
     about: 'what one large or malicious request does to the event loop, to health checks and to memory',
     run: runHostile,
+  },
+  'hostile-clients': {
+    about: 'what clients that attack do to a good one and to memory: bombs, stalled uploads, unread answers, silence',
+    run: runHostileClients,
   },
   onnx: { about: 'two ONNX networks over HTTP binary and gRPC beside onnxruntime alone', run: runOnnx },
 };

@@ -28,6 +28,13 @@ for (const [modelName, { dtype, shape, batching }] of Object.entries(HOSTILE_MOD
     inferFunc: instanceGroup(new URL('./hostile-instance.js', import.meta.url), { count: 1 }),
   });
 }
+triton.bind({
+  modelName: 'large',
+  inputs: { x: { dtype: 'int32', shape: [1] } },
+  outputs: { y: { dtype: 'uint8', shape: [-1] } },
+  config: { batching: false },
+  inferFunc: (requests) => requests.map(({ inputs: { x } }) => ({ y: new Uint8Array(x.data[0]!) })),
+});
 await triton.run();
 const stall = new EventLoopStall();
 

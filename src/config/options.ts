@@ -38,6 +38,7 @@ export interface Option {
 
 export const PORT = [0, 65_535] as const;
 const SIZE = [1, 2_147_483_647] as const;
+const MEGABYTE = 2 ** 20;
 const COUNT = [0, 2_147_483_647] as const;
 
 export const OPTION_GROUPS = {
@@ -70,6 +71,19 @@ export const OPTION_GROUPS = {
       kind: 'boolean',
       default: true,
       effect: 'Whether a model that fails to load makes `run()` fail.',
+    },
+    maxConnections: {
+      kind: [1, 1_000_000],
+      default: 16_384,
+      effect:
+        'How many connections HTTP, gRPC, Vertex AI and SageMaker may have together; fewer where the process may not open as many files. When there are as many, a new one takes the place of an idle one. Metrics have some of their own.',
+    },
+    maxInflightBytes: {
+      kind: [MEGABYTE, Number.MAX_SAFE_INTEGER],
+      unit: 'bytes',
+      default: 2 ** 30,
+      effect:
+        'How many bytes of clients the server holds at once: requests until they are answered, what they inflate to, and answers that are not read. Beyond it requests are refused, over HTTP with 503, over gRPC with RESOURCE_EXHAUSTED; one alone may be larger.',
     },
     allowClientShm: {
       kind: 'boolean',
@@ -399,7 +413,6 @@ export const REFUSED_OPTIONS: Readonly<Record<string, string>> = {
   traceRate: BY_TRACE_CONFIG,
   traceCount: BY_TRACE_CONFIG,
   traceLogFrequency: BY_TRACE_CONFIG,
-  maxInflightBytes: '`batcher.defaultQueuePolicy.maxQueueSize` of a model limits what waits for it',
 };
 
 export function isOption(name: string): name is OptionName {

@@ -41,6 +41,8 @@ const DEFAULTS = {
   allowCpuMetrics: true,
   allowGpuMetrics: false,
   allowClientShm: false,
+  maxInflightBytes: 2 ** 30,
+  maxConnections: 16_384,
   strictReadiness: true,
   modelControlMode: 'none',
   loadModel: [],
@@ -104,6 +106,8 @@ const SIMPLE = {
   allowCpuMetrics: false,
   allowGpuMetrics: false,
   allowClientShm: true,
+  maxInflightBytes: 2 ** 20,
+  maxConnections: 7,
   strictReadiness: false,
   modelControlMode: 'explicit',
   allowVertexAi: true,
@@ -288,7 +292,7 @@ describe('the options of the constructor', () => {
     );
   });
 
-  it.each(['cacheDirectory', 'maxInflightBytes', 'sagemakerThreadCount'])(
+  it.each(['rateLimit', 'cacheDirectory', 'sagemakerThreadCount'])(
     'refuse %s, which is to come or of Triton only, by name',
     (option) => {
       expect(() => readTritonConfig({ [option]: 1 } as TritonConfig, {})).toThrow(

@@ -14,8 +14,10 @@ export class BodyReceiver {
   fault: Fault | undefined;
   readonly #chunks = new ChunkReader();
   #isChunked = false;
-  #length = 0;
-  #left = 0;
+  /** Of the body, where that is known. */
+  length = 0;
+  /** What has not come of it; of a chunked body, less than nothing. */
+  left = 0;
   #memory: Buffer | undefined;
   #direct: Buffer | undefined;
 
@@ -24,7 +26,7 @@ export class BodyReceiver {
     this.exchange = exchange;
     this.#isChunked = bodyLength === undefined;
     if (bodyLength === undefined) this.#chunks.reset();
-    this.#length = this.#left = bodyLength ?? 0;
+    this.length = this.left = bodyLength ?? 0;
   }
 
   /** Nothing more of the body is of interest. */
@@ -42,23 +44,23 @@ export class BodyReceiver {
   /** Where the connection's next bytes are best read to, when many of the body are still to come. They are received as any others. */
   directTarget(): Buffer | undefined {
     this.#direct = undefined;
-    if (this.#memory === undefined || this.#left < SMALLEST_DIRECT_READ) return undefined;
+    if (this.#memory === undefined || this.left < SMALLEST_DIRECT_READ) return undefined;
     if (this.exchange?.reader === undefined) return undefined;
-    this.#direct = this.#memory.subarray(this.#length - this.#left);
+    this.#direct = this.#memory.subarray(this.length - this.left);
     return this.#direct;
   }
 
   #receiveMeasured(bytes: Buffer, start: number, end: number): number {
     const exchange = this.exchange!;
     const { reader } = exchange;
-    const taken = Math.min(end - start, this.#left);
-    const isFirst = this.#left === this.#length;
-    if (isFirst && taken < this.#length) this.#memory = reader?.memory?.(this.#length);
+    const taken = Math.min(end - start, this.left);
+    const isFirst = this.left === this.length;
+    if (isFirst && taken < this.length) this.#memory = reader?.memory?.(this.length);
     if (exchange.reader === undefined) this.#memory = undefined;
     else if (this.#memory === undefined) reader!.data(copyOf(bytes, start, start + taken));
-    else if (bytes !== this.#direct) bytes.copy(this.#memory, this.#length - this.#left, start, start + taken);
-    this.#left -= taken;
-    if (this.#left === 0) this.#end(exchange);
+    else if (bytes !== this.#direct) bytes.copy(this.#memory, this.length - this.left, start, start + taken);
+    this.left -= taken;
+    if (this.left === 0) this.#end(exchange);
     return start + taken;
   }
 
@@ -66,6 +68,7 @@ export class BodyReceiver {
     const exchange = this.exchange!;
     const chunks = this.#chunks;
     const at = chunks.read(bytes, start, end);
+    this.left -= chunks.dataEnd - chunks.dataStart;
     if (chunks.dataEnd > chunks.dataStart) {
       exchange.reader?.data(copyOf(bytes, chunks.dataStart, chunks.dataEnd));
     }

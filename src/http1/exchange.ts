@@ -2,6 +2,7 @@
 // answer waits here.
 
 import { CONTINUE, dateLine, headerLines, statusLine } from './answer-head.js';
+import { faultText, NO_ROOM_FOR_ANSWER, type Fault } from './fault.js';
 import type { BodyReader, HttpAnswer, HttpHeaders, HttpRequest } from './http-exchange.js';
 import type { RequestHead } from './request-head.js';
 
@@ -19,7 +20,16 @@ export interface ExchangeConnection {
   answerEnded(exchange: Exchange): void;
   /** Nothing comes after the answers to the requests that have come. */
   closeWhenAnswered(): void;
+  /** A request is to hold `after` bytes instead of `before`. False: there is no room. */
+  hold(before: number, after: number): boolean;
+  /** Whether there is room for an answer of so many bytes. */
+  admitsAnswer(bytes: number): boolean;
+  /** So many more bytes of answers wait for their turn; negative: fewer. */
+  queued(bytes: number): void;
 }
+
+/** Smaller answers are not worth asking whether there is room for them. */
+const SMALLEST_ASKED = 65_536;
 
 const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=620\r\n`;
 const CLOSE = 'Connection: close\r\n';
@@ -39,6 +49,8 @@ export class Exchange implements HttpRequest, HttpAnswer {
   /** Its answer has no other end than that of the connection. */
   isOpenEnded = false;
   aborted = false;
+  /** Bytes that are counted for the request. */
+  heldBytes = 0;
   commonHeaders: HttpHeaders = NONE;
   reader: BodyReader | undefined;
   #expectsContinue: boolean;
@@ -90,6 +102,12 @@ export class Exchange implements HttpRequest, HttpAnswer {
     this.reader = undefined;
   }
 
+  hold(bytes: number): boolean {
+    if (this.aborted || this.ended || !this.#connection.hold(this.heldBytes, bytes)) return false;
+    this.heldBytes = bytes;
+    return true;
+  }
+
   /** Asks for the body where the client waits for that. */
   continue(): void {
     if (!this.#expectsContinue) return;
@@ -99,6 +117,10 @@ export class Exchange implements HttpRequest, HttpAnswer {
 
   respond(status: number, headers: HttpHeaders, body: readonly Uint8Array[]): void {
     if (this.begun || this.aborted) return;
+    if (!this.#hasRoom(body)) {
+      refuse(this, NO_ROOM_FOR_ANSWER);
+      return;
+    }
     this.#begin(status, headers);
     for (const part of body) this.#sendPart(part);
     this.#end();
@@ -133,9 +155,12 @@ export class Exchange implements HttpRequest, HttpAnswer {
 
   /** The client hung up. */
   abort(): void {
+    this.#release();
     this.aborted = true;
     this.reader = undefined;
     this.#queue = undefined;
+    this.#connection.queued(-this.queuedBytes);
+    this.queuedBytes = 0;
     this.openRoom();
     const listener = this.#onAbort;
     this.#onAbort = undefined;
@@ -147,6 +172,7 @@ export class Exchange implements HttpRequest, HttpAnswer {
     this.hasTurn = true;
     const queue = this.#queue;
     this.#queue = undefined;
+    this.#connection.queued(-this.queuedBytes);
     this.queuedBytes = 0;
     for (const part of queue ?? NO_PARTS) {
       if (typeof part === 'string') this.#connection.sendText(part);
@@ -202,6 +228,7 @@ export class Exchange implements HttpRequest, HttpAnswer {
   #end(): void {
     if (this.#isChunked) this.#sendText(LAST_CHUNK);
     this.ended = true;
+    this.#release();
     this.#onAbort = undefined;
     this.#connection.answerEnded(this);
   }
@@ -219,8 +246,34 @@ export class Exchange implements HttpRequest, HttpAnswer {
   #wait(part: string | Uint8Array): void {
     (this.#queue ??= []).push(part);
     this.queuedBytes += part.length;
+    this.#connection.queued(part.length);
+  }
+
+  /** What the request holds is of no use any more when its whole answer is here. */
+  #hasRoom(body: readonly Uint8Array[]): boolean {
+    let bytes = 0;
+    for (let i = 0; i < body.length; i++) bytes += body[i]!.length;
+    this.#release();
+    return bytes < SMALLEST_ASKED || this.#connection.admitsAnswer(bytes);
+  }
+
+  #release(): void {
+    if (this.heldBytes === 0) return;
+    this.#connection.hold(this.heldBytes, 0);
+    this.heldBytes = 0;
   }
 }
+
+/** Answers a request by what is wrong with it, or with the server. */
+export function refuse(exchange: HttpAnswer, fault: Fault): void {
+  const body = Buffer.from(faultText(fault));
+  const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
+  if (fault.status === 503) headers.push('Retry-After', RETRY_AFTER_SECONDS);
+  exchange.respond(fault.status, headers, [body]);
+}
+
+/** When to try again what there was no room for. */
+export const RETRY_AFTER_SECONDS = '1';
 
 const NONE: HttpHeaders = [];
 const NO_PARTS: readonly Uint8Array[] = [];

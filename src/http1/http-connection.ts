@@ -1,10 +1,12 @@
 // A connection of HTTP/1.1 without its socket: it is given bytes and gives bytes. Requests that come are served at once, whatever
 // those before them wait for, up to a bound; answers leave in the order of their requests.
 
+import type { ByteShare } from '../sockets/byte-budget.js';
 import type { Output } from '../sockets/output.js';
+import { Standstill } from '../sockets/standstill.js';
 import { lastWords } from './answer-head.js';
 import { BodyReceiver } from './body-receiver.js';
-import { Exchange, type ExchangeConnection } from './exchange.js';
+import { Exchange, refuse, type ExchangeConnection } from './exchange.js';
 import { faultText, malformed, refused, TOO_SLOW, type Fault } from './fault.js';
 import { HeadReceiver } from './head-receiver.js';
 import type { ServeRequest } from './http-exchange.js';
@@ -20,6 +22,12 @@ const REQUEST_MILLISECONDS = 300_000;
 const IDLE_MILLISECONDS = 621_000;
 /** Requests of one connection that wait for their answers; the next ones are not read. */
 const MAX_UNANSWERED = 128;
+/** Of these, so many that answers as large as the largest yet are no more than this together. */
+const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
+/** Until the first answer, that of which nothing is known. */
+const MOST_AT_FIRST = 16;
+/** A body of which nothing has come for so long is given up when others need the room. */
+const STALLED_MILLISECONDS = 5000;
 /** Of answers that the client has not taken; nothing more is read from it, and nothing more sent. */
 const MAX_UNSENT_BYTES = 256 * 1024;
 
@@ -38,6 +46,8 @@ export interface ConnectionEnvironment {
   readonly flush: () => void;
   /** Bytes that were written and that the socket has not passed on. */
   readonly heldBytes: () => number;
+  /** What the connection may hold in memory. Default: anything. */
+  readonly share?: ByteShare | undefined;
 }
 
 export class HttpConnection implements ExchangeConnection {
@@ -54,6 +64,13 @@ export class HttpConnection implements ExchangeConnection {
   #first: Exchange | undefined;
   #newest: Exchange | undefined;
   #unanswered = 0;
+  #mostUnanswered = MOST_AT_FIRST;
+  #largestAnswer = 0;
+  /** Of answers that wait for their turn. */
+  #queuedBytes = 0;
+  readonly #upload = new Standstill();
+  /** Of the body that is coming, nothing has come for a while, or less than would have it whole in time. */
+  isUploadStalled = false;
   /** No further requests are taken. */
   #isDeaf = false;
   /** The server wants the connection to end. */
@@ -137,6 +154,21 @@ export class HttpConnection implements ExchangeConnection {
     this.#abortAll();
   }
 
+  /** It waits for a request. */
+  get isIdle(): boolean {
+    return this.#first === undefined && !this.#heads.isPartial && this.#body.exchange === undefined;
+  }
+
+  /** Milliseconds for which no request has been under way; one whose head does not end is none. */
+  get idleFor(): number {
+    const isBusy = this.#first !== undefined || this.#body.exchange !== undefined || this.isCongested;
+    return isBusy || this.isFinished ? 0 : this.#environment.clock.now - this.#since;
+  }
+
+  get hasServed(): boolean {
+    return this.#hasServed;
+  }
+
   /** The next request is the last. */
   retire(): void {
     this.#isRetiring = true;
@@ -150,8 +182,10 @@ export class HttpConnection implements ExchangeConnection {
 
   /** To be called now and then: ends what has lasted too long. */
   tick(): void {
+    const { now } = this.#environment.clock;
+    const age = now - this.#since;
+    this.isUploadStalled = this.#isUploadStalled(now, age);
     if (this.#isDeaf || !this.wantsInput) return;
-    const age = this.#environment.clock.now - this.#since;
     if (this.#body.exchange !== undefined) {
       if (age > REQUEST_MILLISECONDS) this.#fail(TOO_SLOW);
     } else if (this.#heads.isPartial || !this.#hasServed) {
@@ -161,7 +195,34 @@ export class HttpConnection implements ExchangeConnection {
     }
   }
 
+  /** Others need the room that a request takes whose client does nothing. */
+  giveUpUpload(): void {
+    if (this.isUploadStalled && !this.isFinished) this.#fail(TOO_SLOW);
+    this.isUploadStalled = false;
+  }
+
+  /** All that clients have not taken yet of answers. */
+  get unreadBytes(): number {
+    return this.#unsentBytes + this.#queuedBytes;
+  }
+
   // For exchanges.
+
+  hold(before: number, after: number): boolean {
+    return this.#environment.share?.change(before, after) ?? true;
+  }
+
+  admitsAnswer(bytes: number): boolean {
+    this.#largestAnswer = Math.max(this.#largestAnswer, bytes);
+    const { share } = this.#environment;
+    if (share === undefined) return true;
+    share.unread(this.unreadBytes);
+    return share.admits(bytes);
+  }
+
+  queued(bytes: number): void {
+    this.#queuedBytes += bytes;
+  }
 
   beginAnswer(exchange: Exchange): boolean {
     if (!this.#isClosing || exchange !== this.#newest) return false;
@@ -193,6 +254,10 @@ export class HttpConnection implements ExchangeConnection {
     let first: Exchange | undefined = exchange;
     while (first?.ended === true) {
       this.#unanswered--;
+      this.#mostUnanswered =
+        this.#largestAnswer === 0
+          ? MAX_UNANSWERED
+          : Math.min(MAX_UNANSWERED, Math.max(1, Math.floor(MOST_ANSWER_BYTES / this.#largestAnswer)));
       if (first.isOpenEnded) {
         this.#abortAll();
         this.#finish();
@@ -215,13 +280,21 @@ export class HttpConnection implements ExchangeConnection {
   }
 
   get #isHeld(): boolean {
-    return this.#unanswered >= MAX_UNANSWERED || this.#unsentBytes > MAX_UNSENT_BYTES;
+    return this.#unanswered >= this.#mostUnanswered || this.unreadBytes > MAX_UNSENT_BYTES;
   }
 
   /** Answers that were given at once, to many requests of one read, may only have to be written. */
   #hasToWait(): boolean {
     if (this.#unsentBytes > MAX_UNSENT_BYTES) this.#environment.flush();
     return this.#isHeld;
+  }
+
+  #isUploadStalled(now: number, age: number): boolean {
+    const { exchange, length, left } = this.#body;
+    const still = this.#upload.look(now, exchange !== undefined, left);
+    if (exchange === undefined || this.#isDeaf) return false;
+    const isLate = age > STALLED_MILLISECONDS && length - left < (length * age) / REQUEST_MILLISECONDS;
+    return isLate || still > STALLED_MILLISECONDS;
   }
 
   #allAnswered(): void {
@@ -330,10 +403,4 @@ export class HttpConnection implements ExchangeConnection {
       exchange = exchange.next;
     }
   }
-}
-
-function refuse(exchange: Exchange, fault: Fault): void {
-  const body = Buffer.from(faultText(fault));
-  const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
-  exchange.respond(fault.status, headers, [body]);
 }

@@ -19,6 +19,11 @@ export interface HttpRequest {
   readBody(reader: BodyReader): void;
   /** Drops what still comes of the body; its reader is told nothing more. */
   dropBody(): void;
+  /**
+   * Counts so many bytes as held for the request until it is answered, instead of what was counted before. False, and nothing
+   * has changed, when the server has no room for more, or nobody waits for the answer any more.
+   */
+  hold(bytes: number): boolean;
 }
 
 export interface BodyReader {

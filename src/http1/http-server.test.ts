@@ -125,6 +125,17 @@ describe('a server', () => {
     await server.close();
     expect(server.connections).toBe(0);
   });
+
+  it('serves a request that has come to an idle connection and was not read when it drains', async () => {
+    const { server, port } = await listen((_, answer) => respond(answer, Buffer.from('served')));
+    const socket = client(port);
+    socket.write(GET);
+    await once(socket, 'data');
+    // The server shares this thread: it reads the request only after it is told to drain.
+    await new Promise<void>((resolve) => socket.write(GET, () => resolve()));
+    server.drain();
+    expect(await text(socket)).toMatch(/Connection: close[^]*served$/);
+  });
 });
 
 describe('a client that does not take its answers', () => {

@@ -2,6 +2,8 @@
 
 import type { TlsOptions } from 'node:tls';
 
+import type { ByteBudget } from '../sockets/byte-budget.js';
+import type { ConnectionLimit } from '../sockets/connection-limit.js';
 import { Listener } from '../sockets/listener.js';
 import type { Clock } from './http-connection.js';
 import type { ServeRequest } from './http-exchange.js';
@@ -15,21 +17,36 @@ export interface HttpServerOptions {
   readonly tls?: TlsOptions | undefined;
   /** Told why a TLS handshake came to nothing. */
   readonly onHandshakeError?: ((error: Error) => void) | undefined;
+  /** What clients may have the server hold. Default: anything. */
+  readonly budget?: ByteBudget | undefined;
+  /** Shared with other ports. Default: any number of connections. */
+  readonly limit?: ConnectionLimit | undefined;
+  /** Answers requests on connections beyond the limit. Default: there are none. */
+  readonly serveSpare?: ServeRequest | undefined;
 }
+
+/** From a connection's beginning. */
+const HANDSHAKE_MILLISECONDS = 60_000;
 
 export class HttpServer {
   readonly #listener: Listener;
 
-  constructor({ serve, tls, onError, onHandshakeError }: HttpServerOptions) {
+  constructor({ serve, tls, onError, onHandshakeError, budget, limit, serveSpare }: HttpServerOptions) {
     const clock: Clock = { now: performance.now() };
     this.#listener = new Listener({
-      tls: tls && { ...tls, ALPNProtocols: ['http/1.1'] },
+      tls: tls && { handshakeTimeout: HANDSHAKE_MILLISECONDS, ...tls, ALPNProtocols: ['http/1.1'] },
       // The last answers still go to a client that has closed its sending half.
       allowHalfOpen: true,
-      connect: (read, shared) => new SocketConnection(read, { serve, clock, ...shared }),
+      connect(read, surroundings) {
+        const own = surroundings.isSpare ? (serveSpare ?? serve) : serve;
+        return new SocketConnection(read, { serve: own, clock, ...surroundings });
+      },
       onTick: (now) => (clock.now = now),
       onError,
       onHandshakeError,
+      budget,
+      limit,
+      takesSpare: serveSpare !== undefined,
     });
   }
 

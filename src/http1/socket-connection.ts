@@ -4,7 +4,10 @@
 import type { Socket } from 'node:net';
 
 import type { ListenedConnection, SharedByConnections } from '../sockets/listener.js';
-import { Output, writeAll } from '../sockets/output.js';
+import { Output, takenBytes, writeAll } from '../sockets/output.js';
+import type { ByteShare, ShareOwner } from '../sockets/byte-budget.js';
+import { Standstill } from '../sockets/standstill.js';
+import { afterReading } from '../sockets/after-reading.js';
 import { KEEPS_NOTHING, type ByteSink } from '../sockets/socket-reader.js';
 import type { Writing } from '../sockets/write-turn.js';
 import { HttpConnection, type Clock } from './http-connection.js';
@@ -12,6 +15,8 @@ import type { ServeRequest } from './http-exchange.js';
 
 /** A client that takes nothing of an answer for so long is gone. */
 const STALLED_MILLISECONDS = 300_000;
+/** The same when others need the room. */
+const IDLE_READER_MILLISECONDS = 5000;
 /** How long the client may take to close its side when ours is closed; until then it can read why. */
 const LINGER_MILLISECONDS = 1000;
 
@@ -20,7 +25,7 @@ export interface SocketEnvironment extends SharedByConnections {
   readonly clock: Clock;
 }
 
-export class SocketConnection implements ByteSink, ListenedConnection, Writing {
+export class SocketConnection implements ByteSink, ListenedConnection, ShareOwner, Writing {
   readonly socket: Socket;
   readonly #connection: HttpConnection;
   readonly #output: Output;
@@ -30,10 +35,14 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
   #isEnding = false;
   #isReading = true;
   #endedAt = Infinity;
+  readonly #share: ByteShare | undefined;
+  readonly #reader = new Standstill();
+  #isReaderIdle = false;
 
   /** `read` gives the socket, and has it read to the sink from then on. */
   constructor(read: (sink: ByteSink) => Socket, environment: SocketEnvironment) {
-    const { serve, clock, pool } = environment;
+    const { serve, clock, pool, budget } = environment;
+    this.#share = budget?.open(this);
     this.#environment = environment;
     this.#output = new Output(pool);
     this.#connection = new HttpConnection({
@@ -43,6 +52,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
       onOutput: () => this.#writeSoon(),
       flush: () => this.#send(),
       heldBytes: () => this.socket.writableLength,
+      share: this.#share,
     });
     const socket = read(this);
     this.socket = socket;
@@ -53,7 +63,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
     // It is followed by the end.
     socket.on('error', () => undefined);
     socket.on('end', () => this.#inputEnded());
-    socket.on('close', () => this.#connection.lost());
+    socket.on('close', () => this.#lost());
   }
 
   received(bytes: Buffer, start: number, end: number): void {
@@ -75,13 +85,41 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
     this.#connection.proceed();
     this.#isBusy = false;
     this.#send();
+    this.#share?.unread(this.#connection.unreadBytes);
     if (this.#connection.isFinished && this.#output.bytes === 0) this.#end();
     else this.#readOrWait();
   }
 
   tick(now: number): void {
+    const { isCongested } = this.#connection;
+    this.#isReaderIdle = this.#reader.look(now, isCongested, takenBytes(this.socket)) > IDLE_READER_MILLISECONDS;
     if (now - this.#endedAt > LINGER_MILLISECONDS) this.socket.destroy();
     else this.#connection.tick();
+  }
+
+  get idleFor(): number {
+    return this.#connection.idleFor;
+  }
+
+  get hasServed(): boolean {
+    return this.#connection.hasServed;
+  }
+
+  closeIdle(): void {
+    this.socket.destroy();
+  }
+
+  get isStalled(): boolean {
+    return this.#isReaderIdle || this.#connection.isUploadStalled;
+  }
+
+  evict(): void {
+    if (!this.#isReaderIdle) {
+      this.#connection.giveUpUpload();
+      return;
+    }
+    this.#lost();
+    this.socket.destroy();
   }
 
   retire(): void {
@@ -89,7 +127,18 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
   }
 
   drain(): void {
-    this.#connection.closeWhenAnswered();
+    if (!this.#connection.isIdle) {
+      this.#connection.closeWhenAnswered();
+      return;
+    }
+    // Its next request may be here and not be read yet.
+    this.#connection.retire();
+    afterReading(() => this.#connection.closeWhenAnswered());
+  }
+
+  #lost(): void {
+    this.#connection.lost();
+    this.#share?.close();
   }
 
   #writeSoon(): void {

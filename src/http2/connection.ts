@@ -16,6 +16,7 @@ import { HeaderReceiver } from './header-receiver.js';
 import { Http2Error, nameOfErrorCode, type ErrorCodeName } from './http2-error.js';
 import type { Http2Stream, StreamListener } from './http2-stream.js';
 import type { OutgoingHeaders } from './outgoing-headers.js';
+import type { ByteShare } from '../sockets/byte-budget.js';
 import type { BlockPool, Output } from '../sockets/output.js';
 import { PingBook } from './ping-book.js';
 import type { ReceivingConnection } from './receiving-connection.js';
@@ -36,6 +37,10 @@ const UPDATES_PER_FRAME = 8;
 const STREAMS_PER_CREDIT = 64;
 /** A client may open so many streams before it knows how many it may. */
 const STREAMS_BEFORE_SETTINGS = 100;
+/** A message of which nothing has come for so long is given up when others need the room. */
+const STALLED_MILLISECONDS = 5000;
+
+const none = (): number => 0;
 
 export interface ConnectionEnvironment {
   readonly role: Role;
@@ -44,6 +49,10 @@ export interface ConnectionEnvironment {
   readonly options?: ConnectionOptions | undefined;
   /** Shared by the connections of a thread. */
   readonly pool: BlockPool;
+  /** What the connection may hold in memory. Default: anything. */
+  readonly share?: ByteShare | undefined;
+  /** Bytes that were written and that the socket has not passed on. Default: none. */
+  readonly heldBytes?: () => number;
   /** There is output, or the connection is finished. Called any number of times, also during `receive`. */
   readonly onOutput: () => void;
 }
@@ -62,7 +71,11 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
   isInOrder = false;
   receivedBytes = 0;
   receivedMessageFrames = 0;
+  /** Milliseconds for which there has been no stream, as far as ticks tell. */
+  idleFor = 0;
+  readonly share: ByteShare | undefined;
   readonly #onOutput: () => void;
+  readonly #heldBytes: () => number;
   readonly #reader: FrameReader;
   readonly #headers: HeaderReceiver;
   readonly #guard: FloodGuard;
@@ -74,8 +87,10 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
   /** HEADERS and DATA frames both ways when the last ping came. */
   #framesAtPing = 0;
 
-  constructor({ role, listen, options, pool, onOutput }: ConnectionEnvironment) {
+  constructor({ role, listen, options, pool, share, heldBytes = none, onOutput }: ConnectionEnvironment) {
     this.role = role;
+    this.share = share;
+    this.#heldBytes = heldBytes;
     this.options = completeOptions(options);
     this.#onOutput = onOutput;
     const { headerTableSize, maxHeaderListSize, connectionWindow } = this.options;
@@ -140,15 +155,23 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
   tick(now: number): void {
     if (this.isFinished) return;
     this.#guard.refill(now);
+    const idle = (this.idleFor = this.#idleTime.look(now, this.streams.size === 0));
     const delay = this.#handshake.findDelay(now);
     if (delay !== undefined) {
       this.fail(delay);
       return;
     }
+    if (this.share !== undefined && this.share.bytes > 0) this.#lookForUploads(now);
     const { idleTimeout, drainTimeout } = this.options;
-    const idle = this.#idleTime.look(now, this.streams.size === 0);
     if (this.#goodbye.isOverdue(now, drainTimeout)) this.#decideLastStream();
     else if (idleTimeout > 0 && idle >= idleTimeout) this.drain();
+  }
+
+  #lookForUploads(now: number): void {
+    for (const stream of this.streams.all()) {
+      const { target, filled, upload } = stream;
+      stream.isUploadStalled = upload.look(now, target !== undefined, filled) > STALLED_MILLISECONDS;
+    }
   }
 
   // For the user.
@@ -156,6 +179,11 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
   /** Of all streams: data that neither the peer nor the socket has taken yet. */
   get queuedBytes(): number {
     return this.sender.queuedBytes;
+  }
+
+  /** The same with what the socket has and has not passed on. */
+  get unreadBytes(): number {
+    return this.sender.queuedBytes + this.output.bytes + this.#heldBytes();
   }
 
   get openStreams(): number {

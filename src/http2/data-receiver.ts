@@ -10,6 +10,14 @@ import type { StreamState } from './stream-state.js';
 
 /** Not even half as much as the head of its frame. */
 const TINY = 4;
+/**
+ * So many frames that do not end their stream are looked at together. Where they carry less on average than the smallest messages
+ * that anybody asks a model with, and few are answered, each of them counts for a part of one that carries nothing.
+ */
+const LOOKED_AT = 4096;
+const SMALLEST_AVERAGE = 10;
+const COST_OF_SMALL = LOOKED_AT / 4;
+const MANY_ANSWERS = LOOKED_AT / 4;
 /** Reading straight into a target saves copying so much at least. */
 const SMALLEST_DIRECT_READ = 32_768;
 
@@ -22,6 +30,11 @@ export class DataReceiver {
   #endsStream = false;
   /** Bytes at the payload's end that are no data; undefined until the byte that says so has come. */
   #padding: number | undefined = 0;
+  /** Frames that did not end their stream, and their bytes, since they were looked at. */
+  #frames = 0;
+  #frameBytes = 0;
+  /** Frames of answers, before. */
+  #answers = 0;
 
   constructor(connection: ReceivingConnection, reader: FrameReader, windowSize: number) {
     this.#connection = connection;
@@ -44,7 +57,7 @@ export class DataReceiver {
       connection.fail(new Http2Error('FRAME_SIZE_ERROR', 'padded DATA without a payload'));
       return false;
     }
-    if (length <= TINY && !this.#endsStream && !connection.charge(1, 'DATA with hardly any data')) return false;
+    if (!this.#endsStream && !this.#isWorthwhile(length)) return false;
     const stream = connection.streams.find(streamId);
     if (stream !== undefined && this.#isWanted(stream, length)) {
       this.#stream = stream;
@@ -66,6 +79,8 @@ export class DataReceiver {
     let start = from;
     if (this.#padding === undefined && from < to) {
       this.#padding = bytes[start++]!;
+      const length = this.#reader.length - 1 - this.#padding;
+      if (length <= TINY && !this.#connection.charge(1, 'DATA with hardly any data')) return;
       if (this.#padding > left + to - start) {
         this.#connection.fail(new Http2Error('PROTOCOL_ERROR', 'DATA with more padding than payload'));
         return;
@@ -122,6 +137,21 @@ export class DataReceiver {
     const { filled } = this.#stream!;
     const room = Math.min(left, target.length - filled);
     return room < SMALLEST_DIRECT_READ ? undefined : Buffer.from(target.buffer, target.byteOffset + filled, room);
+  }
+
+  /** False when the connection has failed over frames that are too small. */
+  #isWorthwhile(length: number): boolean {
+    const connection = this.#connection;
+    if (length <= TINY) return connection.charge(1, 'DATA with hardly any data');
+    this.#frames++;
+    this.#frameBytes += length;
+    if (this.#frames < LOOKED_AT) return true;
+    const { messageFrames } = connection.sender;
+    const isAnswered = messageFrames - this.#answers >= MANY_ANSWERS;
+    const isSmall = this.#frameBytes < LOOKED_AT * SMALLEST_AVERAGE && !isAnswered;
+    this.#answers = messageFrames;
+    this.#frames = this.#frameBytes = 0;
+    return !isSmall || connection.charge(COST_OF_SMALL, 'small DATA frames');
   }
 
   #isWanted(stream: StreamState, length: number): boolean {

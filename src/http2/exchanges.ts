@@ -1,6 +1,7 @@
 // The streams of a connection from their beginning to their end: who opens, answers and resets them, and what their users are
 // told. A listener that throws ends its stream and nothing else.
 
+import type { ByteShare } from '../sockets/byte-budget.js';
 import type { CompleteConnectionOptions } from './connection-options.js';
 import type { ConnectionListener } from './connection-listener.js';
 import type { HeaderList } from './header-list.js';
@@ -28,6 +29,10 @@ export interface ExchangeConnection {
   readonly sender: Sender;
   readonly data: ReceivedData;
   readonly isFinished: boolean;
+  /** What the connection may hold in memory. Undefined: anything. */
+  readonly share: ByteShare | undefined;
+  /** All that the peer has not taken yet of what was sent. */
+  readonly unreadBytes: number;
   /** The receive window of new streams. */
   readonly receiveWindow: number;
   /** The peer's streams after this one are not served. */
@@ -173,6 +178,28 @@ export class Exchanges implements StreamOwner, SenderOwner {
     this.#connection.changed();
   }
 
+  hold(before: number, after: number): boolean {
+    return this.#connection.share?.change(before, after) ?? true;
+  }
+
+  admitsAnswer(bytes: number): boolean {
+    const { share, unreadBytes } = this.#connection;
+    if (share === undefined) return true;
+    share.unread(unreadBytes);
+    return share.admits(bytes);
+  }
+
+  /** Others need the room that streams take whose peer does nothing. */
+  giveUpUploads(): void {
+    const { streams, sender } = this.#connection;
+    for (const stream of streams.all()) {
+      if (!stream.isUploadStalled) continue;
+      sender.writeReset(stream.id, ERROR_CODE.ENHANCE_YOUR_CALM);
+      this.close(stream, new Http2Error('ENHANCE_YOUR_CALM', 'the message has not come any further for long'), true);
+    }
+    this.#connection.changed();
+  }
+
   reset(stream: StreamState, code: ErrorCodeName): void {
     const { role, sender, isFinished } = this.#connection;
     stream.listener = undefined;
@@ -198,6 +225,7 @@ export class Exchanges implements StreamOwner, SenderOwner {
     if (stream.isClosed) return;
     const connection = this.#connection;
     const { listener } = stream;
+    stream.hold(0);
     stream.isClosed = true;
     stream.listener = undefined;
     connection.streams.remove(stream, isResetByUs);

@@ -60,6 +60,41 @@ describe('a flood of', () => {
     expect(server.connection.streams.size).toBe(0);
   });
 
+  it('small DATA, on average, ends the connection, padded or not', () => {
+    const padded = (data: number, padding: number): RawFrame => {
+      const payload = Buffer.concat([Buffer.of(padding), Buffer.alloc(data + padding)]);
+      return { type: FRAME.DATA, flags: FLAG.PADDED, stream: 1, payload };
+    };
+    const floods: [string, number, (i: number) => RawFrame][] = [
+      ['eight bytes', 3 * 4096, () => frames.data(1, 'x'.repeat(8))],
+      ['two and fifteen bytes', 3 * 4096, (i) => frames.data(1, 'x'.repeat(i % 2 === 0 ? 5 : 12))],
+      ['one byte and padding', CREDIT + 1, () => padded(1, 200)],
+    ];
+    for (const [, most, flood] of floods) {
+      const server = TestedHttp2.open('server');
+      server.send(frames.request(1));
+      let sent = 0;
+      for (; !server.connection.isFinished && sent < most; sent++) server.send(flood(sent));
+      expect(server.sent().filter((frame) => frame.startsWith('GOAWAY'))).toEqual(['GOAWAY 1 ENHANCE_YOUR_CALM']);
+    }
+  });
+
+  it('none, when messages are as small as those that ask for something, with or without their prefixes in the same frames', () => {
+    for (const sizes of [[25], [5, 20]]) {
+      const server = TestedHttp2.open('server');
+      server.send(frames.request(1));
+      for (let i = 0; i < 50_000; i++) server.send(frames.data(1, 'x'.repeat(sizes[i % sizes.length]!)));
+      expect(server.connection.isFinished).toBe(false);
+    }
+  });
+
+  it('PING in one read is answered with one GOAWAY, and so is what comes after it', () => {
+    const server = TestedHttp2.open('server');
+    server.send(...Array.from({ length: 3 * CREDIT }, () => frames.ping()));
+    server.send(frames.ping(), frames.ping());
+    expect(server.sent().filter((frame) => frame.startsWith('GOAWAY'))).toEqual(['GOAWAY 0 ENHANCE_YOUR_CALM']);
+  });
+
   it('none, when small messages are acknowledged one by one for long, and measured by pings', () => {
     const server = TestedHttp2.open('server');
     server.send(frames.request(1));

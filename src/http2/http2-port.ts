@@ -2,6 +2,8 @@
 
 import type { TlsOptions } from 'node:tls';
 
+import type { ByteBudget } from '../sockets/byte-budget.js';
+import type { ConnectionLimit } from '../sockets/connection-limit.js';
 import type { ConnectionControl, ConnectionListener } from './connection-listener.js';
 import type { ConnectionOptions } from './connection-options.js';
 
@@ -11,6 +13,10 @@ export interface Http2PortOptions {
   readonly connection?: ConnectionOptions;
   /** Default: no TLS. */
   readonly tls?: TlsOptions | undefined;
+  /** What clients may have the server hold. Default: anything. */
+  readonly budget?: ByteBudget | undefined;
+  /** Shared with other ports. Default: any number of connections. */
+  readonly limit?: ConnectionLimit | undefined;
   /** A connection could not be made: its handshake of TLS has failed. */
   readonly onHandshakeError?: (error: Error) => void;
   /** The port could not take a connection: there was no room for one more socket. */

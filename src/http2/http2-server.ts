@@ -8,7 +8,7 @@ import { SocketConnection } from './socket-connection.js';
 export class Http2Server implements Http2Port {
   readonly #listener: Listener;
 
-  constructor({ listen, connection: options, tls, onError, onHandshakeError }: Http2PortOptions) {
+  constructor({ listen, connection: options, tls, onError, onHandshakeError, budget, limit }: Http2PortOptions) {
     const { handshakeTimeout } = completeOptions(options);
     const limits = handshakeTimeout > 0 ? { handshakeTimeout } : {};
     this.#listener = new Listener({
@@ -18,6 +18,8 @@ export class Http2Server implements Http2Port {
       connect: (read, shared) => new SocketConnection(read, { role: 'server', listen, options, ...shared }),
       onError,
       onHandshakeError,
+      budget,
+      limit,
     });
   }
 

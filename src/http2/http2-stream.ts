@@ -24,6 +24,13 @@ export interface Http2Stream {
   sendData(chunk: Uint8Array, endsStream?: boolean): boolean;
   /** Sends a whole message: a head, data, and trailers. As one write, when windows and socket allow. */
   sendMessage(head: OutgoingHeaders, data: readonly Uint8Array[], trailers: OutgoingHeaders): void;
+  /** Whether the server has room for a message of these bytes, which its client may not read for long. */
+  hasRoom(data: readonly Uint8Array[]): boolean;
+  /**
+   * Counts so many bytes as held for the stream until it is closed, instead of what was counted before. False, and nothing has
+   * changed, when there is no room for more.
+   */
+  hold(bytes: number): boolean;
   /** Ends the stream in both directions and drops what is queued. Its listener hears no more of it. */
   reset(code: ErrorCodeName): void;
 

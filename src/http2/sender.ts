@@ -31,6 +31,8 @@ export interface SenderOwner {
 export class Sender {
   /** Data that waits, of all streams. */
   queuedBytes = 0;
+  /** Data that has gone into the output. */
+  sentBytes = 0;
   /** Of frames that the protocol asked for since the socket became congested: a peer that does not read causes them. */
   unreadControlBytes = 0;
   #isCongested = false;
@@ -259,6 +261,7 @@ export class Sender {
   /** From the windows. */
   #take(stream: StreamState, bytes: number): void {
     this.#window -= bytes;
+    this.sentBytes += bytes;
     stream.sendWindow -= bytes;
   }
 }

@@ -7,8 +7,10 @@ import type { ConnectionListener } from './connection-listener.js';
 import type { ConnectionOptions } from './connection-options.js';
 import { Http2Connection } from './connection.js';
 import type { ListenedConnection } from '../sockets/listener.js';
-import { type BlockPool, writeAll } from '../sockets/output.js';
+import type { ByteBudget, ByteShare, ShareOwner } from '../sockets/byte-budget.js';
+import { type BlockPool, takenBytes, writeAll } from '../sockets/output.js';
 import { KEEPS_NOTHING, type ByteSink } from '../sockets/socket-reader.js';
+import { Standstill } from '../sockets/standstill.js';
 import type { Role } from './stream-table.js';
 import type { Writing, WriteTurn } from '../sockets/write-turn.js';
 
@@ -16,6 +18,11 @@ import type { Writing, WriteTurn } from '../sockets/write-turn.js';
 const FLUSH_MILLISECONDS = 30_000;
 /** How long the peer may take to close its side when ours is closed; until then it can read why. */
 const LINGER_MILLISECONDS = 1000;
+/** A peer that takes nothing of more than a little for so long is gone. */
+const UNREAD_MILLISECONDS = 300_000;
+const LEAST_UNREAD = 65_536;
+/** The same when others need the room. */
+const IDLE_READER_MILLISECONDS = 5000;
 
 export interface SocketEnvironment {
   readonly role: Role;
@@ -24,12 +31,19 @@ export interface SocketEnvironment {
   /** Shared by the connections of a thread. */
   readonly pool: BlockPool;
   readonly turn: WriteTurn;
+  /** Default: the connection may hold anything. */
+  readonly budget?: ByteBudget | undefined;
 }
 
-export class SocketConnection implements ByteSink, ListenedConnection, Writing {
+export class SocketConnection implements ByteSink, ListenedConnection, ShareOwner, Writing {
   readonly connection: Http2Connection;
   readonly socket: Socket;
   readonly #turn: WriteTurn;
+  readonly #share: ByteShare | undefined;
+  readonly #reader = new Standstill();
+  /** How long the peer has taken nothing of what waits for it, in milliseconds. */
+  #idle = 0;
+  readonly #openedAt = performance.now();
   #isReceiving = false;
   #isWaiting = false;
   #isEnding = false;
@@ -41,8 +55,11 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
     const socket = read(this);
     this.socket = socket;
     this.#turn = environment.turn;
+    this.#share = environment.budget?.open(this);
     this.connection = new Http2Connection({
       ...environment,
+      share: this.#share,
+      heldBytes: () => socket.writableLength,
       onOutput: () => this.#writeSoon(),
     });
     // Sockets of TLS pass on later what they are given.
@@ -80,12 +97,47 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
       output.sent(isTaken);
       sender.isCongested = !isTaken && socket.writableNeedDrain;
     }
+    this.#share?.unread(connection.unreadBytes);
     if (connection.isFinished) this.#end();
   }
 
   /** To be called now and then, with milliseconds of any clock. */
   tick(now: number): void {
-    this.connection.tick(now);
+    const { connection, socket } = this;
+    const { sender, unreadBytes } = connection;
+    const taken = sender.sentBytes + takenBytes(socket);
+    this.#idle = this.#reader.look(now, unreadBytes > LEAST_UNREAD, taken);
+    connection.tick(now);
+    if (this.#idle > UNREAD_MILLISECONDS) socket.destroy();
+  }
+
+  get idleFor(): number {
+    // One that says nothing is idle from its beginning.
+    return this.hasServed ? this.connection.idleFor : performance.now() - this.#openedAt;
+  }
+
+  get hasServed(): boolean {
+    return this.connection.receivedMessageFrames > 0;
+  }
+
+  closeIdle(): void {
+    this.connection.close('NO_ERROR', 'others need the connection');
+    this.write();
+    this.socket.destroy();
+  }
+
+  get isStalled(): boolean {
+    return this.#idle > IDLE_READER_MILLISECONDS || this.connection.streams.all().some((one) => one.isUploadStalled);
+  }
+
+  evict(): void {
+    if (this.#idle <= IDLE_READER_MILLISECONDS) {
+      this.connection.exchanges.giveUpUploads();
+      return;
+    }
+    this.connection.close('ENHANCE_YOUR_CALM', 'answers were not read for long, and others need the room');
+    this.#share?.close();
+    this.socket.destroy();
   }
 
   retire(): void {
@@ -125,5 +177,6 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
   #closed(): void {
     clearTimeout(this.#closing);
     this.connection.lost(this.#error);
+    this.#share?.close();
   }
 }

@@ -1,6 +1,7 @@
 // What a connection knows of one stream: a record that the connection's parts share (receiver.ts, sender.ts) and at the same
 // time what the stream's user holds. The contract with the user is in http2-stream.ts.
 
+import { Standstill } from '../sockets/standstill.js';
 import type { ErrorCodeName } from './http2-error.js';
 import type { Http2Stream, StreamListener } from './http2-stream.js';
 import type { OutgoingHeaders } from './outgoing-headers.js';
@@ -15,7 +16,12 @@ export interface StreamOwner {
   sendMessage(stream: StreamState, head: OutgoingHeaders, rest: MessageRest): void;
   reset(stream: StreamState, code: ErrorCodeName): void;
   consume(stream: StreamState, bytes: number): void;
+  hold(before: number, after: number): boolean;
+  admitsAnswer(bytes: number): boolean;
 }
+
+/** Smaller messages are not worth asking whether there is room for them. */
+const SMALLEST_ASKED = 65_536;
 
 /** What follows the head of a message. */
 export interface MessageRest {
@@ -58,6 +64,11 @@ export class StreamState implements Http2Stream, Waiting<StreamState> {
   target: Uint8Array | undefined = undefined;
   /** How much of `target` is there. */
   filled = 0;
+  /** Bytes that are counted for the stream. */
+  heldBytes = 0;
+  readonly upload = new Standstill();
+  /** Nothing has come of what is to fill the target for a while. */
+  isUploadStalled = false;
 
   readonly #owner: StreamOwner;
 
@@ -91,6 +102,21 @@ export class StreamState implements Http2Stream, Waiting<StreamState> {
     if (this.isClosed || this.endIsQueued) return;
     this.endIsQueued = true;
     this.#owner.sendMessage(this, head, { data, trailers });
+  }
+
+  hasRoom(data: readonly Uint8Array[]): boolean {
+    let bytes = 0;
+    for (let i = 0; i < data.length; i++) bytes += data[i]!.length;
+    // With its answer here, what the request holds is of no use any more.
+    this.hold(0);
+    return bytes < SMALLEST_ASKED || this.#owner.admitsAnswer(bytes);
+  }
+
+  hold(bytes: number): boolean {
+    if (bytes === this.heldBytes) return true;
+    if (this.isClosed || !this.#owner.hold(this.heldBytes, bytes)) return false;
+    this.heldBytes = bytes;
+    return true;
   }
 
   reset(code: ErrorCodeName): void {

@@ -1,4 +1,5 @@
-// Inflates in the background, to no more than a limit, and hands the result over as one buffer, joined with pauses.
+// Inflates in the background, to no more than a limit and to no more than there is room for, and hands the result over as one
+// buffer, joined with pauses. Few are inflated at a time: the others wait while they are still small.
 
 import { createGunzip, createInflate, createUnzip, type Unzip } from 'node:zlib';
 
@@ -10,7 +11,19 @@ export type CompressedForm = 'gzip' | 'deflate' | 'either';
 
 /** Why nothing was inflated. */
 export type InflateFault =
-  { readonly kind: 'too large' } | { readonly kind: 'corrupt'; readonly reason: string; readonly cause?: unknown };
+  | { readonly kind: 'too large' }
+  | { readonly kind: 'no room' }
+  | { readonly kind: 'corrupt'; readonly reason: string; readonly cause?: unknown };
+
+export interface InflateLimits {
+  /** Of the result in bytes. */
+  readonly maxSize: number;
+  /**
+   * The request is to hold so many bytes, of what is compressed and what is inflated of it. False: there is no room, or nobody
+   * wants the result any more.
+   */
+  readonly hold: (bytes: number) => boolean;
+}
 
 const STREAMS = {
   gzip: createGunzip,
@@ -19,14 +32,37 @@ const STREAMS = {
 } as const satisfies Record<CompressedForm, (options: { readonly chunkSize: number }) => unknown>;
 
 const LARGEST_CHUNK = 256 * 1024;
+/** Half of the threads that Node has for such work. */
+const MOST_AT_ONCE = 2;
+/** The pieces are there until they are joined. */
+const COPIES = 2;
+
+type Done = (result: Buffer | InflateFault) => void;
+
+const waiting: (() => void)[] = [];
+let underWay = 0;
 
 /** Calls back, later, with what was compressed, all of it and nothing behind it, or with what is wrong. */
-export function inflateLater(
-  compressed: Buffer,
-  form: CompressedForm,
-  maxSize: number,
-  done: (result: Buffer | InflateFault) => void,
-): void {
+export function inflateLater(compressed: Buffer, form: CompressedForm, limits: InflateLimits, done: Done): void {
+  const ended: Done = (result) => {
+    underWay--;
+    waiting.shift()?.();
+    done(result);
+  };
+  const begin = () => {
+    underWay++;
+    inflate(compressed, form, limits, ended);
+  };
+  if (underWay < MOST_AT_ONCE) begin();
+  else waiting.push(begin);
+}
+
+function inflate(compressed: Buffer, form: CompressedForm, { maxSize, hold }: InflateLimits, done: Done): void {
+  // Whoever has waited may be wanted no more.
+  if (!hold(compressed.length)) {
+    setImmediate(done, { kind: 'no room' });
+    return;
+  }
   const chunkSize = Math.max(1024, Math.min(LARGEST_CHUNK, compressed.length * 4, maxSize));
   const stream = STREAMS[form]({ chunkSize }) as Unzip;
   const pieces: Buffer[] = [];
@@ -42,6 +78,7 @@ export function inflateLater(
   stream.on('data', (piece: Buffer) => {
     size += piece.length;
     if (size > maxSize) fail({ kind: 'too large' });
+    else if (!hold(compressed.length + COPIES * size)) fail({ kind: 'no room' });
     else pieces.push(piece);
   });
   stream.on('end', () => {
@@ -51,7 +88,11 @@ export function inflateLater(
       return;
     }
     startPaced(assemble(pieces, size), {
-      done,
+      done(whole) {
+        // Less than before: there is room.
+        hold(size);
+        done(whole);
+      },
       failed: (cause) => done({ kind: 'corrupt', reason: 'there is no memory for what it inflates to', cause }),
     });
   });

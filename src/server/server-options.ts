@@ -38,7 +38,7 @@ export interface StopTimes {
 export interface ServerOptions {
   readonly id: string;
   readonly http: (Place & Omit<HttpServiceOptions, 'server'>) | undefined;
-  readonly grpc: Omit<GrpcFrontendOptions, 'server' | 'logger' | 'openPort'> | undefined;
+  readonly grpc: Omit<GrpcFrontendOptions, 'server' | 'logger' | 'openPort' | 'budget' | 'limit'> | undefined;
   readonly metrics: (Place & MetricsConfig & MetricsOptions) | undefined;
   readonly vertexAi: (Place & Omit<VertexAiServiceOptions, 'server' | 'metrics'>) | undefined;
   readonly sagemaker: (Place & Omit<SagemakerServiceOptions, 'server'>) | undefined;
@@ -51,6 +51,10 @@ export interface ServerOptions {
   /** Undefined: there is no response cache. */
   readonly responseCacheByteSize: number | undefined;
   readonly allowClientShm: boolean;
+  /** Of clients' requests and answers, on all ports together. */
+  readonly maxInflightBytes: number;
+  /** On all ports together, without that of metrics. */
+  readonly maxConnections: number;
   readonly logFile: string | undefined;
   /** Whether the entries of the log go to a logger of the user's, which is in the user's thread. */
   readonly hasLogger: boolean;
@@ -124,6 +128,8 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
     loadModel: config.loadModel,
     responseCacheByteSize: config.responseCacheByteSize,
     allowClientShm: config.allowClientShm,
+    maxInflightBytes: config.maxInflightBytes,
+    maxConnections: config.maxConnections,
     logFile: config.logFile,
     hasLogger: config.logger !== undefined,
     logSettings: {

@@ -16,6 +16,9 @@ import { MetricsReport } from '../frontend/metrics/metrics-report.js';
 import { MetricsService } from '../frontend/metrics/metrics-service.js';
 import { SagemakerService } from '../frontend/sagemaker/sagemaker-service.js';
 import { VertexAiService } from '../frontend/vertex-ai/vertex-ai-service.js';
+import { afterReading } from '../sockets/after-reading.js';
+import { ByteBudget } from '../sockets/byte-budget.js';
+import { ConnectionLimit, possibleConnections } from '../sockets/connection-limit.js';
 import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
 import { type LogEntry, type LogSettings, ServerLogger } from '../logger.js';
@@ -59,6 +62,8 @@ export interface LoadOptions {
 
 type NamedFrontend = readonly [name: FrontendName, frontend: Frontend];
 
+/** Few read metrics, and they are to be served whatever happens on other ports. */
+const METRICS_CONNECTIONS = 32;
 const NOBODY = (): void => undefined;
 const TIMED_OUT = Symbol('timed out');
 
@@ -146,6 +151,8 @@ export class Server {
     const { http, grpc, metrics, vertexAi, sagemaker } = this.#options;
     const server = this.#engine;
     const { logger } = server;
+    const budget = new ByteBudget(this.#options.maxInflightBytes);
+    const limit = new ConnectionLimit(possibleConnections(this.#options.maxConnections));
     const connections = () => this.#frontends.map(([name, frontend]) => [name, frontend.connections] as const);
     const report = metrics && new MetricsReport({ server, logger, ...metrics, connections });
     this.#vertexAi = vertexAi && new VertexAiService({ server, metrics: report, ...vertexAi });
@@ -158,12 +165,15 @@ export class Server {
     return FRONTENDS.flatMap((name): NamedFrontend[] => {
       if (name === 'grpc') {
         const openPort: OpenHttp2Port = (port) => new Http2Server(port);
-        return grpc === undefined ? [] : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort })]];
+        return grpc === undefined
+          ? []
+          : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort, budget, limit })]];
       }
       const service = services[name];
       if (service === undefined) return [];
       const { address, port, tls } = this.#options[name]!;
-      return [[name, new HttpPort(service, { address, port, tls, logger })]];
+      const ownLimit = name === 'metrics' ? new ConnectionLimit(METRICS_CONNECTIONS) : limit;
+      return [[name, new HttpPort(service, { address, port, tls, logger, budget, limit: ownLimit })]];
     });
   }
 
@@ -279,6 +289,8 @@ export class Server {
     if (delaySecs > 0) await this.#leave(delaySecs);
     this.#served.isEnding = true;
     for (const [, frontend] of this.#frontends) frontend.drain();
+    // Requests that have come and were not read yet are served.
+    await new Promise<void>(afterReading);
     await this.#drain(timeoutSecs);
     this.#engine.stop();
     for (const served of this.#served.living) served.closeInstances();

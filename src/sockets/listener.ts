@@ -4,6 +4,8 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from 'node:tls';
 
+import type { ByteBudget } from './byte-budget.js';
+import type { ConnectionLimit, LimitedConnection } from './connection-limit.js';
 import { BlockPool } from './output.js';
 import { allocateReadMemory, readAccepted, readByEvents, type ByteSink } from './socket-reader.js';
 import { WriteTurn } from './write-turn.js';
@@ -12,7 +14,7 @@ import { WriteTurn } from './write-turn.js';
 const TICK_MILLISECONDS = 500;
 
 /** A connection of some wire. */
-export interface ListenedConnection {
+export interface ListenedConnection extends LimitedConnection {
   readonly socket: Socket;
   /** Called now and then, with milliseconds of any clock. */
   tick(now: number): void;
@@ -26,11 +28,19 @@ export interface ListenedConnection {
 export interface SharedByConnections {
   readonly pool: BlockPool;
   readonly turn: WriteTurn;
+  /** Shared with other ports. Default: connections may hold anything. */
+  readonly budget?: ByteBudget | undefined;
+}
+
+/** What a new connection is told. */
+export interface Surroundings extends SharedByConnections {
+  /** There are as many connections as there may be: it is for asking how the server is, once. */
+  readonly isSpare: boolean;
 }
 
 export interface ListenerOptions {
   /** Makes the connection; `read` gives its socket and has it read to the sink from then on. */
-  readonly connect: (read: (sink: ByteSink) => Socket, shared: SharedByConnections) => ListenedConnection;
+  readonly connect: (read: (sink: ByteSink) => Socket, surroundings: Surroundings) => ListenedConnection;
   /** Default: no TLS. */
   readonly tls?: TlsOptions | undefined;
   /** Why a client's TLS is not that of the wire; undefined when it is. */
@@ -39,6 +49,12 @@ export interface ListenerOptions {
   readonly allowHalfOpen?: boolean;
   /** Told the time before the connections are. */
   readonly onTick?: (now: number) => void;
+  /** What clients may have the server hold. Default: anything. */
+  readonly budget?: ByteBudget | undefined;
+  /** Shared with other ports. Default: any number of connections. */
+  readonly limit?: ConnectionLimit | undefined;
+  /** Whether there is something to ask where there are as many connections as there may be. Default: no. */
+  readonly takesSpare?: boolean;
   /** Told when the port fails after it was opened. */
   readonly onError?: ((error: Error) => void) | undefined;
   /** Told why a TLS handshake came to nothing. */
@@ -51,7 +67,7 @@ export class Listener {
   readonly #connections = new Set<ListenedConnection>();
   /** Sockets in their handshake of TLS too. */
   readonly #sockets = new Set<Socket>();
-  readonly #shared: SharedByConnections = { pool: new BlockPool(), turn: new WriteTurn() };
+  readonly #shared: SharedByConnections;
   readonly #memory = allocateReadMemory();
   #isRetiring = false;
   #ticks: NodeJS.Timeout | undefined;
@@ -61,11 +77,12 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
-    const { allowHalfOpen = false, tls, onHandshakeError } = options;
+    const { allowHalfOpen = false, tls, onHandshakeError, budget } = options;
+    this.#shared = { pool: new BlockPool(), turn: new WriteTurn(), budget };
     const sockets = { noDelay: true, keepAlive: true, allowHalfOpen };
     if (tls === undefined) {
       this.#server = createServer({ ...sockets, pauseOnConnect: true }, (accepted) =>
-        this.#connect((sink) => readAccepted(accepted, this.#memory, sink)),
+        this.#connect(accepted, (sink) => readAccepted(accepted, this.#memory, sink)),
       );
       return;
     }
@@ -129,19 +146,30 @@ export class Listener {
   #connectSecure(socket: TLSSocket): void {
     const refusal = this.#options.refuseSecure?.(socket);
     if (refusal === undefined) {
-      this.#connect((sink) => readByEvents(socket, sink));
+      this.#connect(socket, (sink) => readByEvents(socket, sink));
       return;
     }
     this.#options.onHandshakeError?.(refusal);
     socket.destroy();
   }
 
-  #connect(read: (sink: ByteSink) => Socket): void {
-    const one = this.#options.connect(read, this.#shared);
+  #connect(accepted: Socket, read: (sink: ByteSink) => Socket): void {
+    const { limit, takesSpare = false } = this.#options;
+    const admission = limit?.admit() ?? 'whole';
+    const isSpare = admission === 'spare';
+    if (admission === 'refused' || (isSpare && !takesSpare)) {
+      accepted.destroy();
+      return;
+    }
+    const one = this.#options.connect(read, { ...this.#shared, isSpare });
     this.#connections.add(one);
-    one.socket.once('close', () => this.#connections.delete(one));
+    limit?.add(one);
+    one.socket.once('close', () => {
+      this.#connections.delete(one);
+      limit?.remove(one);
+    });
     this.#keep(one.socket);
-    if (this.#isRetiring) one.retire();
+    if (this.#isRetiring || isSpare) one.retire();
     // It was accepted just before the port closed.
     if (this.#portClosed !== undefined) one.drain();
   }

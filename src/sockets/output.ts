@@ -154,3 +154,9 @@ export function writeAll(socket: Socket, chunks: readonly Uint8Array[]): boolean
   }
   return socket.writableLength === 0;
 }
+
+/** A figure that changes when the other side takes something of what the socket was given. */
+export function takenBytes(socket: Socket): number {
+  const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly writeQueueSize?: number } | null };
+  return socket.bytesWritten - (handle?.writeQueueSize ?? 0);
+}

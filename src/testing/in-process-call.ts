@@ -59,6 +59,11 @@ export class InProcessCall implements GrpcCall {
     if (!this.#ended) this.#listener.onHalfClose();
   }
 
+  /** Client and server are one process. */
+  hold(): boolean {
+    return true;
+  }
+
   header(name: string): string | undefined {
     return Object.hasOwn(this.#headers, name) ? this.#headers[name] : undefined;
   }

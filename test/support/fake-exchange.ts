@@ -39,6 +39,16 @@ export class FakeRequest implements HttpRequest {
     this.reader = undefined;
     this.isDropped = true;
   }
+
+  /** What the server may hold for it, and holds. */
+  room = Infinity;
+  held = 0;
+
+  hold(bytes: number): boolean {
+    if (bytes > this.room) return false;
+    this.held = bytes;
+    return true;
+  }
 }
 
 export class FakeAnswer implements HttpAnswer {

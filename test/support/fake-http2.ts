@@ -58,6 +58,14 @@ export class FakeStream implements Http2Stream {
     this.listener = undefined;
   }
 
+  hasRoom(): boolean {
+    return true;
+  }
+
+  hold(): boolean {
+    return true;
+  }
+
   consume(bytes: number): void {
     const consumed = Math.min(bytes, this.#unconsumed);
     this.#unconsumed -= consumed;

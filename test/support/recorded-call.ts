@@ -22,6 +22,16 @@ export class RecordedCall implements GrpcCall {
     this.rawHeaders = Object.entries(headers).flat();
   }
 
+  /** What the server may hold for it, and holds. */
+  room = Infinity;
+  held = 0;
+
+  hold(bytes: number): boolean {
+    if (bytes > this.room) return false;
+    this.held = bytes;
+    return true;
+  }
+
   header(name: string): string | undefined {
     return this.#requestHeaders[name];
   }

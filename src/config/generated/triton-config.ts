@@ -19,6 +19,18 @@ export interface TritonConfig {
   readonly exitTimeoutSecs?: number;
   /** Whether a model that fails to load makes `run()` fail. Default: true. */
   readonly exitOnError?: boolean;
+  /**
+   * How many connections HTTP, gRPC, Vertex AI and SageMaker may have together; fewer where the process may not open as
+   * many files. When there are as many, a new one takes the place of an idle one. Metrics have some of their own.
+   * Default: 16384.
+   */
+  readonly maxConnections?: number;
+  /**
+   * How many bytes of clients the server holds at once: requests until they are answered, what they inflate to, and
+   * answers that are not read. Beyond it requests are refused, over HTTP with 503, over gRPC with RESOURCE_EXHAUSTED;
+   * one alone may be larger. In bytes. Default: 1073741824.
+   */
+  readonly maxInflightBytes?: number;
   /** Whether clients may register shared memory of this machine for inputs and outputs. Default: false. */
   readonly allowClientShm?: boolean;
   /** Serves HTTP. Default: true, unless the environment says that Vertex AI hosts the server. */

@@ -31,11 +31,19 @@ export interface GrpcCall {
   pause(): void;
   resume(): void;
   /**
+   * Counts so many bytes as held for the call until it has ended, instead of what was counted before. False, and nothing has
+   * changed, when the server has no room for more, or the call has ended.
+   */
+  hold(bytes: number): boolean;
+  /**
    * The next `target.length` bytes of the request go there instead of to `onData`, and `onFilled` follows. When the call
    * ends before, that memory may still be written to.
    */
   receiveInto(target: Uint8Array): void;
 }
+
+/** What a call is told for whose request there is no room. */
+export const NO_ROOM = 'the requests of all clients together hold too many bytes: try again later';
 
 /** Further headers of an answer, by lower-case names. */
 export type ResponseHeaders = Readonly<Record<string, string>>;

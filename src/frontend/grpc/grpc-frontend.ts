@@ -5,6 +5,8 @@ import type { Logger } from '../../model/logger.js';
 import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS, type CompressionLevel, isKnownEncoding } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
+import type { ByteBudget } from '../../sockets/byte-budget.js';
+import type { ConnectionLimit } from '../../sockets/connection-limit.js';
 import type { Frontend } from '../frontend.js';
 import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { type Category, RestrictedFeatures, type Restriction } from '../restricted-features.js';
@@ -35,6 +37,10 @@ export interface GrpcFrontendOptions {
   readonly tls?: TlsFiles | undefined;
   /** The HTTP/2 that it is served over. */
   readonly openPort: OpenHttp2Port;
+  /** What clients may have the server hold. Default: anything. */
+  readonly budget?: ByteBudget | undefined;
+  /** Shared with other ports. Default: any number of connections. */
+  readonly limit?: ConnectionLimit | undefined;
 }
 
 /** What Triton puts before the keys of restrictions in the metadata of calls. */
@@ -70,9 +76,11 @@ export class GrpcFrontend implements Frontend {
 
   /** Rejects also with INVALID_ARG when certificates cannot be used. */
   async start(): Promise<number> {
-    const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls, openPort } = this.#options;
+    const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls, openPort, budget, limit } = this.#options;
     this.#port = new GrpcPort({
       open: openPort,
+      budget,
+      limit,
       tls: tls === undefined ? undefined : readPortTls(tls),
       accept: (call) => this.#accept(call),
       keepalive,

@@ -3,6 +3,8 @@
 
 import type { ConnectionOptions } from '../../http2/connection-options.js';
 import type { Http2Port, OpenHttp2Port } from '../../http2/http2-port.js';
+import type { ByteBudget } from '../../sockets/byte-budget.js';
+import type { ConnectionLimit } from '../../sockets/connection-limit.js';
 import { listenAt } from '../listen-failure.js';
 import type { PortTls } from '../port-tls.js';
 import { GrpcConnection, type GrpcConnectionOptions } from './grpc-connection.js';
@@ -17,8 +19,10 @@ const CONNECTION: ConnectionOptions = {
   maxConcurrentStreams: 4096,
   // Answers of any size may wait for their readers; streams are held back where they are produced.
   maxQueuedBytes: Infinity,
-  // gRPC's own.
-  handshakeTimeout: 120_000,
+  // As HTTP's requests have it; gRPC's own library waits for twice as long.
+  handshakeTimeout: 60_000,
+  // Clients connect again when they need to. As long as that of keepalive, which gives up those that are gone.
+  idleTimeout: 7_200_000,
 };
 /** How long answers may take to reach their clients when everything closes. */
 const FLUSH_MILLISECONDS = 1000;
@@ -27,16 +31,22 @@ export interface GrpcPortOptions extends GrpcConnectionOptions {
   readonly open: OpenHttp2Port;
   /** Default: no TLS. */
   readonly tls?: PortTls | undefined;
+  /** What clients may have the server hold. Default: anything. */
+  readonly budget?: ByteBudget | undefined;
+  /** Shared with other ports. Default: any number of connections. */
+  readonly limit?: ConnectionLimit | undefined;
 }
 
 export class GrpcPort {
   readonly #port: Http2Port;
 
-  constructor({ open, tls, ...connections }: GrpcPortOptions) {
+  constructor({ open, tls, budget, limit, ...connections }: GrpcPortOptions) {
     const { logger } = connections;
     this.#port = open({
       connection: CONNECTION,
       tls,
+      budget,
+      limit,
       listen: (connection) => new GrpcConnection(connection, connections),
       onHandshakeError: (error) => logger.verbose(1, `gRPC handshake failed: ${error.message}`),
       onError: (error) => logger.error(`gRPC listener failed: ${error.message}`),

@@ -46,6 +46,10 @@ export class Http2Call implements GrpcCall, StreamListener {
 
   respond(frame: readonly Uint8Array[], headers?: ResponseHeaders): void {
     if (this.#hasEnded) return;
+    if (!this.#stream.hasRoom(frame)) {
+      this.fail(GRPC_STATUS.RESOURCE_EXHAUSTED, 'too many bytes of answers wait for their clients: try again later');
+      return;
+    }
     this.#end();
     this.#stream.sendMessage(responseHead(headers), frame, OK_TRAILERS);
   }
@@ -98,6 +102,10 @@ export class Http2Call implements GrpcCall, StreamListener {
     if (stream.consumesAtOnce) return;
     stream.consumesAtOnce = true;
     stream.consume(Infinity);
+  }
+
+  hold(bytes: number): boolean {
+    return !this.#hasEnded && this.#stream.hold(bytes);
   }
 
   receiveInto(target: Uint8Array): void {

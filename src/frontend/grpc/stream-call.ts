@@ -11,7 +11,7 @@ import {
 } from '../../protocol/grpc/message-compression.js';
 import { MessageFrameReader, type ReceivedMessage } from '../../protocol/grpc/message-frame.js';
 import { CallDeadline } from './call-deadline.js';
-import type { CallListener, GrpcCall } from './grpc-call.js';
+import { type CallListener, type GrpcCall, NO_ROOM } from './grpc-call.js';
 import { MessageSender } from './message-sender.js';
 import { requestMemory } from './request-memory.js';
 import type { CallContext } from './unary-call.js';
@@ -188,6 +188,10 @@ export class StreamCall implements CallListener, AnswerStream {
     }
     this.#reading = false;
     if (this.#ended) return;
+    if (!this.#inflating && !this.#call.hold(this.#frames.expected)) {
+      this.#abort(GRPC_STATUS.RESOURCE_EXHAUSTED, NO_ROOM);
+      return;
+    }
     const target = this.#frames.target();
     if (target !== undefined) this.#call.receiveInto(target);
     const waits = this.#waits;
@@ -223,7 +227,8 @@ export class StreamCall implements CallListener, AnswerStream {
     if (!compressed) return this.#give(bytes);
     this.#inflating = true;
     const encoding = this.#call.header('grpc-encoding') as MessageEncoding;
-    inflateMessage(bytes, encoding, this.#options.maxMessageSize, (message) => {
+    const hold = (held: number) => !this.#ended && this.#call.hold(held);
+    inflateMessage(bytes, encoding, { maxSize: this.#options.maxMessageSize, hold }, (message) => {
       this.#inflating = false;
       if (this.#ended) return;
       if (Buffer.isBuffer(message)) this.#give(message);

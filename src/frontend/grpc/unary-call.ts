@@ -14,7 +14,7 @@ import {
 import { copyWholeMessage, MessageFrameReader, type ReceivedMessage } from '../../protocol/grpc/message-frame.js';
 import { largeMemory } from '../../sockets/large-memory.js';
 import { CallDeadline } from './call-deadline.js';
-import type { CallListener, GrpcCall } from './grpc-call.js';
+import { type CallListener, type GrpcCall, NO_ROOM } from './grpc-call.js';
 import { requestMemory } from './request-memory.js';
 
 /** Takes the answer of a unary call: the first of either counts. */
@@ -66,7 +66,7 @@ export class UnaryCall implements CallListener, UnaryAnswer {
     if (this.#frames === undefined && !this.#serving) {
       // Tensors are views of the message, and the chunk is overwritten.
       const message = copyWholeMessage(chunk, this.#maxMessageSize);
-      if (message !== undefined) return this.#serve(message);
+      if (message !== undefined) return this.#call.hold(message.length) ? this.#serve(message) : this.#refuse();
     }
     const frames = (this.#frames ??= this.#startFrames());
     frames.add(Buffer.from(chunk));
@@ -89,6 +89,7 @@ export class UnaryCall implements CallListener, UnaryAnswer {
       }
       this.#message = message;
     }
+    if (this.#message === undefined && frames.expected > 0 && !this.#call.hold(frames.expected)) return this.#refuse();
     const target = frames.target();
     if (target !== undefined) return this.#call.receiveInto(target);
     if (frames.failure !== undefined) return this.#abort(frames.failure.status, frames.failure.message);
@@ -140,7 +141,8 @@ export class UnaryCall implements CallListener, UnaryAnswer {
     if (!compressed) return this.#serve(bytes);
     this.#serving = true;
     const encoding = this.#call.header('grpc-encoding') as MessageEncoding;
-    inflateMessage(bytes, encoding, this.#maxMessageSize, (message) => {
+    const limits = { maxSize: this.#maxMessageSize, hold: (held: number) => !this.#ended && this.#call.hold(held) };
+    inflateMessage(bytes, encoding, limits, (message) => {
       if (this.#ended) return;
       if (Buffer.isBuffer(message)) this.#serve(message);
       else this.#abort(message.status, message.message);
@@ -163,6 +165,10 @@ export class UnaryCall implements CallListener, UnaryAnswer {
     this.#end();
     this.#call.fail(status, message);
     this.#inflight?.cancel();
+  }
+
+  #refuse(): void {
+    this.#abort(GRPC_STATUS.RESOURCE_EXHAUSTED, NO_ROOM);
   }
 
   #end(): void {

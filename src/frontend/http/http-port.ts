@@ -1,18 +1,24 @@
 // A port that serves HTTP, whatever its service makes of the requests.
 
 import { TritonError } from '../../errors.js';
+import type { HttpRequest } from '../../http1/http-exchange.js';
 import { HttpServer } from '../../http1/http-server.js';
+import type { ByteBudget } from '../../sockets/byte-budget.js';
+import type { ConnectionLimit } from '../../sockets/connection-limit.js';
 import type { Logger } from '../../model/logger.js';
 import type { Frontend } from '../frontend.js';
 import { listenAt } from '../listen-failure.js';
 import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { HttpExchange } from './http-exchange.js';
+import { TRY_AGAIN } from './receive-body.js';
 
 export interface PortService {
   /** As the log names it. */
   readonly name: string;
   /** Answers the request, at once or later; what this throws becomes the answer. */
   answer(exchange: HttpExchange): void;
+  /** Whether it asks how the server is, which is answered on connections beyond the limit too. Default: no. */
+  isVital?(request: HttpRequest): boolean;
   /** The port is about to open. */
   open?(): void;
   /** The port is about to close, as soon as this is done. */
@@ -25,6 +31,10 @@ export interface HttpPortOptions {
   /** Default: no TLS. */
   readonly tls?: TlsFiles | undefined;
   readonly logger: Logger;
+  /** What clients may have the server hold. Default: anything. */
+  readonly budget?: ByteBudget | undefined;
+  /** Shared with other ports. Default: any number of connections. */
+  readonly limit?: ConnectionLimit | undefined;
 }
 
 export class HttpPort implements Frontend {
@@ -41,12 +51,15 @@ export class HttpPort implements Frontend {
 
   /** Rejects also with INVALID_ARG when certificates cannot be used. */
   async start(): Promise<number> {
-    const { address, port, tls, logger } = this.#options;
+    const { address, port, tls, logger, budget, limit } = this.#options;
     this.#server = new HttpServer({
       serve: (request, answer) => this.serve(new HttpExchange(request, answer)),
       tls: tls === undefined ? undefined : readPortTls(tls),
       onError: (error) => logger.error(`${this.name}: ${error.message}`),
       onHandshakeError: (error) => logger.verbose(1, `${this.name}: handshake failed: ${error.message}`),
+      budget,
+      limit,
+      serveSpare: (request, answer) => this.#serveSpare(new HttpExchange(request, answer)),
     });
     this.#service.open?.();
     return listenAt(this.#server, address, port);
@@ -67,6 +80,15 @@ export class HttpPort implements Frontend {
   async close(): Promise<void> {
     await this.#service.close?.();
     await this.#server?.close();
+  }
+
+  #serveSpare(exchange: HttpExchange): void {
+    if (this.#service.isVital?.(exchange.request) === true) this.serve(exchange);
+    else
+      exchange.answerError(
+        new TritonError('UNAVAILABLE', 'there are too many connections: try again later'),
+        TRY_AGAIN,
+      );
   }
 
   /** Answers a request, whatever becomes of it. */

@@ -3,6 +3,7 @@
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import { CorsPolicy, isPreflight } from './cors.js';
 import { HttpEndpoints, type HttpEndpointsOptions } from './http-endpoints.js';
+import type { HttpRequest } from '../../http1/http-exchange.js';
 import type { HttpExchange } from './http-exchange.js';
 import type { PortService } from './http-port.js';
 import { matchRoute } from './routes.js';
@@ -29,6 +30,10 @@ export class HttpService implements PortService {
 
   close(): Promise<void> {
     return this.#endpoints.done();
+  }
+
+  isVital({ target }: HttpRequest): boolean {
+    return matchRoute(target)?.category === 'health';
   }
 
   answer(exchange: HttpExchange): void {

@@ -33,7 +33,7 @@ import { Inference } from '../inference.js';
 import type { BinaryFraming } from './binary-framing.js';
 import { headerTexts, type HttpExchange } from './http-exchange.js';
 import type { PendingWork } from './pending-work.js';
-import { MAX_BODY_BYTES, receiveBody } from './receive-body.js';
+import { MAX_BODY_BYTES, receiveBody, TRY_AGAIN } from './receive-body.js';
 import type { Route } from './routes.js';
 
 export interface InferHandlerOptions extends InferOptions {
@@ -71,8 +71,10 @@ export function handleInfer(exchange: HttpExchange, route: Route, options: Infer
   };
   if (coding !== 'identity') {
     receiveBody(exchange, { limit: maxCompressedSize(maxInputSize) }, (compressed) => {
-      inflateBody(compressed, maxInputSize).then(received, (error: unknown) => {
-        exchange.answerError(TritonError.from(error));
+      const hold = (bytes: number) => request.hold(bytes);
+      inflateBody(compressed, { maxSize: maxInputSize, hold }).then(received, (thrown: unknown) => {
+        const error = TritonError.from(thrown);
+        exchange.answerError(error, error.code === 'UNAVAILABLE' ? TRY_AGAIN : []);
       });
     });
     return;

@@ -5,6 +5,8 @@ import { invalidArg, TritonError } from '../../errors.js';
 import { alignedMemory } from '../../model/exchange.js';
 import { assemble } from '../../model/paced-bytes.js';
 import { startPaced } from '../../model/paced-workers.js';
+import { RETRY_AFTER_SECONDS } from '../../http1/exchange.js';
+import type { HttpHeaders } from '../../http1/http-exchange.js';
 import { largeMemory } from '../../sockets/large-memory.js';
 import type { HttpExchange } from './http-exchange.js';
 
@@ -17,6 +19,8 @@ export const MAX_BODY_BYTES = 2 ** 31;
  */
 const MAX_PIECES = 65_536;
 const TINY = 1024;
+/** Of a chunked body, so much is counted before it is here. */
+const HELD_AHEAD = 65_536;
 
 export interface ExpectedBody {
   /** Larger ones are refused. */
@@ -36,22 +40,27 @@ export function receiveBody(
 ): void {
   const { request, answer } = exchange;
   const length = request.bodyLength;
-  const refuse = (error: TritonError) => {
+  const refuse = (error: TritonError, headers?: HttpHeaders) => {
     // Reading the rest only to drop it could take forever.
     answer.closeConnection();
-    exchange.answerError(error);
+    exchange.answerError(error, headers);
   };
   if (length !== undefined && length > limit) {
     refuse(tooLarge(String(length), limit));
     return;
   }
+  if (length !== undefined && length > 0 && !request.hold(length)) {
+    refuse(noRoom(), TRY_AGAIN);
+    return;
+  }
+  let held = length ?? 0;
   let whole: Buffer | undefined;
   const pieces: Buffer[] = [];
   let size = 0;
-  const drop = (error: TritonError) => {
+  const drop = (error: TritonError, headers?: HttpHeaders) => {
     request.dropBody();
     pieces.length = 0;
-    refuse(error);
+    refuse(error, headers);
   };
   const memory = (bytes: number) => {
     try {
@@ -63,6 +72,13 @@ export function receiveBody(
   };
   const data = (piece: Buffer) => {
     size += piece.length;
+    if (size > held) {
+      held = size + HELD_AHEAD;
+      if (!request.hold(held)) {
+        drop(noRoom(), TRY_AGAIN);
+        return;
+      }
+    }
     if (piece.length === length) whole = piece;
     else if (size > limit) drop(tooLarge(`more than ${limit}`, limit));
     else if (pieces.length >= MAX_PIECES && size < pieces.length * TINY) drop(tooManyChunks());
@@ -81,6 +97,13 @@ export function receiveBody(
   };
   request.readBody({ memory, data, end });
 }
+
+function noRoom(): TritonError {
+  return new TritonError('UNAVAILABLE', 'the requests of all clients together hold too many bytes: try again later');
+}
+
+/** The header of answers that say so. */
+export const TRY_AGAIN: HttpHeaders = ['Retry-After', RETRY_AFTER_SECONDS];
 
 const allocate = (bytes: number): Buffer => largeMemory.ofRequest(bytes);
 

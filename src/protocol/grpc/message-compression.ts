@@ -3,7 +3,7 @@
 
 import { createDeflate, createGzip, deflateSync, gunzipSync, gzipSync, inflateSync, type Zlib } from 'node:zlib';
 
-import { inflateLater } from '../inflate.js';
+import { type InflateLimits, inflateLater } from '../inflate.js';
 import { GRPC_STATUS, type GrpcStatus } from './grpc-status.js';
 import { MESSAGE_PREFIX_BYTES } from './message-frame.js';
 
@@ -38,7 +38,7 @@ export function isKnownEncoding(encoding: string | undefined): boolean {
 export function inflateMessage(
   compressed: Buffer,
   encoding: MessageEncoding,
-  maxMessageSize: number,
+  { maxSize, hold }: InflateLimits,
   done: (message: Buffer | InflateFailure) => void,
 ): void {
   // No stream of either form is that short; gRPC's own library takes it for an empty message.
@@ -48,21 +48,22 @@ export function inflateMessage(
   }
   const options = { info: true, chunkSize: Math.max(1024, Math.min(compressed.length * 4, 256 * 1024)) };
   if (compressed.length <= LARGEST_INLINE_BYTES) {
-    const limit = Math.min(maxMessageSize, LARGEST_INLINE_RESULT);
+    const limit = Math.min(maxSize, LARGEST_INLINE_RESULT);
     const run = encoding === 'gzip' ? gunzipSync : inflateSync;
     try {
       done(checked(run(compressed, { ...options, maxOutputLength: Math.max(1, limit) }), compressed, encoding));
       return;
     } catch (error) {
-      if (!isTooLarge(error) || limit === maxMessageSize) {
-        done(failureOf(error, encoding, maxMessageSize));
+      if (!isTooLarge(error) || limit === maxSize) {
+        done(failureOf(error, encoding, maxSize));
         return;
       }
     }
   }
-  inflateLater(compressed, encoding, maxMessageSize, (result) => {
+  inflateLater(compressed, encoding, { maxSize, hold }, (result) => {
     if (Buffer.isBuffer(result)) done(result);
-    else done(result.kind === 'corrupt' ? corrupt(encoding) : tooLarge(maxMessageSize));
+    else if (result.kind === 'no room') done(NO_ROOM);
+    else done(result.kind === 'corrupt' ? corrupt(encoding) : tooLarge(maxSize));
   });
 }
 
@@ -79,6 +80,11 @@ function isTooLarge(error: unknown): boolean {
 function failureOf(error: unknown, encoding: MessageEncoding, maxMessageSize: number): InflateFailure {
   return isTooLarge(error) ? tooLarge(maxMessageSize) : corrupt(encoding);
 }
+
+const NO_ROOM: InflateFailure = {
+  status: GRPC_STATUS.RESOURCE_EXHAUSTED,
+  message: 'there is no room for what the message inflates to: try again later',
+};
 
 function tooLarge(maxMessageSize: number): InflateFailure {
   return {

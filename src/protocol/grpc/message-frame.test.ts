@@ -19,6 +19,32 @@ function prefix(flag: number, length: number): Buffer {
   return bytes;
 }
 
+describe('many small chunks that nobody reads yet', () => {
+  it('are put together, and read as they came', () => {
+    const messages = Array.from({ length: 5000 }, (_, i) => Buffer.from(`message ${i}`));
+    const stream = Buffer.concat([...messages.map(frameMessage), frameMessage(Buffer.alloc(20_000, 'l'))]);
+    const reader = new MessageFrameReader(1_000_000, undefined);
+    let at = 0;
+    for (let i = 0; at < stream.length; i++) {
+      const end = at + (i % 500 === 499 ? 10_000 : (i % 13) + 1);
+      reader.add(Buffer.from(stream.subarray(at, end)));
+      at = end;
+    }
+    const read: string[] = [];
+    for (let next = reader.next(); next !== undefined; next = reader.next()) read.push(next.bytes.toString());
+    expect(read).toEqual([...messages.map(String), 'l'.repeat(20_000)]);
+  });
+
+  it('take little more memory than their bytes', () => {
+    const reader = new MessageFrameReader(1_000_000, undefined);
+    const before = process.memoryUsage();
+    for (let i = 0; i < 200_000; i++) reader.add(Buffer.alloc(8));
+    const after = process.memoryUsage();
+    // Kept one by one they would take some hundred bytes each.
+    expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(8 * 1024 * 1024);
+  });
+});
+
 describe('MessageFrameReader', () => {
   it('gives the same messages wherever the bytes are cut', () => {
     const bytes = Buffer.concat([frame('first'), frame(''), frame('second message'), frame('x')]);

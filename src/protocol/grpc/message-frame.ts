@@ -14,6 +14,9 @@ export const MESSAGE_PREFIX_BYTES = 5;
 const FIRST_ALLOCATION_BYTES = 1 << 20;
 const GROWTH = 32;
 const BELIEVED_FROM = 8 << 20;
+/** Behind so many chunks small ones are put together: each has a cost of its own. */
+const MOST_SINGLE_CHUNKS = 32;
+const JOINED_BYTES = 16_384;
 /** For less, a place of its own costs more than copying. */
 const SMALLEST_TARGET_BYTES = 16_384;
 
@@ -78,6 +81,9 @@ export class MessageFrameReader {
   /** Given and not read yet, from the offset on. */
   #chunks: Buffer[] = [];
   #offset = 0;
+  /** Small chunks, of which `#joinedEnd` bytes are the last of the chunks. */
+  #joined: Buffer | undefined;
+  #joinedEnd = 0;
 
   /**
    * `encoding` is the call's grpc-encoding header. `inflates`: whoever reads takes messages compressed by it; else
@@ -100,9 +106,32 @@ export class MessageFrameReader {
     return this.#prefixFilled === 0 && this.#chunks.length === 0;
   }
 
+  /** The length of the message of which something has arrived; 0 between messages. */
+  get expected(): number {
+    return this.#prefixFilled === MESSAGE_PREFIX_BYTES && this.#failure === undefined ? this.#length : 0;
+  }
+
   /** Takes the next bytes, to be read by {@link next}. */
   add(chunk: Buffer): void {
-    if (chunk.length > 0) this.#chunks.push(chunk);
+    if (chunk.length === 0) return;
+    if (this.#chunks.length < MOST_SINGLE_CHUNKS || chunk.length > JOINED_BYTES / 2) {
+      this.#joined = undefined;
+      this.#chunks.push(chunk);
+    } else this.#join(chunk);
+  }
+
+  #join(chunk: Buffer): void {
+    const end = this.#joinedEnd + chunk.length;
+    if (this.#joined === undefined || end > JOINED_BYTES) {
+      this.#joined = Buffer.allocUnsafeSlow(JOINED_BYTES);
+      this.#joined.set(chunk);
+      this.#joinedEnd = chunk.length;
+      this.#chunks.push(this.#joined.subarray(0, chunk.length));
+      return;
+    }
+    this.#joined.set(chunk, this.#joinedEnd);
+    this.#joinedEnd = end;
+    this.#chunks[this.#chunks.length - 1] = this.#joined.subarray(0, end);
   }
 
   /**

@@ -27,6 +27,8 @@ describe('requestCoding', () => {
   );
 });
 
+const upTo = (maxSize: number, room = Infinity) => ({ maxSize, hold: (bytes: number) => bytes <= room });
+
 describe('inflateBody', () => {
   it.each([
     ['gzip', GZIPPED],
@@ -34,15 +36,15 @@ describe('inflateBody', () => {
     ['gzip without compression', gzipSync(PLAIN, { level: 0 })],
     ['gzip in two members', Buffer.concat([gzipSync(PLAIN.subarray(0, 10)), gzipSync(PLAIN.subarray(10))])],
   ])('inflates %s', async (_, body) => {
-    expect(await inflateBody(body, PLAIN.length)).toEqual(PLAIN);
+    expect(await inflateBody(body, upTo(PLAIN.length))).toEqual(PLAIN);
   });
 
   it('inflates to nothing what nothing was compressed to', async () => {
-    expect(await inflateBody(gzipSync(Buffer.alloc(0)), 10)).toEqual(Buffer.alloc(0));
+    expect(await inflateBody(gzipSync(Buffer.alloc(0)), upTo(10))).toEqual(Buffer.alloc(0));
   });
 
   it('refuses an empty body', async () => {
-    await expect(inflateBody(Buffer.alloc(0), 10)).rejects.toMatchObject({
+    await expect(inflateBody(Buffer.alloc(0), upTo(10))).rejects.toMatchObject({
       code: 'INVALID_ARG',
       message: 'nothing to be decompressed',
     });
@@ -66,21 +68,50 @@ describe('inflateBody', () => {
     ['zeros after gzip', Buffer.concat([GZIPPED, Buffer.alloc(4)]), '4 bytes follow the compressed data'],
     ['junk after zlib', Buffer.concat([DEFLATED, Buffer.from('junk')]), '4 bytes follow the compressed data'],
   ])('refuses %s', async (_, body, reason) => {
-    await expect(inflateBody(body, 10_000)).rejects.toMatchObject({
+    await expect(inflateBody(body, upTo(10_000))).rejects.toMatchObject({
       code: 'INVALID_ARG',
       message: `failed to decompress the request body: ${reason}`,
     });
   });
 
   it('refuses what inflates to more than allowed, without inflating it', async () => {
-    await expect(inflateBody(GZIPPED, PLAIN.length - 1)).rejects.toMatchObject({
+    await expect(inflateBody(GZIPPED, upTo(PLAIN.length - 1))).rejects.toMatchObject({
       code: 'INVALID_ARG',
       message: `Decompressed data size exceeds the maximum allowed value of ${PLAIN.length - 1} bytes. Use --http-max-input-size to increase the limit.`,
     });
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
     const before = process.memoryUsage().arrayBuffers;
-    await expect(inflateBody(bomb, 1024 * 1024)).rejects.toThrow('Decompressed data size exceeds');
+    await expect(inflateBody(bomb, upTo(1024 * 1024))).rejects.toThrow('Decompressed data size exceeds');
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  it('refuses what there is no room for, and takes little more for that', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
+    const before = process.memoryUsage().arrayBuffers;
+    await expect(inflateBody(bomb, upTo(2 ** 30, 4 * 1024 * 1024))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  it('inflates two bodies at a time, and none that nobody wants any more', async () => {
+    const body = gzipSync(Buffer.alloc(10_000_000));
+    const begun: number[] = [];
+    const unwanted = new Set([7, 8]);
+    const inflated = Array.from({ length: 10 }, (_, i) =>
+      inflateBody(body, {
+        maxSize: 20_000_000,
+        hold(bytes) {
+          if (bytes === body.length) begun.push(i);
+          return !unwanted.has(i);
+        },
+      }).then(
+        ({ length }) => length,
+        (error: Error) => error.message,
+      ),
+    );
+    expect(begun).toEqual([0, 1]);
+    const results = await Promise.all(inflated);
+    expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(results.filter((result) => result === 10_000_000)).toHaveLength(8);
   });
 
   it('has room for what does not shrink', () => {

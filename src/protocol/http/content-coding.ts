@@ -4,7 +4,7 @@
 import { createDeflate, createGzip, deflateSync, gzipSync } from 'node:zlib';
 
 import { invalidArg, TritonError } from '../../errors.js';
-import { type InflateFault, inflateLater } from '../inflate.js';
+import { type InflateFault, type InflateLimits, inflateLater } from '../inflate.js';
 
 export type ContentCoding = 'identity' | 'gzip' | 'deflate';
 
@@ -25,18 +25,18 @@ export function maxCompressedSize(maxInflatedSize: number): number {
 
 /**
  * Inflates a body of either coding; which one is seen from its first bytes, as in Triton. Rejects with INVALID_ARG
- * when it is larger than `maxSize` inflated (as soon as that shows), or when anything of it is corrupt, missing or
- * left over.
+ * when it is larger than its limit inflated (as soon as that shows), or when anything of it is corrupt, missing or
+ * left over, with UNAVAILABLE when there is no room for it.
  */
-export function inflateBody(body: Buffer, maxSize: number): Promise<Buffer> {
+export function inflateBody(body: Buffer, limits: InflateLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (body.length === 0) {
       reject(invalidArg('nothing to be decompressed'));
       return;
     }
-    inflateLater(body, 'either', maxSize, (result) => {
+    inflateLater(body, 'either', limits, (result) => {
       if (Buffer.isBuffer(result)) resolve(result);
-      else reject(inflateFailure(result, maxSize));
+      else reject(inflateFailure(result, limits.maxSize));
     });
   });
 }
@@ -45,6 +45,9 @@ function inflateFailure(fault: InflateFault, maxSize: number): TritonError {
   if (fault.kind === 'corrupt') {
     const { reason, cause } = fault;
     return invalidArg(`failed to decompress the request body: ${reason}`, { cause });
+  }
+  if (fault.kind === 'no room') {
+    return new TritonError('UNAVAILABLE', 'there is no room for what the request inflates to: try again later');
   }
   return invalidArg(
     `Decompressed data size exceeds the maximum allowed value of ${maxSize} bytes. Use --http-max-input-size to increase the limit.`,

@@ -1,0 +1,255 @@
+// What hostile clients do, by name: each holds on to the server for some seconds and says what became of it. They run in a
+// process of their own (attacker.ts), so that what they cost is not taken for the server's.
+
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { deflateSync, gzipSync } from 'node:zlib';
+
+import { FLAG, FRAME, frameHead, PREFACE, requestBlock, setting } from './http2-bytes.js';
+
+export interface Target {
+  readonly http: number;
+  readonly grpc: number;
+  readonly milliseconds: number;
+}
+
+interface Attack {
+  readonly about: string;
+  /** The outcome in words. */
+  run(target: Target): Promise<string>;
+}
+
+const MIB = 1 << 20;
+const LENGTH = 'inference-header-content-length';
+
+/** A socket that counts the answers of HTTP by status, and says how it ended. */
+class Line {
+  readonly socket: Socket;
+  readonly statuses = new Map<string, number>();
+  bytes = 0;
+  #isClosed = false;
+  readonly #isGrpc: boolean;
+
+  constructor(port: number, { reads = true, isGrpc = false } = {}) {
+    this.#isGrpc = isGrpc;
+    this.socket = connect({ host: '127.0.0.1', port });
+    this.socket.on('error', () => undefined);
+    this.socket.on('close', () => (this.#isClosed = true));
+    if (reads) this.socket.on('data', (chunk) => this.#read(chunk));
+    else this.socket.pause();
+  }
+
+  get outcome(): string {
+    const counts = [...this.statuses].map(([status, times]) => (times === 1 ? status : `${status} × ${times}`));
+    return [...counts, this.#isClosed ? 'closed' : 'open'].join(', ');
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** As fast as the other side takes it. */
+  async write(chunk: Buffer): Promise<void> {
+    if (this.socket.destroyed || this.socket.write(chunk)) return;
+    await new Promise<void>((resolve) => {
+      const go = () => {
+        this.socket.off('drain', go);
+        this.socket.off('close', go);
+        resolve();
+      };
+      this.socket.once('drain', go);
+      this.socket.once('close', go);
+    });
+  }
+
+  #read(chunk: Buffer): void {
+    this.bytes += chunk.length;
+    const text = chunk.toString('latin1');
+    const found = this.#isGrpc
+      ? (text.match(/too many[\w ]*|[\w ]*beyond[\w ]*|RESOURCE_EXHAUSTED/g) ?? [])
+      : [...text.matchAll(/HTTP\/1\.1 ([0-9]{3})/g)].map((match) => match[1]!);
+    for (const status of found) this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+  }
+}
+
+function summary(lines: readonly Line[]): string {
+  const counts = new Map<string, number>();
+  for (const { outcome } of lines) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  return [...counts].map(([outcome, times]) => `${times} × (${outcome})`).join('; ');
+}
+
+async function hold(lines: readonly Line[], milliseconds: number): Promise<string> {
+  const end = performance.now() + milliseconds;
+  // oxlint-disable-next-line no-await-in-loop -- one look after the other
+  while (performance.now() < end && lines.some((line) => !line.isClosed)) await sleep(50);
+  const outcome = summary(lines);
+  for (const { socket } of lines) socket.destroy();
+  return outcome;
+}
+
+function post(path: string, length: number, headers = ''): Buffer {
+  return Buffer.from(`POST ${path} HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n${headers}\r\n`);
+}
+
+function lines(count: number, make: (i: number) => Line): readonly Line[] {
+  return Array.from({ length: count }, (_, i) => make(i));
+}
+
+function greeting(...settings: Buffer[]): Buffer {
+  const payload = Buffer.concat(settings);
+  return Buffer.concat([PREFACE, frameHead(payload.length, FRAME.SETTINGS, 0, 0), payload]);
+}
+
+function call(streamId: number, encoding?: string): Buffer {
+  const block = requestBlock('/inference.GRPCInferenceService/ModelInfer', encoding);
+  return Buffer.concat([frameHead(block.length, FRAME.HEADERS, FLAG.END_HEADERS, streamId), block]);
+}
+
+function data(streamId: number, payload: Buffer, flags = 0): Buffer {
+  return Buffer.concat([frameHead(payload.length, FRAME.DATA, flags, streamId), payload]);
+}
+
+/** A message that asks the model `large` for so many bytes. */
+function wanted(bytes: number): Buffer {
+  const contents = Buffer.alloc(4);
+  contents.writeInt32LE(bytes);
+  const field = (number: number, content: Buffer | string) => {
+    const value = Buffer.from(content);
+    return Buffer.concat([Buffer.of(number * 8 + 2, value.length), value]);
+  };
+  const input = Buffer.concat([field(1, 'x'), field(2, 'INT32'), field(3, Buffer.of(1))]);
+  const message = Buffer.concat([field(1, 'large'), field(5, input), field(7, contents)]);
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+export const ATTACKS: Readonly<Record<string, Attack>> = {
+  'gzip-bombs': {
+    about: '32 gzip bodies of 65 kB that inflate to 64 MB each, again and again',
+    async run({ http, milliseconds }) {
+      const body = gzipSync(Buffer.alloc(64 * MIB - 64, ' '));
+      const head = post('/v2/models/floats/infer', body.length, 'content-encoding: gzip\r\n');
+      const all = lines(32, () => new Line(http));
+      for (const { socket } of all) socket.write(Buffer.concat([head, body, head, body]));
+      return hold(all, milliseconds);
+    },
+  },
+  'grpc-bombs': {
+    about: 'four gRPC messages of 1 MB that inflate to 1 GB',
+    async run({ grpc, milliseconds }) {
+      const body = deflateSync(Buffer.alloc(1000 * MIB));
+      const prefix = Buffer.alloc(5, 1);
+      prefix.writeUInt32BE(body.length, 1);
+      const all = lines(4, () => new Line(grpc, { isGrpc: true }));
+      for (const line of all) {
+        line.socket.write(Buffer.concat([greeting(), call(1, 'deflate')]));
+        const message = Buffer.concat([prefix, body]);
+        for (let at = 0; at < message.length; at += 16_384) {
+          const part = message.subarray(at, at + 16_384);
+          line.socket.write(data(1, part, at + 16_384 >= message.length ? FLAG.END_STREAM : 0));
+        }
+      }
+      return hold(all, milliseconds);
+    },
+  },
+  uploads: {
+    about: 'six uploads of 400 MB that stop before their end',
+    async run({ http, milliseconds }) {
+      const part = Buffer.alloc(MIB);
+      const all = lines(6, () => new Line(http));
+      await Promise.all(
+        all.map(async (line) => {
+          line.socket.write(post('/v2/models/floats/infer', 400 * MIB, `${LENGTH}: 100\r\n`));
+          // oxlint-disable-next-line no-await-in-loop -- one after the other
+          for (let sent = 0; sent < 399 && !line.isClosed; sent++) await line.write(part);
+        }),
+      );
+      return hold(all, milliseconds);
+    },
+  },
+  inputs: {
+    about: 'a million inputs in 60 MB of JSON, on four connections',
+    async run({ http, milliseconds }) {
+      const input = Buffer.from('{"name":"x","datatype":"FP32","shape":[1],"data":[1.25]},'.repeat(10_000));
+      const head = '{"inputs":[';
+      const all = lines(4, () => new Line(http));
+      await Promise.all(
+        all.map(async (line) => {
+          line.socket.write(post('/v2/models/floats/infer', head.length + 100 * input.length + 3));
+          line.socket.write(head);
+          // oxlint-disable-next-line no-await-in-loop -- one after the other
+          for (let i = 0; i < 100; i++) await line.write(input);
+          line.socket.write('1]}');
+        }),
+      );
+      return hold(all, milliseconds);
+    },
+  },
+  'unread-http': {
+    about: '400 pipelined requests for 4 MB each on four connections, unread',
+    async run({ http, milliseconds }) {
+      const json =
+        '{"inputs":[{"name":"x","datatype":"INT32","shape":[1],"data":[4000000]}],"parameters":{"binary_data_output":true}}';
+      const request = Buffer.concat([post('/v2/models/large/infer', json.length), Buffer.from(json)]);
+      const all = lines(4, () => new Line(http, { reads: false }));
+      for (const { socket } of all) socket.write(Buffer.concat(Array.from({ length: 400 }, () => request)));
+      return hold(all, milliseconds);
+    },
+  },
+  'unread-grpc': {
+    about: '1,000 calls for 2 MB each with a window of 0',
+    async run({ grpc, milliseconds }) {
+      const line = new Line(grpc, { isGrpc: true });
+      line.socket.write(greeting(setting(4, 0)));
+      const message = wanted(2_000_000);
+      for (let i = 0; i < 1000; i++) {
+        line.socket.write(Buffer.concat([call(2 * i + 1), data(2 * i + 1, message, FLAG.END_STREAM)]));
+      }
+      return hold([line], milliseconds);
+    },
+  },
+  silent: {
+    about: '1,100 connections to the gRPC port that say nothing, the server at 1,024 files',
+    async run({ grpc, milliseconds }) {
+      return hold(
+        lines(1100, () => new Line(grpc)),
+        milliseconds,
+      );
+    },
+  },
+  'silent-http': {
+    about: '1,100 connections to the HTTP port that say nothing, the server at 1,024 files',
+    async run({ http, milliseconds }) {
+      return hold(
+        lines(1100, () => new Line(http)),
+        milliseconds,
+      );
+    },
+  },
+  'one-byte-frames': frames('8 million DATA frames of one byte', 1),
+  'eight-byte-frames': frames('8 million DATA frames of eight bytes', 8),
+  'padded-frames': {
+    about: 'DATA frames of one byte and 200 of padding',
+    run: (target) => tinyFrames(target, Buffer.concat([Buffer.of(200), Buffer.alloc(201)]), FLAG.PADDED),
+  },
+};
+
+function frames(about: string, bytes: number): Attack {
+  return { about, run: (target) => tinyFrames(target, Buffer.alloc(bytes), 0) };
+}
+
+async function tinyFrames({ grpc, milliseconds }: Target, payload: Buffer, flags: number): Promise<string> {
+  const line = new Line(grpc, { isGrpc: true });
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(2_000_000_000, 1);
+  line.socket.write(Buffer.concat([greeting(), call(1), data(1, prefix)]));
+  const block = Buffer.concat(Array.from({ length: 8192 }, () => data(1, payload, flags)));
+  const end = performance.now() + milliseconds;
+  let sent = 0;
+  for (; sent < 8_000_000 && !line.isClosed && performance.now() < end; sent += 8192) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    await line.write(block);
+  }
+  return `${sent} frames sent, ${await hold([line], 500)}`;
+}
