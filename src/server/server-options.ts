@@ -43,6 +43,7 @@ export interface ServerOptions {
   readonly vertexAi: (Place & Omit<VertexAiServiceOptions, 'server' | 'metrics'>) | undefined;
   readonly sagemaker: (Place & Omit<SagemakerServiceOptions, 'server'>) | undefined;
   readonly strictReadiness: boolean;
+  readonly maskErrors: boolean;
   readonly modelControlMode: ModelControlMode;
   /** In explicit mode, the models that are loaded when they are bound; `*` stands for all. */
   readonly loadModel: readonly string[];
@@ -117,6 +118,7 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
     },
     sagemaker: sagemaker && { ...http, ...sagemaker, port: config.sagemakerPort },
     strictReadiness: config.strictReadiness,
+    maskErrors: config.maskErrors,
     modelControlMode: config.modelControlMode,
     loadModel: config.loadModel,
     responseCacheByteSize: config.responseCacheByteSize,

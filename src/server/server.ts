@@ -68,7 +68,7 @@ export class Server {
   constructor(options: ServerOptions, { onLogSettings = NOBODY, onTraces = NOBODY, onLog }: ServerListeners = {}) {
     this.#options = options;
     this.#sink = openLogSink(options.logFile, onLog);
-    const { id, strictReadiness, modelControlMode, allowClientShm } = options;
+    const { id, strictReadiness, maskErrors, modelControlMode, allowClientShm } = options;
     const logger = (this.#logger = new ServerLogger(this.#sink, options.logSettings));
     const { tracing } = options;
     this.#traceFile = tracing?.mode === 'triton' ? new TraceFile(tracing.file, logger) : undefined;
@@ -77,6 +77,7 @@ export class Server {
       version: VERSION,
       logger,
       strictReadiness,
+      maskErrors,
       modelControlMode,
       responseCacheByteSize: options.responseCacheByteSize,
       summaries: options.metrics?.summaries,
