@@ -54,6 +54,12 @@ export const OPTION_GROUPS = {
       default: true,
       effect: 'Whether a model that is not ready keeps the server from being ready.',
     },
+    maskErrors: {
+      kind: 'boolean',
+      default: false,
+      effect:
+        'Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails. What it throws as a `TritonError` with a code other than INTERNAL and UNKNOWN still reaches them.',
+    },
     shutdownDelaySecs: {
       kind: [0, 2_147_483],
       unit: 'seconds',

@@ -8,6 +8,7 @@ import type { ModelStatistics } from '../model/model-statistics.js';
 import type { TraceSettings, TraceStart, TraceUpdate } from '../model/traces.js';
 import { ResponseCache } from './cache/response-cache.js';
 import { type EngineLogger, LogSettingsStore } from './engine-logger.js';
+import { errorMask } from './error-mask.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
 import { type ConfigOverride, ModelControl, type ModelControlMode } from './model-control.js';
 import type { ResolvedModel } from './model-entry.js';
@@ -30,6 +31,8 @@ export interface InferenceServerOptions {
   readonly summaries?: readonly TargetQuantile[] | undefined;
   /** Whether a model that is not ready keeps the server from being ready. Default true. */
   readonly strictReadiness?: boolean;
+  /** Whether clients are not told what callables failed with. Default false. */
+  readonly maskErrors?: boolean;
   /** Whether clients may load and unload models. Default `none`. */
   readonly modelControlMode?: ModelControlMode;
   /** What the logging extension reads and changes. Default: the settings of a log that nobody reads. */
@@ -108,9 +111,10 @@ export class InferenceServer {
     this.name = name;
     this.version = version;
     this.logger = logger;
-    const { responseCacheByteSize: size, summaries } = options;
+    const { responseCacheByteSize: size, summaries, maskErrors = false } = options;
+    const mask = maskErrors ? errorMask(logger) : undefined;
     this.cache = size === undefined ? undefined : new ResponseCache(size);
-    this.repository = new ModelRepository({ logger, cache: this.cache, summaries }, () => this.#changed());
+    this.repository = new ModelRepository({ logger, mask, cache: this.cache, summaries }, () => this.#changed());
     this.#readOverride = options.readOverride;
     this.#strictReadiness = strictReadiness;
     const { folders } = options;

@@ -7,6 +7,7 @@ import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
 import { type PacedWork } from '../model/paced-work.js';
 import { type PacedRun, startPaced } from '../model/paced-workers.js';
 import { CachedScheduler } from './cache/cached-scheduler.js';
+import type { ErrorMask } from './error-mask.js';
 import { checkCacheParameter } from './cache/request-key.js';
 import type { ResponseCache } from './cache/response-cache.js';
 import { type EngineLogger, SILENT } from './engine-logger.js';
@@ -26,6 +27,8 @@ import { inputsToCount, validateContents, validateRequest } from './validate-req
 /** What the models of a server share. */
 export interface ModelSurroundings {
   readonly logger?: EngineLogger;
+  /** Undefined: clients are told what callables failed with. */
+  readonly mask?: ErrorMask | undefined;
   /** Undefined: no answers are kept. */
   readonly cache?: ResponseCache | undefined;
   /** Undefined: no quantiles of durations are kept. */
@@ -48,11 +51,11 @@ export class Model implements RequestOwner {
   constructor(
     config: CompleteModelConfig,
     makeScheduler: MakeScheduler,
-    { logger = SILENT, cache, summaries }: ModelSurroundings = {},
+    { logger = SILENT, mask, cache, summaries }: ModelSurroundings = {},
   ) {
     const statistics = new InferenceStatistics(summaries);
     const log = new SchedulerLog(config, logger);
-    const outcomes = new RequestOutcomes(config, statistics, log);
+    const outcomes = new RequestOutcomes(config, { statistics, log, mask });
     const parts = { config, statistics, outcomes, log };
     this.config = config;
     this.statistics = statistics;

@@ -43,6 +43,7 @@ export interface ServerOptions {
   readonly vertexAi: (Place & Omit<VertexAiServiceOptions, 'server' | 'metrics'>) | undefined;
   readonly sagemaker: (Place & Omit<SagemakerServiceOptions, 'server'>) | undefined;
   readonly strictReadiness: boolean;
+  readonly maskErrors: boolean;
   /** The folders of models; the user's thread reads them. */
   readonly modelRepository: readonly string[];
   readonly modelControlMode: ModelControlMode;
@@ -123,6 +124,7 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
     },
     sagemaker: sagemaker && { ...http, ...sagemaker, port: config.sagemakerPort },
     strictReadiness: config.strictReadiness,
+    maskErrors: config.maskErrors,
     modelRepository: config.modelRepository,
     modelControlMode: config.modelControlMode,
     loadModel: config.loadModel,

@@ -86,7 +86,7 @@ export class Server {
     const { onLogSettings = NOBODY, onTraces = NOBODY, onLog, loadFolder } = listeners;
     this.#options = options;
     this.#sink = openLogSink(options.logFile, onLog);
-    const { id, strictReadiness, modelControlMode, allowClientShm, modelRepository } = options;
+    const { id, strictReadiness, maskErrors, modelControlMode, allowClientShm, modelRepository } = options;
     const logger = (this.#logger = new ServerLogger(this.#sink, options.logSettings));
     const { tracing } = options;
     this.#traceFile = tracing?.mode === 'triton' ? new TraceFile(tracing.file, logger) : undefined;
@@ -95,6 +95,7 @@ export class Server {
       version: VERSION,
       logger,
       strictReadiness,
+      maskErrors,
       modelControlMode,
       folders:
         loadFolder === undefined || modelRepository.length === 0

@@ -115,7 +115,7 @@ export class SchedulerHarness {
     const spec = { modelName: 'm', inputs, outputs: {}, config: { maxBatchSize: 4, ...config } };
     const complete = completeModelConfig(spec, instances.length);
     const log = new SchedulerLog(complete, logger);
-    const outcomes = new RequestOutcomes(complete, this.statistics, log);
+    const outcomes = new RequestOutcomes(complete, { statistics: this.statistics, log });
     const parts = { config: complete, statistics: this.statistics, outcomes, log };
     this.scheduler = new BatchRunner(parts);
     this.#scheduler = dynamicBatching(parts, this.scheduler);

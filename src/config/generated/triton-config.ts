@@ -11,6 +11,11 @@ export interface TritonConfig {
   /** Whether a model that is not ready keeps the server from being ready. Default: true. */
   readonly strictReadiness?: boolean;
   /**
+   * Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails.
+   * What it throws as a `TritonError` with a code other than INTERNAL and UNKNOWN still reaches them. Default: false.
+   */
+  readonly maskErrors?: boolean;
+  /**
    * For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load
    * balancers notice, and clients are told to use other connections. In seconds. Default: 0.
    */

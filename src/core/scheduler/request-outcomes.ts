@@ -6,6 +6,7 @@ import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { InferTensor } from '../../model/exchange.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { ExecutionResult, ExecutionTimes, ResponseStream } from '../instance/model-instance.js';
+import type { ErrorMask } from '../error-mask.js';
 import type { Answer, PendingRequest } from '../pending-request.js';
 import type { FailureReason, InferenceStatistics } from '../statistics.js';
 import { AnswerOrder } from './answer-order.js';
@@ -23,13 +24,27 @@ export class RequestOutcomes {
   readonly #config: CompleteModelConfig;
   readonly #statistics: InferenceStatistics;
   readonly #log: SchedulerLog;
+  readonly #mask: ErrorMask | undefined;
   readonly #order: AnswerOrder | undefined;
   readonly #modelVersion: string;
 
-  constructor(config: CompleteModelConfig, statistics: InferenceStatistics, log: SchedulerLog) {
+  constructor(
+    config: CompleteModelConfig,
+    {
+      statistics,
+      log,
+      mask,
+    }: {
+      readonly statistics: InferenceStatistics;
+      readonly log: SchedulerLog;
+      /** Undefined: clients are told what callables failed with. */
+      readonly mask?: ErrorMask | undefined;
+    },
+  ) {
     this.#config = config;
     this.#statistics = statistics;
     this.#log = log;
+    this.#mask = mask;
     this.#modelVersion = String(config.version);
     // The answers of decoupled models are streams of their own, each in its own order.
     this.#order = config.dynamicBatching?.preserveOrdering && !config.decoupled ? new AnswerOrder() : undefined;
@@ -115,7 +130,13 @@ export class RequestOutcomes {
       const end = reason === 'CANCELED' ? 'cancel' : 'fail';
       this.#statistics.responses.recordEnd(request.responses, end, now - sinceResponse(request));
     }
-    this.#deliverFailure(request, error);
+    this.#deliverFailure(request, error, reason === 'BACKEND' ? this.#masked(request, error) : error);
+  }
+
+  /** Callables that call a model are no strangers: what they fail with because of it is masked in its turn. */
+  #masked(request: PendingRequest, error: TritonError): TritonError {
+    if (this.#mask === undefined || request.callers !== undefined) return error;
+    return this.#mask(error, { id: request.id, model: this.#config.name });
   }
 
   /** The client of an accepted request is gone. */
@@ -138,9 +159,10 @@ export class RequestOutcomes {
     request.watcher?.answered(answer);
   }
 
-  #deliverFailure(request: PendingRequest, error: TritonError): void {
-    if (this.#order === undefined) request.fail(error);
-    else this.#order.answer(request, () => request.fail(error));
+  /** `told` is what the client gets. */
+  #deliverFailure(request: PendingRequest, error: TritonError, told = error): void {
+    if (this.#order === undefined) request.fail(told);
+    else this.#order.answer(request, () => request.fail(told));
     request.watcher?.failed(error);
   }
 

@@ -224,7 +224,6 @@ export class JsonScanner {
 
   /** Returns the offset of the last byte of the escape that begins at `pos`. */
   #checkEscape(pos: number): number {
-    const bytes = this.bytes;
     const letter = this.at(pos + 1);
     if (letter !== 0x75) {
       if (ESCAPED[letter] === 0 || pos + 1 >= this.end) throw this.error('Invalid escape character in string.', pos);
@@ -232,7 +231,7 @@ export class JsonScanner {
     }
     const unit = this.#hex(pos + 2, pos);
     if (unit < 0xd800 || unit > 0xdfff) return pos + 5;
-    const paired = unit < 0xdc00 && bytes[pos + 6] === 0x5c && bytes[pos + 7] === 0x75;
+    const paired = unit < 0xdc00 && this.at(pos + 6) === 0x5c && this.at(pos + 7) === 0x75;
     const second = paired ? this.#hex(pos + 8, pos) : 0;
     if (second < 0xdc00 || second > 0xdfff) throw this.error('The surrogate pair in string is invalid.', pos);
     return pos + 11;

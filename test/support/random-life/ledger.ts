@@ -65,7 +65,10 @@ export interface Entry {
 }
 
 /** Which errors are allowed for which requests. */
-const RULES: readonly (readonly [RegExp, (entry: Entry, match: RegExpExecArray) => boolean])[] = [
+const RULES: readonly (readonly [
+  RegExp,
+  (entry: Entry, match: RegExpExecArray, life: { readonly wasHeld: boolean }) => boolean,
+])[] = [
   [/^told to throw: ([\d ]+)$/, ({ number }, [, numbers]) => numbers!.split(' ').includes(String(number))],
   [
     /^told to fail (\d+)$/,
@@ -80,6 +83,7 @@ const RULES: readonly (readonly [RegExp, (entry: Entry, match: RegExpExecArray) 
   [/Exceeds maximum queue size$/, ({ standing }) => standing.name === 'Levels'],
   [/Request timeout expired$/, ({ standing, limited }) => standing.name === 'Levels' || limited],
   [/did not answer within its executionTimeoutMicroseconds/, ({ standing }) => standing.name === 'Impatient'],
+  [/batches that took too long$/, ({ standing }, _, { wasHeld }) => standing.name === 'Impatient' && wasHeld],
   [/batch-size must be <= \d+/, ({ rows }) => rows > MAX_ROWS],
   [/cancelled by its signal$|^This operation was aborted$|^CANCELLED/, ({ aborted }) => aborted],
 ];
@@ -101,6 +105,16 @@ export class Ledger {
 
   constructor(memory: LifeMemory) {
     this.memory = memory;
+  }
+
+  /**
+   * When the thread of the callables last stood still for so long that a callable which would have ended seems stuck: that is the
+   * machine's doing.
+   */
+  heldAt = -Infinity;
+
+  get wasHeld(): boolean {
+    return performance.now() - this.heldAt < 10_000;
   }
 
   violated(what: string): void {
@@ -165,7 +179,7 @@ export class Ledger {
   #mayFail(entry: Entry, text: string): boolean {
     for (const [pattern, allowed] of RULES) {
       const match = pattern.exec(text);
-      if (match !== null && allowed(entry, match)) return true;
+      if (match !== null && allowed(entry, match, this)) return true;
     }
     return OUTAGE.test(text) && (entry.standing.disturbedSince(entry.mark) || entry.aborted);
   }

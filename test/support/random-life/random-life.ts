@@ -28,6 +28,9 @@ const EVERYTHING = { burst: 1000, stream: 90, rebind: 60, bind: 36, load: 36, re
 /** Longer than anything in a life may take. */
 const PATIENCE_MS = 120_000;
 const QUESTIONS = 48;
+/** The thread is looked at so often, and is held when it is late by so much: half of what an aborted callable has to settle. */
+const LOOK_MS = 50;
+const HELD_MS = 500;
 
 export class RandomLife {
   readonly #steps: number;
@@ -67,6 +70,7 @@ export class RandomLife {
     for (const name of names) bindModel(this.#triton, name, this.ledger, this.#standings);
     await this.#triton.run();
     this.#connect();
+    const watch = this.#watchThread();
     let statistics = await StatisticsCheck.begin(this.#connections, this.#standings);
     try {
       for (let step = 0, looked = 0; step < this.#steps && this.ledger.violations.length === 0;) {
@@ -82,12 +86,22 @@ export class RandomLife {
         statistics = await StatisticsCheck.begin(this.#connections, this.#standings);
       }
     } finally {
+      clearInterval(watch);
       await this.#triton.stop();
       await this.#connections.close();
     }
     this.ledger.settle();
     const { violations } = this.ledger.memory;
     if (violations > 0) this.ledger.violated(`${violations} violations seen by callables, see the log`);
+  }
+
+  #watchThread(): NodeJS.Timeout {
+    let last = performance.now();
+    return setInterval(() => {
+      const now = performance.now();
+      if (now - last > HELD_MS) this.ledger.heldAt = now;
+      last = now;
+    }, LOOK_MS);
   }
 
   #connect(): void {

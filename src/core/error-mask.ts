@@ -1,0 +1,23 @@
+// What clients are told of a callable's failure where its message is not for them: that there was one, and a number by which
+// whoever runs the server finds it in the log. An error that a callable throws with a code of its own is meant for the client.
+
+import { randomUUID } from 'node:crypto';
+
+import { type ErrorCode, TritonError } from '../errors.js';
+import type { EngineLogger } from './engine-logger.js';
+import { requestLabel } from './refusals.js';
+
+/** Codes of what nobody said on purpose. */
+const MASKED: ReadonlySet<ErrorCode> = new Set(['INTERNAL', 'UNKNOWN']);
+
+/** The error that a client gets in the place of `error`. */
+export type ErrorMask = (error: TritonError, request: { readonly id: string; readonly model: string }) => TritonError;
+
+export function errorMask(logger: EngineLogger): ErrorMask {
+  return (error, { id, model }) => {
+    if (!MASKED.has(error.code)) return error;
+    const number = randomUUID();
+    logger.error(`internal error ${number}: ${requestLabel(id)}model '${model}': ${error.message}`);
+    return new TritonError(error.code, `internal error ${number}`);
+  };
+}

@@ -1,0 +1,237 @@
+// Messages of gRPC, whole and spoilt: what our decoders of inference take for good reads the same for the generic decoder, and what
+// it refuses, ours refuse.
+import { fromBinary, toBinary, type DescMessage, type MessageShape, create } from '@bufbuild/protobuf';
+
+import { TritonError } from '../../../src/errors.js';
+import { finishPaced } from '../../../src/model/paced-work.js';
+import { decodeInferRequest } from '../../../src/protocol/grpc/decode-infer-request.js';
+import { decodeInferResponse } from '../../../src/protocol/grpc/decode-infer-response.js';
+import { decodeMessage } from '../../../src/protocol/grpc/decode-message.js';
+import { decodeModelConfigResponse } from '../../../src/protocol/grpc/decode-model-config-response.js';
+import { decodeModelReference } from '../../../src/protocol/grpc/decode-model-reference.js';
+import { decodeStreamResponse } from '../../../src/protocol/grpc/decode-stream-response.js';
+import * as service from '../../../src/protocol/grpc/generated/grpc_service_pb.js';
+import { DATATYPE_BYTE_SIZE } from '../../../src/tensor/dtype.js';
+import { NO_SHARED_MEMORY } from '../../support/no-shared-memory.js';
+import type { Random } from '../../support/random-life/random.js';
+import { type FuzzTarget, must } from '../fuzz-target.js';
+import { isTaken, MODEL, outcomeOf, someInputs } from './fuzzed-model.js';
+import { wellFormed } from './well-formed.js';
+
+const { ModelInferRequestSchema, ModelInferResponseSchema, ModelStreamInferResponseSchema } = service;
+const DIMS = [0n, 1n, 1n, 1n, 2n, 2n, 3n, -1n, 2n ** 31n, 2n ** 53n + 1n, 2n ** 63n - 1n];
+const REFUSED = ['INTERNAL', 'INVALID_ARG', 'UNSUPPORTED'];
+
+const parameter = (random: Random) =>
+  ({
+    parameterChoice: random.of([
+      { case: 'boolParam', value: true },
+      { case: 'int64Param', value: -5n },
+      { case: 'stringParam', value: 'é' },
+      { case: 'doubleParam', value: 0.5 },
+      { case: 'uint64Param', value: 2n ** 64n - 1n },
+      { case: undefined },
+    ] as const),
+  }) as const;
+
+const parameters = (random: Random, names: readonly string[]) =>
+  Object.fromEntries(names.filter(() => random.chance(0.05)).map((name) => [name, parameter(random)]));
+
+function tensors(random: Random) {
+  return someInputs(random).map(({ name, datatype, shape: right }) => {
+    const shape = random.chance(0.9)
+      ? right.map(BigInt)
+      : Array.from({ length: random.integer(0, 4) }, () => random.of(DIMS));
+    const count = Number(shape.reduce((product, dim) => product * (dim < 0n || dim > 9n ? 0n : dim), 1n));
+    return { name, datatype, shape, count };
+  });
+}
+
+function rawOf({
+  datatype,
+  count,
+}: {
+  readonly datatype: keyof typeof DATATYPE_BYTE_SIZE;
+  readonly count: number;
+}): Uint8Array {
+  return datatype === 'BYTES'
+    ? Buffer.concat(Array.from({ length: count }, () => Buffer.of(1, 0, 0, 0, 0x41)))
+    : new Uint8Array(count * DATATYPE_BYTE_SIZE[datatype]).fill(1);
+}
+
+function contentsOf({ datatype, count }: { readonly datatype: string; readonly count: number }) {
+  const values = <T>(value: T) => Array.from({ length: count }, () => value);
+  if (datatype === 'BYTES') return { bytesContents: values(Buffer.from('A')) };
+  if (datatype === 'INT64') return { int64Contents: values(-3n) };
+  return datatype === 'BOOL' ? { boolContents: values(true) } : { fp32Contents: values(0.5) };
+}
+
+function bytesOf<Schema extends DescMessage>(schema: Schema, message: MessageShape<Schema>): Buffer {
+  return Buffer.from(toBinary(schema, message));
+}
+
+/** What the generic decoder makes of it; undefined: nothing. */
+function generic<Schema extends DescMessage>(schema: Schema, input: Buffer, unread: readonly string[] = []) {
+  try {
+    return fromBinary(schema, wellFormed(schema, input, unread));
+  } catch {
+    return undefined;
+  }
+}
+
+const same = (ours: unknown, theirs: unknown, what: string) =>
+  must(
+    JSON.stringify(ours) === JSON.stringify(theirs),
+    () => `${what}: ${JSON.stringify(ours)}, expected ${JSON.stringify(theirs)}`,
+  );
+
+export const inferRequests: FuzzTarget = {
+  about: 'ModelInferRequest, raw and typed contents',
+  make(random) {
+    const inputs = tensors(random);
+    const isRaw = random.chance(0.6);
+    const message = create(ModelInferRequestSchema, {
+      modelName: random.of(['m', 'm', 'é', '']),
+      modelVersion: random.of(['', '1']),
+      id: random.of(['', '7']),
+      parameters: parameters(random, ['k', 'priority', 'timeout', 'sequence_id', 'triton_x']),
+      inputs: inputs.map((input) => ({
+        name: input.name,
+        datatype: input.datatype,
+        shape: input.shape,
+        parameters: parameters(random, ['shared_memory_region', 'binary_data_size']),
+        ...(isRaw || random.chance(0.1) ? {} : { contents: contentsOf(input) }),
+      })),
+      outputs: random.chance(0.5)
+        ? []
+        : [{ name: random.chance(0.9) ? 'y' : 'é', parameters: parameters(random, ['classification']) }],
+      rawInputContents: isRaw ? inputs.map(rawOf) : [],
+    });
+    return bytesOf(ModelInferRequestSchema, message);
+  },
+  check(input) {
+    const form = outcomeOf(() => finishPaced(decodeInferRequest(input)), REFUSED);
+    const theirs = generic(ModelInferRequestSchema, input);
+    if (form instanceof TritonError) return false;
+    must(theirs !== undefined, () => 'the generic decoder takes it for no message');
+    same([form.modelName, form.modelVersion, form.id], [theirs!.modelName, theirs!.modelVersion, theirs!.id], 'names');
+    const complete = outcomeOf(() => finishPaced(form.complete(MODEL, NO_SHARED_MEMORY)), REFUSED);
+    if (complete instanceof TritonError) return false;
+    const { request } = complete;
+    same(
+      request.inputs.map(({ name }) => name),
+      theirs!.inputs.map(({ name }) => name),
+      'inputs',
+    );
+    same(
+      request.inputs.map(({ shape }) => shape.map(Number)),
+      theirs!.inputs.map(({ shape }) => shape.map(Number)),
+      'shapes',
+    );
+    same(
+      request.outputs,
+      theirs!.outputs.map(({ name }) => name),
+      'outputs',
+    );
+    if (theirs!.rawInputContents.length > 0) {
+      const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+      // Further entries are passed over, as Triton does.
+      const raw = theirs!.rawInputContents.slice(0, request.inputs.length);
+      same(
+        request.inputs.map(({ bytes }) => hex(bytes)),
+        raw.map(hex),
+        'raw contents',
+      );
+    }
+    return isTaken(request);
+  },
+};
+
+export const inferResponses: FuzzTarget = {
+  about: 'ModelInferResponse and its streams, for clients',
+  make(random) {
+    const outputs = tensors(random);
+    const inferResponse = create(ModelInferResponseSchema, {
+      modelName: 'm',
+      modelVersion: '1',
+      id: random.of(['', '7']),
+      parameters: parameters(random, ['k', 'triton_final_response']),
+      outputs: outputs.map(({ name, datatype, shape }) => ({ name, datatype, shape })),
+      rawOutputContents: outputs.map(rawOf),
+    });
+    if (random.chance(0.5)) return bytesOf(ModelInferResponseSchema, inferResponse);
+    const errorMessage = random.of(['', '', "Request for unknown model: 'x'", 'é']);
+    const message = create(ModelStreamInferResponseSchema, { errorMessage, inferResponse });
+    return bytesOf(ModelStreamInferResponseSchema, message);
+  },
+  check(input) {
+    outcomeOf(() => decodeStreamResponse(input), [...REFUSED, 'UNKNOWN', 'NOT_FOUND']);
+    const ours = outcomeOf(() => decodeInferResponse(input), REFUSED);
+    if (ours instanceof TritonError) return false;
+    // Nothing is made of typed contents of answers, which Triton does not send.
+    const theirs = generic(ModelInferResponseSchema, input, ['contents']);
+    must(theirs !== undefined, () => 'the generic decoder takes it for no message');
+    same([ours.modelName, ours.modelVersion, ours.id], [theirs!.modelName, theirs!.modelVersion, theirs!.id], 'names');
+    same(
+      ours.outputs.map(({ name }) => name),
+      theirs!.outputs.map(({ name }) => name),
+      'outputs',
+    );
+    same(
+      ours.outputs.map(({ shape }) => shape.map(Number)),
+      theirs!.outputs.map(({ shape }) => shape.map(Number)),
+      'shapes',
+    );
+    return true;
+  },
+};
+
+const CONTROL = [
+  service.ModelConfigRequestSchema,
+  service.ModelStatisticsRequestSchema,
+  service.RepositoryIndexRequestSchema,
+  service.RepositoryModelLoadRequestSchema,
+  service.RepositoryModelUnloadRequestSchema,
+  service.SystemSharedMemoryRegisterRequestSchema,
+  service.CudaSharedMemoryRegisterRequestSchema,
+  service.TraceSettingRequestSchema,
+  service.LogSettingsRequestSchema,
+] as const;
+
+/** A message of any schema: what it has of strings and numbers is filled. */
+function filled(random: Random, schema: DescMessage): Buffer {
+  const values: Record<string, unknown> = {};
+  for (const { fieldKind, localName, ...field } of schema.fields) {
+    if (fieldKind !== 'scalar' || random.chance(0.3)) continue;
+    const sample = create(schema) as unknown as Record<string, unknown>;
+    const empty = sample[localName];
+    values[localName] =
+      typeof empty === 'string'
+        ? random.of(['m', '1', 'é', ''])
+        : typeof empty === 'bigint'
+          ? random.of(DIMS.slice(0, 7))
+          : 'oneof' in field
+            ? empty
+            : undefined;
+  }
+  const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+  return bytesOf(schema, create(schema, given));
+}
+
+export const controlMessages: FuzzTarget = {
+  about: 'messages of the repository, settings, statistics and shared memory',
+  make: (random) =>
+    Buffer.concat([Buffer.of(random.integer(0, CONTROL.length - 1)), filled(random, random.of(CONTROL))]),
+  check(input) {
+    const schema: DescMessage = CONTROL[(input[0] ?? 0) % CONTROL.length]!;
+    const message = input.subarray(1);
+    outcomeOf(() => decodeModelReference(message), REFUSED);
+    outcomeOf(() => decodeModelConfigResponse(message), REFUSED);
+    const ours = outcomeOf(() => decodeMessage(schema, message), REFUSED);
+    if (ours instanceof TritonError) return false;
+    // What is read is written, and read, the same again.
+    const written = bytesOf(schema, ours);
+    must(bytesOf(schema, decodeMessage(schema, written)).equals(written), () => 'written otherwise than read');
+    return true;
+  },
+};

@@ -1,0 +1,111 @@
+// What is left after many requests, loads and cancellations: memory after garbage collection, of server and clients together in one
+// process, and requests that are still under way (R8).
+import { startServer } from '../../support/start-server.js';
+import { atMost, crowd, memory, plain, type Check, type Figure } from '../check.js';
+import { ANSWER, clientsOf, echo, X } from './served.js';
+
+const CROWD = 32;
+const MEGABYTE = 1e6;
+const WANTED_MEGABYTES = 5;
+
+async function growth(
+  work: (count: number) => Promise<void>,
+  { before, count }: { readonly before: number; readonly count: number },
+): Promise<Figure[]> {
+  await work(before);
+  const begin = await memory();
+  const began = performance.now();
+  await work(count);
+  const seconds = (performance.now() - began) / 1000;
+  const end = await memory();
+  return [
+    plain('how often, after a warm-up', `${count} in ${seconds.toFixed(0)} s`),
+    atMost('heap and buffers grew by', (end.heap - begin.heap) / MEGABYTE, WANTED_MEGABYTES, ' MB'),
+    atMost('resident memory grew by', (end.resident - begin.resident) / MEGABYTE, WANTED_MEGABYTES, ' MB'),
+  ];
+}
+
+function requests(serverThread: boolean): Check {
+  return {
+    about: `requests over both wires, serverThread: ${serverThread}`,
+    async run({ isFull }) {
+      const count = isFull ? 1_000_000 : 100_000;
+      await using server = await startServer((triton) => void triton.bind({ ...echo, inferFunc: (all) => all }), {
+        serverThread,
+      });
+      const clients = clientsOf(server);
+      const work = (times: number) =>
+        crowd(CROWD, times, async (i) => {
+          const { x } = await clients[i % 2]!.inferSample({ x: X });
+          if (x!.data[3] !== 4) throw new Error('another answer');
+        });
+      const figures = await growth(work, { before: count / 10, count });
+      await Promise.all(clients.map((client) => client.close()));
+      return figures;
+    },
+  };
+}
+
+export const requestsWithThread = requests(true);
+export const requestsWithoutThread = requests(false);
+
+export const loads: Check = {
+  about: 'loads and unloads by clients',
+  async run() {
+    const bind = { ...echo, inferFunc: <T>(all: T) => all };
+    await using server = await startServer((triton) => void triton.bind(bind), {
+      serverThread: false,
+      modelControlMode: 'explicit',
+      restrictedEndpoints: [],
+      loadModel: '*',
+    });
+    const control = async (action: string) => {
+      const answer = await fetch(`${server.http}/v2/repository/models/Echo/${action}`, { method: 'POST' });
+      if (answer.status !== 200) throw new Error(`${action}: ${await answer.text()}`);
+      await answer.arrayBuffer();
+    };
+    const [client, other] = clientsOf(server);
+    const figures = await growth(
+      async (times) => {
+        for (let i = 0; i < times; i++) {
+          await control('unload');
+          await control('load');
+          await client.inferSample({ x: X });
+        }
+      },
+      { before: 1000, count: 1000 },
+    );
+    await Promise.all([client.close(), other.close()]);
+    return figures;
+  },
+};
+
+export const cancellations: Check = {
+  about: 'clients that go away, queued and running',
+  async run({ isFull }) {
+    const count = isFull ? 100_000 : 20_000;
+    // Runs until all of its clients are gone.
+    const inferFunc = async (all: readonly { readonly signal: AbortSignal }[]) => {
+      for (const { signal } of all) {
+        if (!signal.aborted) await new Promise((done) => signal.addEventListener('abort', done, { once: true }));
+      }
+      return all.map(() => ANSWER);
+    };
+    await using server = await startServer((triton) => void triton.bind({ ...echo, inferFunc }));
+    const clients = clientsOf(server);
+    let cancelled = 0;
+    const work = (times: number) =>
+      crowd(CROWD, times, async (i) => {
+        const controller = new AbortController();
+        const call = clients[i % 2]!.inferSample({ x: X }, { signal: controller.signal });
+        setTimeout(() => controller.abort(), i % 4);
+        await call.then(
+          () => undefined,
+          () => cancelled++,
+        );
+      });
+    const figures = await growth(work, { before: count / 10, count });
+    await Promise.all(clients.map((client) => client.close()));
+    return [...figures, plain('of these given up by their clients, warm-up included', cancelled)];
+  },
+};

@@ -1,0 +1,34 @@
+// Random lives one after the other for minutes: nothing is violated, and memory stays where it was after the first of them.
+import { RandomLife } from '../../support/random-life/random-life.js';
+import { memory, plain, type Check } from '../check.js';
+
+const STEPS = 5000;
+
+export const soak: Check = {
+  about: 'everything mixed, one server after the other in one process, serverThread in turns',
+  async run({ seed, isFull }) {
+    const minutes = isFull ? 30 : 4;
+    const end = performance.now() + minutes * 60_000;
+    const resident: number[] = [];
+    const violations: string[] = [];
+    let sent = 0;
+    let lives = 0;
+    for (; performance.now() < end || lives < 3; lives++) {
+      const life = new RandomLife({ seed: seed + lives, steps: STEPS, serverThread: lives % 2 === 0 });
+      await life.run();
+      violations.push(...life.ledger.violations.map((violation) => `seed ${seed + lives}: ${violation}`));
+      sent += life.ledger.counts.sent;
+      resident.push((await memory()).resident / 1e6);
+    }
+    for (const violation of violations.slice(0, 5)) console.error(violation);
+    const [, second = NaN] = resident;
+    return [
+      plain('for', `${minutes} min, ${lives} lives, ${sent} requests`),
+      { what: 'violations', got: String(violations.length), wanted: '0', isMet: violations.length === 0 },
+      plain(
+        'resident memory after the second life, the middle one and the last',
+        `${second.toFixed(0)}, ${resident[lives >> 1]!.toFixed(0)}, ${resident.at(-1)!.toFixed(0)} MB`,
+      ),
+    ];
+  },
+};
