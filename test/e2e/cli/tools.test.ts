@@ -11,7 +11,9 @@ import { packedPackage, type PackedPackage } from '../../support/packed-package.
 import { startServer } from '../../support/start-server.js';
 
 let installed: PackedPackage;
-beforeAll(() => (installed = packedPackage()));
+beforeAll(async () => {
+  installed = await packedPackage();
+});
 afterAll(() => installed[Symbol.dispose]());
 
 interface Report {
