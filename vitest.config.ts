@@ -8,8 +8,11 @@ import { POLL_MILLISECONDS, TEST_MILLISECONDS, WAIT_MILLISECONDS } from './test/
 
 const TEST_FOLDERS_WITH_OWN_PROJECT = ['test/conformance/**', 'test/docs/**'];
 
+const RUN_FOLDER = 'test/support/run-folder.ts';
+
 interface ProjectOptions {
   readonly exclude?: string[];
+  readonly globalSetup?: string;
   /** Whether each file has a process of its own. */
   readonly isolate: boolean;
   /** Projects run one after the other, for only files of one project that follow each other share a process. */
@@ -53,9 +56,14 @@ export default defineConfig({
     projects: [
       project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], { isolate: false, sequence: { groupOrder: 0 } }),
       project('conformance', ['test/conformance/**/*.test.ts'], { isolate: true, sequence: { groupOrder: 1 } }),
-      project('docs', ['test/docs/**/*.test.ts'], { isolate: true, sequence: { groupOrder: 1 } }),
+      project('docs', ['test/docs/**/*.test.ts'], {
+        globalSetup: RUN_FOLDER,
+        isolate: true,
+        sequence: { groupOrder: 1 },
+      }),
       project('system', ['test/*/**/*.test.ts'], {
         exclude: TEST_FOLDERS_WITH_OWN_PROJECT,
+        globalSetup: RUN_FOLDER,
         isolate: true,
         sequence: { groupOrder: 1 },
       }),

@@ -19,13 +19,26 @@ export function readLanguageModel(): LanguageModel {
 
 /** `features` [batch, n-grams] in, `scores` [batch, languages] out. */
 export function encodeOnnx({ ngrams, weights }: LanguageModel): Uint8Array {
+  return encodeClassifier({ name: 'language-id', features: ngrams.size, classes: LANGUAGES.length, weights });
+}
+
+export interface Classifier {
+  readonly name: string;
+  readonly features: number;
+  readonly classes: number;
+  /** A row for each feature. */
+  readonly weights: Float32Array;
+}
+
+/** `features` [batch, features] in, `scores` [batch, classes] out. */
+export function encodeClassifier({ name, features, classes, weights }: Classifier): Uint8Array {
   const graph = [
     bytes(1, node('MatMul', ['features', 'weights'], 'sums')),
     bytes(1, node('Softmax', ['sums'], 'scores')),
-    bytes(2, 'language-id'),
-    bytes(5, tensor('weights', [ngrams.size, LANGUAGES.length], weights)),
-    bytes(11, value('features', ngrams.size)),
-    bytes(12, value('scores', LANGUAGES.length)),
+    bytes(2, name),
+    bytes(5, tensor('weights', [features, classes], weights)),
+    bytes(11, value('features', features)),
+    bytes(12, value('scores', classes)),
   ];
   return Buffer.concat([integer(1, IR_VERSION), bytes(8, integer(2, OPERATOR_SET)), bytes(7, Buffer.concat(graph))]);
 }

@@ -83,7 +83,7 @@ describe('the files for deployment', () => {
 
   it('are of the version of the package', () => {
     expect(read('deploy/helm/tstriton/Chart.yaml')).toContain(`\nversion: ${version}\nappVersion: ${version}\n`);
-    expect(read('deploy/kubernetes/base/kustomization.yaml')).toContain(`newTag: ${version}\n`);
+    expect(container.image).toBe(`tstriton:${version}`);
     expect(read('deploy/kserve/serving-runtime.yaml')).toContain(`image: tstriton:${version}\n`);
   });
 

@@ -22,7 +22,7 @@ describe('the page of the command', () => {
   let served: ServedLine;
 
   beforeAll(async () => {
-    installed = packedPackage();
+    installed = await packedPackage();
     for (const [name, code] of files) installed.write(name, code);
     // Without arguments, as it says of its configuration file.
     server = installed.start(['serve', '--json', '--http-port=0', '--grpc-port=0', '--metrics-port=0']);

@@ -1,10 +1,12 @@
-// The package as it is published, installed in a folder of a test file's own: packed, unpacked where an install puts it, and beside it what
-// it depends on and what users may have installed.
+// The package as it is published, installed in a folder of a test file's own: packed once for all files of a run, unpacked where an install
+// puts it, and beside it what it depends on and what users may have installed.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+import { oncePerRun } from './once-per-run.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Optional peers that tests of the command use. */
@@ -35,12 +37,12 @@ export interface PackedPackage extends Disposable {
   start(args: readonly string[], options?: RunOptions): RunningCommand;
 }
 
-export function packedPackage(): PackedPackage {
+export async function packedPackage(): Promise<PackedPackage> {
+  const tarball = await oncePerRun('packed', pack);
   const folder = mkdtempSync(join(tmpdir(), 'tstriton-packed-'));
   const modules = join(folder, 'node_modules');
   const own = join(modules, 'tstriton');
   mkdirSync(own, { recursive: true });
-  const tarball = execFileSync(process.execPath, [join(ROOT, 'scripts/pack.js'), folder], { encoding: 'utf8' }).trim();
   execFileSync('tar', ['-xzf', tarball, '-C', own, '--strip-components=1']);
   const { dependencies, bin } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as {
     readonly dependencies: Readonly<Record<string, string>>;
@@ -67,6 +69,10 @@ export function packedPackage(): PackedPackage {
     run: (args, options) => start(args, options).ended,
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+function pack(folder: string): string {
+  return execFileSync(process.execPath, [join(ROOT, 'scripts/pack.js'), folder], { encoding: 'utf8' }).trim();
 }
 
 export interface ServedLine {

@@ -3,16 +3,26 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { flagOf } from '../../config/flags.js';
 import { invalidArg, TritonError } from '../../errors.js';
 import type { CliIo } from '../cli-io.js';
 import type { DeployFlags } from './deploy-flags.js';
-import { DEPLOYMENT_FORMATS } from './deployment-formats.js';
+import { DEPLOYMENT_FORMATS, type FormatOfDeployment } from './deployment-formats.js';
 import { checkDeployment } from './deployment-options.js';
+
+const NOT_GIVEN = {
+  namespace: undefined,
+  maxReplicas: undefined,
+  modelsClaim: undefined,
+  storageUri: undefined,
+  tokenSecret: undefined,
+  serviceMonitor: false,
+};
 
 /** Throws INVALID_ARG for what no cluster takes, and for a folder that cannot be written to. */
 export function deploy(serveArgs: readonly string[], flags: DeployFlags, io: CliIo): void {
-  const { namespace, tokenSecret, format, output, ...options } = flags;
-  const files = DEPLOYMENT_FORMATS[format](checkDeployment({ ...options, namespace, tokenSecret, serveArgs }));
+  const { output, ...made } = flags;
+  const files = filesOf(serveArgs, made);
   if (output === undefined) {
     io.out(files.map(({ content }) => content).join('---\n'));
     return;
@@ -27,4 +37,12 @@ export function deploy(serveArgs: readonly string[], flags: DeployFlags, io: Cli
     }
     io.err(`wrote ${target}\n`);
   }
+}
+
+function filesOf(serveArgs: readonly string[], { format, ...flags }: Omit<DeployFlags, 'output'>) {
+  const { files, ports, refused }: FormatOfDeployment = DEPLOYMENT_FORMATS[format];
+  for (const [name, reason] of Object.entries(refused)) {
+    if (name in flags) throw invalidArg(`${flagOf(name)} is not for --format ${format}: ${reason}`);
+  }
+  return files(checkDeployment({ ...NOT_GIVEN, ...ports, ...flags, serveArgs }));
 }

@@ -8,6 +8,10 @@ const OPTIONS: DeploymentOptions = {
   image: 'registry.example.org/add-sub:1.0',
   namespace: 'models',
   replicas: 3,
+  maxReplicas: undefined,
+  modelsClaim: undefined,
+  storageUri: undefined,
+  serviceMonitor: false,
   serveArgs: ['model.js', '--log-verbose', '1'],
   httpPort: 8000,
   grpcPort: 8001,
@@ -34,11 +38,11 @@ describe('the files for Kubernetes', () => {
   it('leave a server the time that it takes to end, and models the time to load', () => {
     const { spec } = deployment(OPTIONS) as never as { spec: { template: { spec: Record<string, unknown> } } };
     expect(spec.template.spec).toMatchObject({
-      terminationGracePeriodSeconds: 50,
+      terminationGracePeriodSeconds: 45,
       containers: [
         {
           args: ['tstriton', 'serve', 'model.js', '--log-verbose', '1'],
-          startupProbe: { httpGet: { path: '/v2/health/ready', port: 'http' }, failureThreshold: 13 },
+          startupProbe: { httpGet: { path: '/v2/health/ready', port: 'http' }, failureThreshold: 31 },
           livenessProbe: { httpGet: { path: '/v2/health/live', port: 'http' } },
           readinessProbe: { httpGet: { path: '/v2/health/ready', port: 'http' } },
         },
@@ -46,9 +50,34 @@ describe('the files for Kubernetes', () => {
     });
   });
 
+  it('serve a model repository when nothing else is named, and mount the claim that it lies in', () => {
+    const text = kubernetesFiles({ ...OPTIONS, serveArgs: [], modelsClaim: 'models' })[0]!.content;
+    expect(text).toContain('- serve\n            - "--model-repository"\n            - /models\n');
+    expect(text).toContain('claimName: models\n            readOnly: true');
+    expect(kubernetesFiles(OPTIONS)[0]!.content).not.toMatch(/claim|mountPath: \/models/);
+  });
+
+  it('have an autoscaler instead of a number of servers, and a monitor, where they are asked for', () => {
+    const named = (changes: Partial<DeploymentOptions>) =>
+      kubernetesFiles({ ...OPTIONS, ...changes }).map(({ path }) => path.replace('.yaml', ''));
+    expect(named({})).toEqual(['deployment', 'service', 'pod-disruption-budget']);
+    expect(named({ maxReplicas: 5, serviceMonitor: true })).toEqual([
+      'deployment',
+      'service',
+      'pod-disruption-budget',
+      'horizontal-pod-autoscaler',
+      'service-monitor',
+    ]);
+    expect(deployment({ ...OPTIONS, maxReplicas: 5 })).toMatchObject({ spec: { replicas: undefined } });
+  });
+
   it('have the token from a Secret, and the other options as variables', () => {
     const text = kubernetesFiles(OPTIONS)[0]!.content;
-    expect(text).toContain('- name: TSTRITON_CONFIG_HTTP_PORT\n              value: "8000"');
+    expect(text).toContain('- name: TSTRITON_CONFIG_SHUTDOWN_DELAY_SECS\n              value: "10"');
+    expect(text).not.toContain('_PORT');
+    expect(kubernetesFiles({ ...OPTIONS, httpPort: 9000 })[0]!.content).toContain(
+      '- name: TSTRITON_CONFIG_HTTP_PORT\n              value: "9000"',
+    );
     expect(text).toContain('- name: TSTRITON_CONFIG_LOG_INFO\n              value: "false"');
     expect(text).toContain('secretKeyRef:\n                  name: token\n                  key: token');
     expect(kubernetesFiles({ ...OPTIONS, tokenSecret: undefined, namespace: undefined })[0]!.content).not.toMatch(
@@ -65,6 +94,9 @@ describe('the files for Kubernetes', () => {
     [{ memory: '1 GB' }, '--memory must be bytes'],
     [{ env: { 'A-B': '1' } }, '--env must be NAME=value, got "A-B"'],
     [{ grpcPort: 8000 }, '--http-port, --grpc-port and --metrics-port must be three ports, got 8000, 8000, 8002'],
+    [{ maxReplicas: 2 }, '--max-replicas must be at least --replicas, 3, got 2'],
+    [{ modelsClaim: 'A' }, '--models-claim must be the name of a PersistentVolumeClaim'],
+    [{ storageUri: 'models' }, '--storage-uri must be a URI that KServe fetches'],
     [{ grpcPort: 0 }, 'a port of a container must be from 1 to 65535, got 0'],
   ])('are not made from %j', (changes, message) => {
     expect(() => checkDeployment({ ...OPTIONS, ...changes })).toThrow(message);

@@ -1,4 +1,4 @@
-// `tstriton serve`: serves the models of modules and ONNX files.
+// `tstriton serve`: serves the models of modules, ONNX files and model repositories.
 
 import { Command } from 'commander';
 
@@ -9,13 +9,13 @@ import type { ServeFlags } from './serve-flags.js';
 
 export function serveCommand(io: CliIo): Command {
   const command = new Command('serve')
-    .summary('serve the models of modules and ONNX files')
+    .summary('serve the models of modules, ONNX files and folders')
     .description(
-      'Serves models over HTTP and gRPC until Ctrl-C: those that modules export, in TypeScript or JavaScript, and ONNX files. Tells on standard error where it serves, and how each model is asked.',
+      'Serves models over HTTP and gRPC until Ctrl-C: those that modules export, in TypeScript or JavaScript, ONNX files, and model repositories. Tells on standard error where it serves, and how each model is asked.',
     )
     .argument(
       '[files...]',
-      'modules (.ts, .js, …) and .onnx files; without any, those that the configuration file names',
+      'modules (.ts, .js, …) and .onnx files; without any, those that the configuration file names, or the model repository alone',
     )
     .optionsGroup('Command:')
     .helpOption('-h, --help', 'print this help')
@@ -42,6 +42,7 @@ then variables, then the file.
 Examples:
   tstriton serve model.ts --watch
   tstriton serve resnet50.onnx --instances 2 --http-port 9000
+  tstriton serve --model-repository models --model-control-mode poll
   tstriton serve models/*.ts --allow-grpc=false --metrics-config summary_latencies=true`,
     );
   return addOptionFlags(command).action(async (files: readonly string[], flags: ServeFlags) => {

@@ -75,7 +75,7 @@ export async function serve(files: readonly string[], flags: ServeFlags, io: Cli
 function sourcesOf(files: readonly string[], flags: ServeFlags, hasRepository: boolean): readonly ModelSource[] {
   if (files.length === 0 && !hasRepository) {
     throw invalidArg(
-      'expected a module or an .onnx file to serve, or a configuration file that names some under models',
+      'expected a module or an .onnx file to serve, --model-repository, or a configuration file that names some under models',
     );
   }
   if (flags.name !== undefined && files.length > 1) {

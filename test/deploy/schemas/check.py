@@ -138,7 +138,28 @@ for path in sorted(glob.glob(f"{DEPLOY}/kserve/*.yaml")):
 
 # What the command prints; it is to be built.
 DEPLOYED = ["--name", "add-sub", "--image", "example.org/add-sub:1", "--namespace", "models", "--token-secret", "token", "--env", "A=b"]
-check_resources("tstriton deploy", output_of("node", "dist/cli/main.js", "deploy", "model.js", *DEPLOYED))
+DEPLOYMENTS = {
+    "": ["model.js"],
+    " with everything": ["--models-claim", "models", "--max-replicas", "4", "--service-monitor", "--http-port", "9000"],
+    " for KServe": ["--format", "kserve", "--storage-uri", "pvc://models/repository"],
+}
+for name, arguments in DEPLOYMENTS.items():
+    check_resources(f"tstriton deploy{name}", output_of("node", "dist/cli/main.js", "deploy", *arguments, *DEPLOYED))
+
+
+def pod_of(text):
+    """The pod of the Deployment, without what says whose it is."""
+    [deployment] = [resource for resource in yaml.safe_load_all(text) if resource and resource["kind"] == "Deployment"]
+    pod = deployment["spec"]["template"]["spec"]
+    pod["topologySpreadConstraints"][0].pop("labelSelector")
+    pod["containers"][0].pop("imagePullPolicy", None)
+    pod["containers"][0]["env"].sort(key=lambda variable: variable["name"])
+    return pod
+
+
+with_claim = output_of("helm", "template", "release", chart, "--set", "models.claimName=tstriton-models")
+same = pod_of(with_claim) == pod_of(output_of("kustomize", "build", f"{DEPLOY}/kubernetes/base"))
+told("the chart's pod is that of the base", None if same else "they differ")
 
 lint = subprocess.run(["hadolint", f"{DEPLOY}/Dockerfile"], capture_output=True, text=True)
 told("hadolint", None if lint.returncode == 0 else lint.stdout + lint.stderr)

@@ -64,7 +64,7 @@ function bindModels(triton: Triton): void {
 let installed: PackedPackage;
 let server: RunningServer;
 beforeAll(async () => {
-  installed = packedPackage();
+  installed = await packedPackage();
   server = await startServer(bindModels);
 });
 afterAll(async () => {
@@ -132,23 +132,9 @@ describe.each(['http', 'grpc'] as const)('tstriton infer over %s', (wire) => {
     expect([code, stderr]).toEqual([130, 'tstriton: interrupted\n']);
   });
 
-  it('is laid out for a person, in colours where they are asked for', async () => {
-    const { stdout } = await infer(url(), 'Double', '-i', 'x=[1]', '--format', 'pretty');
-    expect(stdout).toBe('y  INT64 [1]\n  [2]\n');
-    const coloured = await installed.run(['infer', url(), 'Double', '-i', 'x=[1]', '-f', 'pretty'], { env: { FORCE_COLOR: '1' } }); // prettier-ignore
-    expect(coloured.stdout).toContain('\x1b[1my\x1b[22m');
-  });
-
   it.each<[string, readonly string[], number, string]>([
     ['a model that is not there', ['None', '-i', 'x=1'], 1, "Request for unknown model: 'None' is not found"],
-    ['an input that is none', ['Double', '-i', 'y=1'], 2, "the model has no input 'y'; it has x, scale"],
-    ['an input that is missing', ['Double', '-i', 'scale=1'], 2, "'x'"],
-    ['a value that does not fit', ['Double', '-i', 'x=[1.5]'], 2, '1.5'],
-    ['a file that is not there', ['Double', '-i', 'x=@none.npy'], 2, '--input x: ENOENT'],
-    ['data that are no JSON', ['Double', '-d', '{'], 2, '--data is no JSON: '],
-    ['a format that is none', ['Double', '-f', 'xml'], 2, "argument 'xml' is invalid. Allowed choices are pretty, json, raw."],
     ['a callable that fails', ['Refuses', '-i', 'x=[1]'], 1, 'no weights'],
-    ['no model', [], 2, "missing required argument 'model'"],
   ])('says in one line what is wrong with %s', async (_, args, code, message) => {
     const asked = await infer(url(), ...args);
     expect(asked.stderr).toContain(message);
@@ -157,6 +143,27 @@ describe.each(['http', 'grpc'] as const)('tstriton infer over %s', (wire) => {
 });
 
 describe('tstriton infer', () => {
+  it('is laid out for a person, in colours where they are asked for', async () => {
+    const { stdout } = await infer(server.http, 'Double', '-i', 'x=[1]', '--format', 'pretty');
+    expect(stdout).toBe('y  INT64 [1]\n  [2]\n');
+    const coloured = await installed.run(['infer', server.http, 'Double', '-i', 'x=[1]', '-f', 'pretty'], { env: { FORCE_COLOR: '1' } }); // prettier-ignore
+    expect(coloured.stdout).toContain('\x1b[1my\x1b[22m');
+  });
+
+  it.each<[string, readonly string[], string]>([
+    ['an input that is none', ['Double', '-i', 'y=1'], "the model has no input 'y'; it has x, scale"],
+    ['an input that is missing', ['Double', '-i', 'scale=1'], "'x'"],
+    ['a value that does not fit', ['Double', '-i', 'x=[1.5]'], '1.5'],
+    ['a file that is not there', ['Double', '-i', 'x=@none.npy'], '--input x: ENOENT'],
+    ['data that are no JSON', ['Double', '-d', '{'], '--data is no JSON: '],
+    ['a format that is none', ['Double', '-f', 'xml'], "argument 'xml' is invalid. Allowed choices are pretty, json, raw."],
+    ['no model', [], "missing required argument 'model'"],
+  ])('says in one line what is wrong with %s, and ends with 2', async (_, args, message) => {
+    const asked = await infer(server.http, ...args);
+    expect(asked.stderr).toContain(message);
+    expect([asked.code, asked.stdout, asked.stderr.match(/\n/g)?.length]).toEqual([2, '', 1]);
+  }); // prettier-ignore
+
   it('ends when nobody reads any more', async () => {
     const script = `"${process.execPath}" "${installed.command}" infer ${server.grpc} Endless -i text=a | head -n 2`;
     const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -o pipefail; ${script}`]);
@@ -211,9 +218,11 @@ describe.each(['http', 'grpc'] as const)('tstriton bench over %s', (wire) => {
     expect(code).toBe(130);
     expect(JSON.parse(stdout)).toMatchObject({ model: 'Double', failed: 0 });
   });
+});
 
+describe('tstriton bench', () => {
   it('refuses rows of a model that does not batch', async () => {
-    const { code, stderr } = await bench('Image', '--rows', '2');
+    const { code, stderr } = await installed.run(['bench', server.http, 'Image', '--rows', '2']);
     expect([code, stderr]).toEqual([2, "tstriton: --rows is for models that batch, and 'Image' does not\n"]);
   });
 });

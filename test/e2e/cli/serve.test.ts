@@ -52,8 +52,8 @@ export const words = {
 `;
 
 let installed: PackedPackage;
-beforeAll(() => {
-  installed = packedPackage();
+beforeAll(async () => {
+  installed = await packedPackage();
   installed.write('lib/factor.ts', FACTOR);
   installed.write('scale.ts', model(2));
   installed.write('bad.onnx', 'no protobuf');

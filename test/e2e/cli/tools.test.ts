@@ -11,7 +11,9 @@ import { packedPackage, type PackedPackage } from '../../support/packed-package.
 import { startServer } from '../../support/start-server.js';
 
 let installed: PackedPackage;
-beforeAll(() => (installed = packedPackage()));
+beforeAll(async () => {
+  installed = await packedPackage();
+});
 afterAll(() => installed[Symbol.dispose]());
 
 interface Report {
@@ -109,11 +111,12 @@ describe('tstriton check', () => {
 describe('tstriton deploy', () => {
   const REQUIRED = ['--name', 'add-sub', '--image', 'registry.example.org/add-sub:1.0'];
 
-  it('prints a Deployment and a Service', async () => {
+  it('prints a Deployment, a Service and a PodDisruptionBudget', async () => {
     const { code, stdout, stderr } = await installed.run(['deploy', 'model.js', ...REQUIRED, '--http-port', '9000', '-e', 'A=b c', '--', '--log-verbose', '1']); // prettier-ignore
     expect([code, stderr]).toEqual([0, '']);
-    const [deployment, service, ...others] = stdout.split('---\n');
+    const [deployment, service, budget, ...others] = stdout.split('---\n');
     expect(others).toEqual([]);
+    expect(budget).toContain('kind: PodDisruptionBudget');
     expect(deployment).toContain(
       'args:\n            - tstriton\n            - serve\n            - model.js\n            - "--log-verbose"\n            - "1"\n',
     );
@@ -125,13 +128,12 @@ describe('tstriton deploy', () => {
   it('writes them into a folder', async () => {
     const { code, stdout, stderr } = await installed.run(['deploy', 'model.js', ...REQUIRED, '--output', 'out/k8s']);
     expect([code, stdout]).toEqual([0, '']);
-    expect(stderr).toBe('wrote out/k8s/deployment.yaml\nwrote out/k8s/service.yaml\n');
+    expect(stderr).toBe('wrote out/k8s/deployment.yaml\nwrote out/k8s/service.yaml\nwrote out/k8s/pod-disruption-budget.yaml\n');
     expect(readFileSync(join(installed.folder, 'out/k8s/service.yaml'), 'utf8')).toContain('kind: Service');
   });
 
   it.each([
     [['model.js', '--name', 'a'], "required option '--image <image>' not specified"],
-    [[...REQUIRED], "missing required argument 'args'"],
     [['model.js', ...REQUIRED, '--memory', 'much'], '--memory must be bytes'],
     [['model.js', ...REQUIRED, '--grpc-port', '65536'], '--grpc-port must be an integer from 0 to 65535'],
     [['model.js', ...REQUIRED, '--format', 'nomad'], "argument 'nomad' is invalid. Allowed choices are"],
