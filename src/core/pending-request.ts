@@ -158,7 +158,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.#owner.ended(this);
     this.#trace?.responding(answer.outputs);
     try {
-      const slow = this.#sink.respond({ ...answer, id: this.id }, true);
+      const slow = this.#sink.respond(this.#responseOf(answer), true);
       this.#trace?.responded();
       // Nothing waits for the reader of a last answer, nor for one that is gone.
       if (slow !== undefined) slow.catch(() => undefined);
@@ -172,7 +172,7 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   respond(answer: Answer): void | Promise<void> {
     if (this.#decided) return;
     this.#trace?.responding(answer.outputs);
-    const slow = this.#sink.respond({ ...answer, id: this.id }, false);
+    const slow = this.#sink.respond(this.#responseOf(answer), false);
     this.#trace?.responded();
     return slow;
   }
@@ -193,6 +193,12 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.#owner.ended(this);
     this.#trace?.failed(error, this.#isHosted);
     this.#refuse(error);
+  }
+
+  // Spelled out, because all responses then have one hidden class: of copies by spreading each has one of its own, and whoever
+  // reads them looks every member up.
+  #responseOf({ modelName, modelVersion, parameters, outputs, memory }: Answer): ModelInferResponse {
+    return { modelName, modelVersion, id: this.id, parameters, outputs, memory };
   }
 
   /** Whether a callable was given this very request. */

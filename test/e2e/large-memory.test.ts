@@ -76,6 +76,22 @@ async function askGrpc(service: GrpcService, model: string, value: number): Prom
   return isRight(raw![0]!, raw![1]!, value);
 }
 
+/** Requests one after the other on one stream, answered in their order. */
+async function askStream(service: GrpcService, model: string, values: readonly number[]): Promise<boolean> {
+  const stream = service.stream();
+  for (const value of values) {
+    stream.call.write(inferMessage(model, [{ ...floatTensor('x', valuesOf(value)), shape: shapeOf(model) }]));
+  }
+  stream.call.end();
+  const { code } = await stream.status;
+  const answers = stream.messages as unknown as readonly { readonly infer_response: InferMessage }[];
+  return (
+    code === 0 &&
+    answers.length === values.length &&
+    answers.every(({ infer_response: { raw_output_contents: raw } }, i) => isRight(raw![0]!, raw![1]!, values[i]!))
+  );
+}
+
 /** Several requests of one connection, whose answers are read when told. */
 class SlowClient {
   readonly #socket: Socket;
@@ -121,7 +137,12 @@ describe.each([{ serverThread: true }, { serverThread: false }])('large memory w
         // What is cached is asked for by several at once.
         const same = ++value;
         slow.push(new SlowClient(port, model, [same, ++value]));
-        return [askHttp(server.http, model, same), askHttp(server.http, model, same), askGrpc(service, model, ++value)];
+        return [
+          askHttp(server.http, model, same),
+          askHttp(server.http, model, same),
+          askGrpc(service, model, ++value),
+          askStream(service, model, [++value, ++value, same]),
+        ];
       });
       expect(await Promise.all(asked)).not.toContain(false);
       for (const client of slow) expect(await client.read()).toEqual([true, true]);

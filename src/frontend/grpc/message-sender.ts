@@ -2,6 +2,7 @@
 // client accepts that, and never more of them in memory than a slow reader makes unavoidable.
 
 import { compressFrame, type MessageCompression } from '../../protocol/grpc/message-compression.js';
+import { largeMemory } from '../../sockets/large-memory.js';
 import type { GrpcCall, ResponseHeaders } from './grpc-call.js';
 
 /** So many bytes are sent at once, without waiting for more. */
@@ -41,11 +42,18 @@ export class MessageSender {
     return this.#isBlocked() && !this.#closed ? this.#whenRoom() : undefined;
   }
 
-  /** Sends a message with the others of this turn of the event loop. A promise: the reader is slow. */
-  send(frame: Frame): void | Promise<void> {
+  /**
+   * Sends a message with the others of this turn of the event loop. `memory`: see that of ModelInferResponse. A promise: the reader
+   * is slow.
+   */
+  send(frame: Frame, memory?: ArrayBuffer): void | Promise<void> {
     if (this.#closed) return undefined;
-    if (this.#compression === undefined) this.#queue(frame);
-    else this.#compress(frame, this.#compression);
+    if (this.#compression === undefined) {
+      if (memory !== undefined) largeMemory.lend(memory, frame);
+      this.#queue(frame);
+    } else {
+      this.#compress(frame, this.#compression);
+    }
     return this.room;
   }
 

@@ -133,8 +133,8 @@ export class InferStream implements StreamHandler {
   }
 
   /** An answer of a decoupled model, or an ordinary one whose turn it is. */
-  send(frame: readonly Uint8Array[]): void | Promise<void> {
-    return this.#stream.send(frame);
+  send(frame: readonly Uint8Array[], memory?: ArrayBuffer): void | Promise<void> {
+    return this.#stream.send(frame, memory);
   }
 
   /** A request that has its outcome: sent at once for decoupled models, else when those before it have theirs. */
@@ -165,8 +165,8 @@ export class InferStream implements StreamHandler {
       this.#fail(outcome.error);
       return;
     }
-    const frame = outcome.kind === 'failed' ? request.errorFrame(outcome) : outcome.frame;
-    if (frame !== undefined) void this.send(frame);
+    if (outcome.kind === 'failed') void this.send(request.errorFrame(outcome));
+    else if (outcome.frame !== undefined) void this.send(outcome.frame, outcome.memory);
   }
 
   /** Answers for a request that never came to the core. */

@@ -30,8 +30,8 @@ export interface StreamHandler {
 
 /** The side of a stream that answers go to. It ends once, by either of `finish` and `fail`. */
 export interface AnswerStream extends CallContext {
-  /** One message as a frame. A promise: the reader is slow. */
-  send(frame: readonly Uint8Array[]): void | Promise<void>;
+  /** One message as a frame. `memory`: see that of ModelInferResponse. A promise: the reader is slow. */
+  send(frame: readonly Uint8Array[], memory?: ArrayBuffer): void | Promise<void>;
   /** While the reader is slow: resolves when it has caught up. */
   readonly room: Promise<void> | undefined;
   /** No further `message` before {@link resume}. */
@@ -149,8 +149,8 @@ export class StreamCall implements CallListener, AnswerStream {
     if (!this.#ended) this.#handler.drain();
   }
 
-  send(frame: readonly Uint8Array[]): void | Promise<void> {
-    return this.#ended ? undefined : this.#sender.send(frame);
+  send(frame: readonly Uint8Array[], memory?: ArrayBuffer): void | Promise<void> {
+    return this.#ended ? undefined : this.#sender.send(frame, memory);
   }
 
   hold(): void {

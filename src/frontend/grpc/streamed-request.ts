@@ -14,12 +14,12 @@ type Frame = readonly Uint8Array[];
 
 /** How a request ended, and the last message that is to tell so. */
 export type StreamOutcome =
-  | { readonly kind: 'answered'; readonly frame: Frame | undefined }
+  | { readonly kind: 'answered'; readonly frame: Frame | undefined; readonly memory?: ArrayBuffer | undefined }
   | { readonly kind: 'failed'; readonly error: TritonError; readonly refused: boolean };
 
 /** The stream of a request. */
 export interface RequestStream {
-  send(frame: Frame): void | Promise<void>;
+  send(frame: Frame, memory?: ArrayBuffer): void | Promise<void>;
   /** The request has its outcome. */
   settled(request: StreamedRequest): void;
 }
@@ -72,8 +72,8 @@ export class StreamedRequest implements ResponseSink {
     let room: void | Promise<void> = undefined;
     answers.encode(this.#encode(response, final), {
       done: (frame) => {
-        if (final) this.#settle({ kind: 'answered', frame });
-        else room = this.#stream.send(frame);
+        if (final) this.#settle({ kind: 'answered', frame, memory: response.memory });
+        else room = this.#stream.send(frame, response.memory);
       },
       failed: (error) => {
         const inflight = this.#inflight;

@@ -105,7 +105,7 @@ function run(exchange: HttpExchange, received: ReceivedRequest, options: InferHa
         startPaced(encoding, {
           done(encoded) {
             stages.end();
-            compress(exchange, { ...encoded, memory: response.memory }, options);
+            compress(exchange, encoded, response.memory, options);
           },
           failed: (error) => exchange.answerError(TritonError.from(error)),
         }),
@@ -120,7 +120,8 @@ function run(exchange: HttpExchange, received: ReceivedRequest, options: InferHa
 
 function compress(
   exchange: HttpExchange,
-  encoded: EncodedInferResponse & Pick<ModelInferResponse, 'memory'>,
+  encoded: EncodedInferResponse,
+  memory: ModelInferResponse['memory'],
   { pending, framing }: InferHandlerOptions,
 ): void {
   const answer = ({ headerLength, parts, contentLength }: EncodedInferResponse, further: HttpHeaders = []) => {
@@ -129,7 +130,7 @@ function compress(
   };
   const coding = answerCoding(exchange.request.header('accept-encoding'));
   if (coding === 'identity') {
-    if (encoded.memory !== undefined) largeMemory.lend(encoded.memory, encoded.parts);
+    if (memory !== undefined) largeMemory.lend(memory, encoded.parts);
     answer(encoded);
     return;
   }

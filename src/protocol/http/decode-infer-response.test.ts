@@ -46,6 +46,32 @@ describe('decodeInferResponse', () => {
     expect(() => decodeKnown(3)).toThrow("output 'y' has a binary_data_size of 2 bytes, but only 1 bytes follow");
   });
 
+  it('reads JSON that came before but for its id with the id of its own answer', () => {
+    const known = new KnownHeaders();
+    let found = 0;
+    const find = known.find.bind(known);
+    known.find = (body, length) => {
+      const parsed = find(body, length);
+      if (parsed !== undefined) found++;
+      return parsed;
+    };
+    const answer = (id: string, tensor: readonly number[], cache?: KnownHeaders) => {
+      // Triton's order: the id is first; the output has a parameter of that name, too, which is no id.
+      const output = `{"name":"id","datatype":"UINT8","shape":[2],"parameters":{"id":"1","binary_data_size":2}}`;
+      const header = Buffer.from(`{"id":${id},"model_name":"1","model_version":"1","outputs":[${output}]}`);
+      return decodeInferResponse(Buffer.concat([header, Buffer.from(tensor)]), String(header.length), cache);
+    };
+    const ids = ['"1"', '"2"', '""', '"a longer one"', '"1"', String.raw`"\u0031"`, '"é"', 'null', '"2"'];
+    for (const [index, id] of ids.entries()) {
+      const response = answer(id, [index, 1], known);
+      expect(response, id).toEqual(answer(id, [index, 1]));
+      expect([response.id, response.modelName, response.outputs[0]!.name]).toEqual([JSON.parse(id) ?? '', '1', 'id']);
+      expect([...response.outputs[0]!.bytes]).toEqual([index, 1]);
+    }
+    // All but the first of them, and those whose id is written otherwise than it is, or is none.
+    expect(found).toBe(5);
+  });
+
   it('reads outputs in JSON, beside binary ones too', () => {
     const json = { outputs: [{ name: 'j', datatype: 'FP32', shape: [2], data: [1, 0.5] }, Y] };
     const { outputs, id, modelName, parameters } = decode(json, [7, 8]);
