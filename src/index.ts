@@ -111,4 +111,5 @@ export type { ForeignDtype, ForeignTensor } from './tensor/foreign-tensor.js';
 export type { Nested } from './tensor/nested.js';
 export { Tensor } from './tensor/tensor.js';
 export type { TritonConfig } from './config/generated/triton-config.js';
+export type { BindOptions } from './server/model-bindings.js';
 export { Triton } from './triton.js';

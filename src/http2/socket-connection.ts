@@ -94,7 +94,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
       sender.fill();
       if (output.bytes === 0) break;
       const isTaken = writeAll(socket, output.take());
-      output.sent(isTaken || output.copiesBlocks);
+      output.sent(isTaken);
       sender.isCongested = !isTaken && socket.writableNeedDrain;
     }
     this.#share?.unread(connection.unreadBytes);
@@ -155,6 +155,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   #drained(): void {
+    this.connection.output.passedOn();
     if (!this.connection.sender.isCongested) return;
     this.connection.sender.isCongested = false;
     this.write();

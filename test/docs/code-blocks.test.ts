@@ -1,7 +1,8 @@
 // Runs what the documents say. Every TypeScript block carries a comment that tells how: `<!-- test: compile -->` (it
 // compiles), `run` (it runs to its end and prints what its comments say), `server` (it serves until SIGINT), `client`
 // (it asks the server of its page, and prints what its comments say). A shell block with `curl` asks that server too,
-// and the block after it is what it prints.
+// and the block after it is what it prints. The cells of a notebook (`cell`) run here one after the other, as one program;
+// `test/notebooks` runs them in a kernel. Shell blocks marked `cli` are run by `cli-page.test.ts`.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,8 +17,8 @@ import { curl } from './curl.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const OUT = join(ROOT, 'build', 'docs');
-const KINDS = ['compile', 'run', 'server', 'client', 'curl'] as const;
-const LANGUAGES = { compile: 'ts', run: 'ts', server: 'ts', client: 'ts', curl: 'sh' } as const;
+const KINDS = ['compile', 'run', 'server', 'client', 'curl', 'cli'] as const;
+const LANGUAGES = { compile: 'ts', run: 'ts', server: 'ts', client: 'ts', curl: 'sh', cli: 'sh' } as const;
 
 interface Block {
   readonly name: string;
@@ -41,7 +42,7 @@ function readBlocks(): Block[] {
     const blocks = text.matchAll(
       /(?:<!-- test: (?<kind>\w+) -->\s*\n)?```(?<language>ts|sh)\n(?<code>[\s\S]*?)```(?=(?:\s+```\w+\n(?<next>[\s\S]*?)```)?)/g,
     );
-    return Array.from(blocks, ({ groups }, index) => ({
+    const all = Array.from(blocks, ({ groups }, index) => ({
       name: `${document.replace(/\W+/g, '-')}-${index + 1}`,
       document,
       kind: groups!['kind'] ?? 'unmarked',
@@ -49,6 +50,11 @@ function readBlocks(): Block[] {
       code: groups!['code']!,
       next: groups!['next'] ?? '',
     }));
+    const cells = all.filter(({ kind }) => kind === 'cell');
+    const program = cells.map(({ code }) => code).join('');
+    return all.flatMap((block) =>
+      block.kind !== 'cell' ? [block] : block === cells[0] ? [{ ...block, kind: 'run', code: program }] : [],
+    );
   });
 }
 

@@ -49,6 +49,25 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model with %
     expect(events).toEqual(['setup 1', 'teardown 1']);
   });
 
+  it('that is bound again takes the place of the one before where it may', async () => {
+    const triton = new Triton({ ...FREE_PORTS, serverThread });
+    triton.bind(answering(1), { replace: true });
+    expect(() => triton.bind(answering(2))).toThrow('bind with { replace: true } where it may be there');
+    triton.bind(answering(2), { replace: true });
+    await triton.run();
+    await using _ = { [Symbol.asyncDispose]: () => triton.stop() };
+    const http = `http://127.0.0.1:${triton.httpPort}`;
+    expect(await answerOf(http)).toBe(2);
+    triton.bind(answering(3), { replace: true }).bind(answering(4), { replace: true });
+    await triton.ready('Changing');
+    expect(await answerOf(http)).toBe(4);
+    triton.bind(failing('no weights'), { replace: true });
+    await expect(triton.ready('Changing')).rejects.toThrow('no weights');
+    expect(await answerOf(http)).toBe(4);
+    await triton.ready('Changing');
+    expect(() => triton.bind(answering(5), { replac: true } as never)).toThrow("did you mean 'replace'?");
+  });
+
   it('that did not load is not ready, and is once it is replaced by one that does', async () => {
     await using server = await startServer((triton) => triton.bind(failing('no weights')), {
       serverThread,
