@@ -58,6 +58,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
     'link',
     'http2/http2-port.ts',
     'http2/http2-server.ts',
+    // What ports share.
+    'sockets/after-reading.ts',
+    'sockets/byte-budget.ts',
+    'sockets/connection-limit.ts',
     ...FRONTEND,
   ],
   client: ['protocol', 'http1', 'http2', ...PLAIN_DATA],

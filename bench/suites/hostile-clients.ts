@@ -2,6 +2,7 @@
 // the server had meanwhile, and what became of the attack. Each has a fresh server.
 
 import { BenchProcess } from '../bench-process.js';
+import { chosen } from '../chosen.js';
 import { ATTACKS, type Target } from '../load/attacks.js';
 import { GoodClient, type GoodFigures } from '../load/good-client.js';
 import { loadAverage } from '../machine.js';
@@ -24,7 +25,7 @@ interface ClientFigures {
 }
 
 export async function runHostileClients(options: SuiteOptions): Promise<SuiteResult> {
-  const names = Object.keys(ATTACKS).filter((name) => options.only?.includes(name) ?? true);
+  const names = chosen(Object.keys(ATTACKS), options.only, '--only');
   const figures: ClientFigures[] = [];
   // oxlint-disable-next-line no-await-in-loop -- one after the other
   for (const name of names) figures.push(await measure(name, options));

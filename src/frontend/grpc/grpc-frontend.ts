@@ -1,12 +1,10 @@
 // gRPC's frontend: methods on a port.
 
-import type { OpenHttp2Port } from '../../http2/http2-port.js';
+import type { Http2PortOptions, OpenHttp2Port } from '../../http2/http2-port.js';
 import type { Logger } from '../../model/logger.js';
 import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS, type CompressionLevel, isKnownEncoding } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
-import type { ByteBudget } from '../../sockets/byte-budget.js';
-import type { ConnectionLimit } from '../../sockets/connection-limit.js';
 import type { Frontend } from '../frontend.js';
 import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { type Category, RestrictedFeatures, type Restriction } from '../restricted-features.js';
@@ -38,9 +36,9 @@ export interface GrpcFrontendOptions {
   /** The HTTP/2 that it is served over. */
   readonly openPort: OpenHttp2Port;
   /** What clients may have the server hold. Default: anything. */
-  readonly budget?: ByteBudget | undefined;
+  readonly budget?: Http2PortOptions['budget'];
   /** Shared with other ports. Default: any number of connections. */
-  readonly limit?: ConnectionLimit | undefined;
+  readonly limit?: Http2PortOptions['limit'];
 }
 
 /** What Triton puts before the keys of restrictions in the metadata of calls. */

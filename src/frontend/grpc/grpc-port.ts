@@ -2,9 +2,7 @@
 // connections and streams by their contracts alone.
 
 import type { ConnectionOptions } from '../../http2/connection-options.js';
-import type { Http2Port, OpenHttp2Port } from '../../http2/http2-port.js';
-import type { ByteBudget } from '../../sockets/byte-budget.js';
-import type { ConnectionLimit } from '../../sockets/connection-limit.js';
+import type { Http2Port, Http2PortOptions, OpenHttp2Port } from '../../http2/http2-port.js';
 import { listenAt } from '../listen-failure.js';
 import type { PortTls } from '../port-tls.js';
 import { GrpcConnection, type GrpcConnectionOptions } from './grpc-connection.js';
@@ -32,9 +30,9 @@ export interface GrpcPortOptions extends GrpcConnectionOptions {
   /** Default: no TLS. */
   readonly tls?: PortTls | undefined;
   /** What clients may have the server hold. Default: anything. */
-  readonly budget?: ByteBudget | undefined;
+  readonly budget?: Http2PortOptions['budget'];
   /** Shared with other ports. Default: any number of connections. */
-  readonly limit?: ConnectionLimit | undefined;
+  readonly limit?: Http2PortOptions['limit'];
 }
 
 export class GrpcPort {

@@ -2,9 +2,7 @@
 
 import { TritonError } from '../../errors.js';
 import type { HttpRequest } from '../../http1/http-exchange.js';
-import { HttpServer } from '../../http1/http-server.js';
-import type { ByteBudget } from '../../sockets/byte-budget.js';
-import type { ConnectionLimit } from '../../sockets/connection-limit.js';
+import { HttpServer, type HttpServerOptions } from '../../http1/http-server.js';
 import type { Logger } from '../../model/logger.js';
 import type { Frontend } from '../frontend.js';
 import { listenAt } from '../listen-failure.js';
@@ -32,9 +30,9 @@ export interface HttpPortOptions {
   readonly tls?: TlsFiles | undefined;
   readonly logger: Logger;
   /** What clients may have the server hold. Default: anything. */
-  readonly budget?: ByteBudget | undefined;
+  readonly budget?: HttpServerOptions['budget'];
   /** Shared with other ports. Default: any number of connections. */
-  readonly limit?: ConnectionLimit | undefined;
+  readonly limit?: HttpServerOptions['limit'];
 }
 
 export class HttpPort implements Frontend {
