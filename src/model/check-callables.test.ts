@@ -28,6 +28,20 @@ describe('checkCallables', () => {
     expect(checkCallables([raw, object, instance, raw], 'm')).toEqual([raw, object, instance, raw]);
   });
 
+  it('refuses an object that brings a setup or a teardown which nobody would call, and leaves those of classes to the user', () => {
+    class Model {
+      setup() {}
+      infer() {
+        return [];
+      }
+    }
+    expect(checkCallables([new Model()], 'm')).toHaveLength(1);
+    expect(() => checkCallables([raw, { setup() {}, infer: raw }], 'm')).toThrow(
+      "inferFunc of model 'm' has a setup of its own, which would not be called; give bind a setup, beside inferFunc",
+    );
+    expect(() => checkCallables({ infer: raw, teardown: () => undefined }, 'm')).toThrow('has a teardown of its own');
+  });
+
   it('takes a method by its name, of an object, of its class or what that inherits, or of a function', () => {
     class Base {
       inherited() {

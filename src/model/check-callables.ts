@@ -27,9 +27,20 @@ export function checkCallables(
   for (const callable of callables) {
     if (isInstanceGroup(callable)) continue;
     const fn = expectCallable(callable, what, KINDS_BOUND);
+    refuseHooks(callable, what);
     if (config !== undefined) checkDecorators(fn, config, what);
   }
   return callables as readonly (Callable | InstanceGroup)[];
+}
+
+/** An object that is made for one callable looks as if it was set up; methods of classes may be the user's own to call. */
+function refuseHooks(callable: unknown, what: string): void {
+  if (typeof callable !== 'object' || callable === null) return;
+  const hook = ['setup', 'teardown'].find((name) => typeof Object.getOwnPropertyDescriptor(callable, name)?.value === 'function'); // prettier-ignore
+  if (hook === undefined) return;
+  throw invalidArg(
+    `${what} has a ${hook} of its own, which would not be called; give bind a ${hook}, beside inferFunc`,
+  );
 }
 
 const KINDS = "a function, an object with a method 'infer', or { object, method }";

@@ -42,7 +42,15 @@ describe('the package', () => {
   it('has the pages for users, and not those for maintainers', () => {
     expect(PAGES).toContain('http.md');
     expect(readdirSync(`${ROOT}/docs/internals`)).toContain('architecture.md');
-    expect(files.filter((pattern) => pattern.startsWith('docs'))).toEqual(['docs/*.md']);
+    expect(files.filter((pattern) => pattern.startsWith('docs'))).toEqual(['docs/*.md', 'docs/*.svg']);
+  });
+
+  it('has the pictures of its pages beside them', () => {
+    const pictures = PAGES.flatMap((page) =>
+      Array.from(readFileSync(`${ROOT}/docs/${page}`, 'utf8').matchAll(/!\[[^\]]*\]\(([^)]*)\)/g), ([, path]) => path!),
+    );
+    expect(pictures).toEqual(expect.arrayContaining(['benchmarks.svg', 'deployment-end.svg']));
+    expect(pictures.filter((path) => !/^[\w-]+\.svg$/.test(path))).toEqual([]);
   });
 
   it('is written for readers who have no repository: the README leads to each page for users', () => {

@@ -46,7 +46,25 @@ describe('readTextFormat', () => {
     });
   });
 
+  // As they stand in public model repositories.
+  it.each<[string, string, object]>([
+    ['commas after every member', 'input [ { name: "a", dims: [-1], }, { name: "b", } ]', { input: [{ name: 'a', dims: ['-1'] }, { name: 'b' }] }],
+    ['a colon before a list of messages', 'instance_group: [{ kind: KIND_CPU }]', { instance_group: [{ kind: 'KIND_CPU' }] }],
+    ['no space anywhere', "parameters[{key:'a'value:{string_value:''}},{key:'b'value:{string_value:'1'}}]", { parameters: { a: {}, b: { string_value: '1' } } }],
+    ['a list in parts', 'output [ { name: "a" } ]\r\noutput [ { name: "b" } ]\r\n', { output: [{ name: 'a' }, { name: 'b' }] }],
+    ['a scalar for a list', 'dynamic_batching { preferred_batch_size: 4 }', { dynamic_batching: { preferred_batch_size: [4] } }],
+    ['empty lists and messages', 'input { name: "a" reshape: { shape: [ ] } } dynamic_batching: {\n}', { input: [{ name: 'a', reshape: {} }], dynamic_batching: {} }],
+    ['True', 'model_transaction_policy {\n decoupled: True\n}', { model_transaction_policy: { decoupled: true } }],
+    ['a message on several lines behind a colon', 'version_policy:\n{\n\tlatest { num_versions: 2 }\n}', { version_policy: { latest: { num_versions: 2 } } }],
+    ['the largest integer', 'dynamic_batching { priority_levels: 18446744073709551615 }', { dynamic_batching: { priority_levels: '18446744073709551615' } }],
+    ['comments where there could be a member', 'input [\n # one\n { name: "a#" # two\n }\n # three\n]\n# four', { input: [{ name: 'a#' }] }],
+    ['maps member by member', 'ensemble_scheduling { step [ { input_map { key: "a", value: "b" }, input_map { key: "c" value: "d" } } ] }', { ensemble_scheduling: { step: [{ input_map: { a: 'b', c: 'd' } }] } }],
+  ])('reads %s', (_, text, config) => {
+    expect(read(text)).toEqual(config);
+  }); // prettier-ignore
+
   it.each([
+    ['max_batch_size: ${size}', '1:17: the character "$" stands outside of strings and comments'],
     [
       'name: "a"\nmax_batchsize: 8',
       '2:1: Message type "inference.ModelConfig" has no field named "max_batchsize"; did you mean "max_batch_size"?',
