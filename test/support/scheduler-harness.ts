@@ -7,6 +7,7 @@ import type {
   Execution,
   ExecutionDone,
   ExecutionRequest,
+  ExecutionTimes,
   ModelInstance,
   ResponseStream,
 } from '../../src/core/instance/model-instance.js';
@@ -48,12 +49,12 @@ export class ManualExecution implements Execution {
   }
 
   /** Answers all; the requests whose ids are in `failing` with an error. */
-  finish(failing = ''): void {
+  finish(failing = '', times: ExecutionTimes = TIMES): void {
     const failure = { kind: 'error', error: new TritonError('INTERNAL', 'asked to fail') } as const;
     const answer = { kind: 'outputs', outputs: [], parameters: undefined } as const;
     this.done(
       this.batch.map(({ id }) => (failing.includes(id) && id !== '' ? failure : answer)),
-      TIMES,
+      times,
     );
   }
 }

@@ -25,6 +25,9 @@ export interface SchedulerParts {
 /** Makes a model's scheduler, which decides what `runner` runs. */
 export type MakeScheduler = (parts: SchedulerParts, runner: BatchRunner) => Scheduler;
 
+/** What it takes a batch of small requests to get to another thread, and its results back. */
+const HOP_MILLISECONDS = 0.1;
+
 /** Requests that run together. */
 interface RunBatch {
   readonly batch: PendingRequest[];
@@ -118,8 +121,9 @@ export class BatchRunner {
       if (metrics !== undefined) this.#statistics.custom.apply(metrics);
       // What was abandoned leaves nothing but room for the next.
       if (this.#end(run)) {
-        // The instance works on its next batch while the answers to this one are written.
-        if (slot.instance.inOtherThread) this.scheduler?.dispatch(true);
+        // The instance works on its next batch while the answers to this one are written. One that is done sooner than a batch gets
+        // there and back had better get more requests at a time: those of the rest of this turn too.
+        if (slot.instance.inOtherThread && times.computeInfer >= HOP_MILLISECONDS) this.scheduler?.dispatch(true);
         this.#outcomes.finish({ batch: run.batch, rows }, results, times);
       }
       this.scheduler?.dispatch(false);

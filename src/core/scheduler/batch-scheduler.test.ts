@@ -149,6 +149,19 @@ describe('BatchScheduler', () => {
     expect(instance.batches).toEqual(['a', 'b']);
   });
 
+  it('gives an instance in another thread that was done at once its next batch with what else comes in the turn', () => {
+    const instance = new ManualInstance(false, true);
+    const harness = new SchedulerHarness({}, [instance]);
+    harness.send('a');
+    pass();
+    harness.send('b');
+    instance.last.finish('', { computeInput: 0, computeInfer: 0.01, computeOutput: 0 });
+    expect([instance.batches, harness.answers]).toEqual([['a'], ['a ok']]);
+    harness.send('c');
+    pass();
+    expect(instance.batches).toEqual(['a', 'bc']);
+  });
+
   it('runs one request at a time without a dynamic batcher', () => {
     const instance = new ManualInstance();
     const harness = start({ batcher: null }, [instance]);
