@@ -39,7 +39,7 @@ function requests(serverThread: boolean): Check {
           const { x } = await clients[i % 2]!.inferSample({ x: X });
           if (x!.data[3] !== 4) throw new Error('another answer');
         });
-      const figures = await growth(work, { before: count / 10, count });
+      const figures = await growth(work, { before: count, count });
       await Promise.all(clients.map((client) => client.close()));
       return figures;
     },
@@ -104,7 +104,7 @@ export const cancellations: Check = {
           () => cancelled++,
         );
       });
-    const figures = await growth(work, { before: count / 10, count });
+    const figures = await growth(work, { before: count, count });
     await Promise.all(clients.map((client) => client.close()));
     return [...figures, plain('of these given up by their clients, warm-up included', cancelled)];
   },
