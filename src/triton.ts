@@ -14,7 +14,8 @@ import type { TensorSpecs } from './model/tensor-spec.js';
 import { RUN_IN_PROCESS } from './server/in-process.js';
 import { ModelBinding } from './server/model-binding.js';
 import { type BindOptions, ModelBindings } from './server/model-bindings.js';
-import { LocalServer, type ServerHandle } from './server/server-handle.js';
+import type { PolledFolders } from './server/polled-folders.js';
+import type { LocalServer, ServerHandle, ServerServices } from './server/server-handle.js';
 import {
   serverOptions,
   withoutPorts,
@@ -29,7 +30,7 @@ const UNRECOVERABLE_GRACE: StopTimes = { delaySecs: 0, timeoutSecs: 0.5 };
 /** As shells give it to a process that SIGINT ended. */
 const INTERRUPTED_EXIT_CODE = 130;
 
-type OpenServer = (tracing: RequestTracing | undefined) => ServerHandle;
+type OpenServer = (tracing: RequestTracing | undefined) => ServerHandle | Promise<ServerHandle>;
 
 const NO_PORTS: ServerPorts = {
   http: undefined,
@@ -58,6 +59,8 @@ export class Triton {
   readonly #accessToken: string | undefined;
   readonly #warnings: readonly string[];
   readonly #bindings = new ModelBindings((error) => this.#unrecoverable(error));
+  /** The models of `modelRepository`, since they were first read. */
+  #folders: PolledFolders | undefined;
   /**
    * Told of an unrecoverable error, when the server begins to shut down; `serve()` rejects with it as well. Also told,
    * with UNAVAILABLE, when the server's thread has died, which is then started again.
@@ -142,8 +145,8 @@ export class Triton {
   /** For `inProcess` of 'tstriton/testing'. */
   async [RUN_IN_PROCESS](): Promise<unknown> {
     let core: unknown;
-    await this.#run((tracing) => {
-      const server = new LocalServer(withoutPorts(this.#options), tracing);
+    await this.#run(async (tracing) => {
+      const server = await openLocalServer(withoutPorts(this.#options), this.#services(tracing));
       core = server.core;
       return server;
     });
@@ -213,6 +216,18 @@ export class Triton {
     for (const { loading } of wanted) await loading;
   }
 
+  /**
+   * Looks for changes in `modelRepository` now, instead of when `repositoryPollSecs` have passed; resolves when what was new or
+   * changed is loaded, or has failed to load, and what is gone is unloaded. Rejects with UNAVAILABLE where `modelControlMode` is not
+   * `poll`, or the server does not run; INVALID_ARG when a repository cannot be read.
+   */
+  async pollModelRepository(): Promise<void> {
+    if (this.#config.modelControlMode !== 'poll') throw new TritonError('UNAVAILABLE', 'polling is disabled');
+    if (!this.#serving || this.#folders === undefined)
+      throw new TritonError('UNAVAILABLE', 'the server does not run; call run() first');
+    await this.#folders.poll();
+  }
+
   /** True while the server runs and every model is ready: loaded, with an instance that takes requests. */
   get isReady(): boolean {
     return this.#serving && this.#server?.lives === true && this.#bindings.areReady;
@@ -274,13 +289,37 @@ export class Triton {
     await this.stop();
   }
 
-  #newServer(tracing: RequestTracing | undefined): ServerHandle {
-    if (!this.#config.serverThread) return new LocalServer(this.#options, tracing, this.#config.logger);
+  #newServer(tracing: RequestTracing | undefined): ServerHandle | Promise<ServerHandle> {
+    const services = this.#services(tracing);
+    if (!this.#config.serverThread) return openLocalServer(this.#options, services);
     const listeners = {
       onDeath: (error: TritonError) => this.onUnrecoverable?.(error),
       onGivenUp: (error: TritonError) => this.#unrecoverable(error),
     };
-    return new ThreadServer(this.#options, listeners, tracing, this.#config.logger);
+    return new ThreadServer(this.#options, listeners, services);
+  }
+
+  #services(tracing: RequestTracing | undefined): ServerServices {
+    const { logger } = this.#config;
+    return { tracing, logger, loadFolder: (name, parameters, ready) => this.#folders!.load(name, parameters, ready) };
+  }
+
+  /** Reads the model repository, if there is one, before anything is loaded. */
+  async #readFolders(server: ServerHandle): Promise<void> {
+    const { modelRepository: repositories, repositoryPollSecs, exitOnError } = this.#config;
+    const { modelControlMode: mode, loadModel, disableAutoCompleteConfig } = this.#config;
+    if (repositories.length === 0) return;
+    const { PolledFolders } = await import('./server/polled-folders.js');
+    this.#folders ??= new PolledFolders({
+      repositories,
+      mode,
+      loadModel,
+      disableAutoCompleteConfig,
+      pollSecs: repositoryPollSecs,
+      bindings: this.#bindings,
+      check: (binding) => this.#checkCache(binding),
+    });
+    await this.#folders.start(server, { exitOnError });
   }
 
   async #start(open: OpenServer): Promise<void> {
@@ -288,14 +327,17 @@ export class Triton {
     try {
       const spans = this.#options.tracing?.mode === 'opentelemetry';
       const tracing = spans ? new RequestTracing(await loadOpenTelemetry()) : undefined;
-      const server = open(tracing);
+      const server = await open(tracing);
       this.#server = server;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
+      await this.#readFolders(server);
       await this.#bindings.loadAll(server, this.#config);
       await server.started();
+      this.#folders?.begin();
       this.#serving = true;
     } catch (error) {
+      this.#folders?.end();
       await this.#server?.stop({ ...this.#stopTimes, delaySecs: 0 }).catch(() => undefined);
       await this.#forget();
       this.#running = undefined;
@@ -315,6 +357,7 @@ export class Triton {
     await running?.catch(() => undefined);
     const ended = this.#ended;
     this.#serving = false;
+    this.#folders?.end();
     this.#bindings.detach();
     try {
       await this.#server?.stop(times);
@@ -334,16 +377,21 @@ export class Triton {
     this.#server = undefined;
     this.#ports = NO_PORTS;
     await this.#bindings.releaseAll();
+    await this.#folders?.close();
   }
 
   #binding(model: BoundModel<TensorSpecs, TensorSpecs, boolean>): ModelBinding {
     const binding = new ModelBinding(model);
+    this.#checkCache(binding);
+    return binding;
+  }
+
+  #checkCache(binding: ModelBinding): void {
     if (binding.config.responseCache && this.#config.responseCacheByteSize === undefined) {
       throw invalidArg(
         `config.responseCache of model '${binding.config.name}' needs a response cache; TritonConfig has none: give it cacheConfig: 'local,size=<bytes>' or responseCacheByteSize`,
       );
     }
-    return binding;
   }
 
   /** No further inference is possible: answers what is under way, shortly, and ends. */
@@ -358,6 +406,12 @@ export class Triton {
     const { onUnrecoverable } = this;
     onUnrecoverable?.(error);
   }
+}
+
+/** Imported when there is one: all of the server would take room and time where it runs in a thread of its own. */
+async function openLocalServer(...given: ConstructorParameters<typeof LocalServer>): Promise<LocalServer> {
+  const module = await import('./server/server-handle.js');
+  return new module.LocalServer(...given);
 }
 
 function deferred() {

@@ -7,7 +7,8 @@ import { findCircles, importsOf, packageOf, readImportGraph, resolveModule } fro
 import type { ImportGraph } from './support/import-graph.js';
 
 const PLAIN_DATA = ['model', 'tensor', 'errors', 'logger'];
-const FRONTEND = ['core', 'protocol', 'http1', ...PLAIN_DATA];
+// Sockets are read into memory that frontends ask for.
+const FRONTEND = ['core', 'protocol', 'http1', 'sockets/large-memory.ts', ...PLAIN_DATA];
 /** What HTTP/2 is to its users, without what it is made of. */
 const HTTP2_CONTRACTS = [
   'http2/connection-listener.ts',
@@ -42,8 +43,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   // Other ports for the same HTTP endpoints.
   'frontend/vertex-ai': ['frontend', 'frontend/http', 'frontend/metrics', ...FRONTEND],
   'frontend/sagemaker': ['frontend', 'frontend/http', ...FRONTEND],
+  // What lies in folders, made into what `bind` takes.
+  repository: ['onnx', 'host', 'link', 'protocol', ...PLAIN_DATA],
   server: [
     'config',
+    'repository',
     'frontend',
     'frontend/http',
     'frontend/grpc',

@@ -2,9 +2,9 @@
 // are nothing but names in the text.
 
 import { TritonError } from '../errors.js';
-import type { ModelSpec } from '../model/callable.js';
 import { completeSignature } from '../model/complete-signature.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
+import { specOf } from './spec-of.js';
 
 /** A model as it is to be declared. */
 export interface DescribedModel extends ModelSignature {
@@ -40,7 +40,8 @@ function declaration(model: DescribedModel, name: string, strict: boolean): stri
     maxBatchSize > 0 ? `maxBatchSize: ${maxBatchSize}` : 'batching: false',
     ...(decoupled ? ['decoupled: true'] : []),
   ];
-  checkDeclarable(model);
+  // What a client refuses is not written.
+  completeSignature(specOf(model));
   const made = `connect${name[0]!.toUpperCase()}${name.slice(1)}`;
   return [
     ...(source === 'metadata'
@@ -74,24 +75,6 @@ function tensors(what: string, specs: Tensors): string[] {
       : `    ${key(name)}: { ${members.join(', ')} },`;
   });
   return isList ? [`  ${what}: [`, ...rows, '  ],'] : [`  ${what}: {`, ...rows, '  },'];
-}
-
-/** What a client refuses is not written. */
-function checkDeclarable({ name, inputs, outputs, maxBatchSize }: DescribedModel): void {
-  const listed = (specs: Tensors) =>
-    specs.map(({ name: tensor, dtype, shape, optional }) => ({
-      name: tensor,
-      dtype,
-      shape,
-      ...(optional && { optional }),
-    }));
-  const spec = {
-    modelName: name,
-    inputs: listed(inputs),
-    outputs: listed(outputs),
-    config: maxBatchSize > 0 ? { maxBatchSize } : { batching: false },
-  };
-  completeSignature(spec as ModelSpec);
 }
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;

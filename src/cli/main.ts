@@ -3,13 +3,31 @@
 
 import { runCli } from './program.js';
 
+const FALLBACK_COLUMNS = 100;
+
 // Whoever reads may stop reading: `tstriton … | head`.
+const outputClosed = new AbortController();
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
+  outputClosed.abort();
 });
 
+async function readInput(): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array);
+  return Buffer.concat(chunks);
+}
+
 process.exitCode = await runCli(process.argv.slice(2), {
-  out: (text) => void process.stdout.write(text),
+  out: (data) => void process.stdout.write(data),
   err: (text) => void process.stderr.write(text),
   env: process.env,
+  terminal: {
+    in: process.stdin.isTTY === true,
+    out: process.stdout.isTTY === true,
+    err: process.stderr.isTTY === true,
+  },
+  columns: process.stdout.columns || FALLBACK_COLUMNS,
+  outputClosed: outputClosed.signal,
+  readInput,
 });

@@ -1,31 +1,49 @@
 // The command `tstriton`: its subcommands, each a file of its own, and what their ends are to a shell. 0: done; 1: it did not work;
-// 2: it was called wrongly.
+// 2: it was called wrongly; 130: it was interrupted.
 
 import { Command, CommanderError } from 'commander';
 
 import { TritonError } from '../errors.js';
 import { VERSION } from '../server/version.js';
+import { benchCommand } from './bench/bench-command.js';
+import { checkCommand } from './check/check-command.js';
 import type { CliIo } from './cli-io.js';
+import { completionCommand } from './completion/completion-command.js';
+import { deployCommand } from './deploy/deploy-command.js';
 import { genCommand } from './gen-command.js';
+import { HELP_LAYOUT } from './help-layout.js';
+import { inferCommand } from './infer/infer-command.js';
+import { Interrupted } from './interrupted.js';
+import { LoadFailure } from './serve/load-failure.js';
+import { serveCommand } from './serve/serve-command.js';
 
-export type ExitCode = 0 | 1 | 2;
+export type ExitCode = 0 | 1 | 2 | 130;
 
-const COMMANDS = [genCommand];
+const COMMANDS = [serveCommand, inferCommand, benchCommand, checkCommand, deployCommand, genCommand, completionCommand];
+
+const EXIT_CODES =
+  '\nExit codes: 0 done, 1 it did not work, 2 called wrongly, 130 interrupted.\nColours follow NO_COLOR and FORCE_COLOR. Data goes to standard output, all else to standard error.';
 
 /** Runs the command that `args` say, what follows the program's name. */
 export async function runCli(args: readonly string[], io: CliIo): Promise<ExitCode> {
   const program = new Command('tstriton')
-    .description("Tools for servers that speak Triton's inference protocol.")
+    .description("Serves TypeScript functions over Triton's inference protocol, and asks servers that speak it.")
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [command]', 'print the help of a command');
+    .helpCommand('help [command]', 'print the help of a command')
+    .addHelpText('after', EXIT_CODES);
   for (const command of COMMANDS) program.addCommand(command(io));
   for (const command of [program, ...program.commands]) {
-    command.exitOverride().configureOutput({
-      writeOut: io.out,
-      writeErr: io.err,
-      outputError: (message) => complain(message, io),
-    });
+    command
+      .exitOverride()
+      .configureHelp(HELP_LAYOUT)
+      .configureOutput({
+        writeOut: io.out,
+        writeErr: io.err,
+        outputError: (message) => complain(message, io),
+        getOutHelpWidth: () => io.columns,
+        getErrHelpWidth: () => io.columns,
+      });
   }
   if (args.length === 0) {
     complain(`expected a command: ${program.commands.map((each) => each.name()).join(', ')}; see tstriton --help`, io);
@@ -35,11 +53,18 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<ExitCo
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    const { code, message } = TritonError.from(error);
-    complain(message, io);
-    return isUsage(code) ? 2 : 1;
+    return endOf(error, io);
   }
+}
+
+function endOf(error: unknown, io: CliIo): ExitCode {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const { code, message } = TritonError.from(error);
+  // The client speaks of its own options.
+  complain(message.replace(/ in tls\.ca$/, ' to --ca'), io);
+  if (error instanceof LoadFailure) io.err(`${error.diagnostics}\n`);
+  if (error instanceof Interrupted) return 130;
+  return isUsage(code) ? 2 : 1;
 }
 
 /** What a command refuses is said in one line. */
@@ -52,7 +77,7 @@ function complain(message: string, { err }: CliIo): void {
   );
 }
 
-/** A wrong URL or header is refused by the client, as INVALID_ARG. */
+/** A wrong flag, file, URL or header. */
 function isUsage(code: string): boolean {
   return code === 'INVALID_ARG';
 }

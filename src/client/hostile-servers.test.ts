@@ -147,6 +147,23 @@ describe('over HTTP, a server that', () => {
       NO_HTTP,
     ],
     [
+      'says a length and a transfer coding',
+      (socket) => void socket.end(`${HEAD}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`),
+      NO_HTTP,
+    ],
+    ['changes the protocol', (socket) => void socket.write('HTTP/1.1 101 X\r\nupgrade: h2c\r\n\r\n'), NO_HTTP],
+    [
+      'has chunks that are none',
+      (socket) => void socket.write(`${HEAD}transfer-encoding: chunked\r\n\r\n+1\r\n`),
+      NO_HTTP,
+    ],
+    [
+      'breaks off a stream with what is no chunk',
+      (socket) => void socket.write(`${EVENTS}1\r\n\nxy`),
+      NO_HTTP,
+      'stream',
+    ],
+    [
       'says that its JSON is longer than the body',
       (socket) => void socket.end(`${HEAD}inference-header-content-length: 99\r\ncontent-length: 2\r\n\r\n{}`),
       /^malformed response of the server: /,

@@ -4,7 +4,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 
 import type { TritonError } from '../errors.js';
-import type { ClientRequest, Requester } from '../http1/client-connection.js';
+import type { Requester } from '../http1/client-connection.js';
 import { ClientConnections } from '../http1/client-connections.js';
 import type { Call } from './call.js';
 import type { TransportOptions } from './client-options.js';
@@ -82,9 +82,8 @@ export class Http1Wire implements HttpWire {
       call.throwIfAborted();
     }
     this.#lastUse = now;
-    const sent = { head: this.#headOf(request), body: request.chunks };
     try {
-      return await this.#attempt(sent, call, exchange);
+      return await this.#attempt(request, call, exchange);
     } catch (error) {
       if (!(error instanceof StaleConnection)) throw error;
       call.throwIfAborted();
@@ -92,7 +91,7 @@ export class Http1Wire implements HttpWire {
       this.#connections.closeIdle();
       if (!call.idempotent && request.method !== 'GET') throw error.error;
       try {
-        return await this.#attempt(sent, call, exchange);
+        return await this.#attempt(request, call, exchange);
       } catch (again) {
         throw again instanceof StaleConnection ? again.error : again;
       }
@@ -101,12 +100,13 @@ export class Http1Wire implements HttpWire {
     }
   }
 
-  #attempt<T>(request: ClientRequest, call: Call, Exchange: ExchangeOf<T>): Promise<T> {
+  #attempt<T>(request: HttpRequest, call: Call, Exchange: ExchangeOf<T>): Promise<T> {
     const { address, maxResponseBytes } = this;
     return new Promise((resolve, reject) => {
       const connection = this.#connections.take();
       const sent = { connection, call, address, maxResponseBytes };
-      connection.send(request, new Exchange(sent, { resolve, reject }));
+      const exchange = new Exchange(sent, { resolve, reject });
+      connection.send({ head: this.#headOf(request), body: request.chunks }, exchange);
     });
   }
 

@@ -142,14 +142,17 @@ export class Http2Connection implements ConnectionListener {
 
   /** A call begins. */
   acquire(): void {
-    if (this.#calls++ === 0) this.#connection.socket.ref();
+    const { socket } = this.#connection;
+    // Of a socket that is over Node would wait until it is connected.
+    if (this.#calls++ === 0 && !socket.destroyed) socket.ref();
   }
 
   /** A call has ended. */
   release(): void {
     if (--this.#calls > 0) return;
+    const { socket } = this.#connection;
     if (this.#retired) this.destroy();
-    else this.#connection.socket.unref();
+    else if (!socket.destroyed) socket.unref();
   }
 
   /** Takes no more calls; those in flight may finish. */

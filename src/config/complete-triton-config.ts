@@ -44,7 +44,10 @@ function checkTogether(config: CompleteTritonConfig): void {
     throw invalidArg('the HTTP or the gRPC endpoint has to be allowed, got allowHttp: false and allowGrpc: false');
   }
   if (config.loadModel.length > 0 && config.modelControlMode !== 'explicit') {
-    throw invalidArg("loadModel needs modelControlMode: 'explicit', got 'none'");
+    throw invalidArg(`loadModel needs modelControlMode: 'explicit', got '${config.modelControlMode}'`);
+  }
+  if (config.modelControlMode === 'poll' && config.modelRepository.length === 0) {
+    throw invalidArg("modelControlMode: 'poll' needs a modelRepository, got none");
   }
   if (config.logger !== undefined && config.logFile !== undefined) {
     throw invalidArg('the log goes to one place: expected logger or logFile, got both');

@@ -266,15 +266,33 @@ export const OPTION_GROUPS = {
     },
   },
   Models: {
+    modelRepository: {
+      kind: { separator: ';' },
+      parse: modelRepositories,
+      effect: 'Folders of models in the layout of Triton, see docs/model-repository.md.',
+    },
     modelControlMode: {
-      kind: { choices: ['none', 'explicit'] },
+      kind: { choices: ['none', 'explicit', 'poll'] },
       default: 'none',
-      effect: '`explicit` lets clients load and unload models; then only those of `loadModel` are loaded at first.',
+      effect:
+        '`explicit` lets clients load and unload models; then only those of `loadModel` are loaded at first. `poll` looks for changes in `modelRepository`.',
     },
     loadModel: {
       kind: { separator: ',' },
       parse: parseModelNames,
       effect: 'Names of the models that are loaded at first, `*` for all.',
+    },
+    repositoryPollSecs: {
+      kind: [1, 2_147_483],
+      unit: 'seconds',
+      default: 15,
+      effect: 'How long `poll` waits after it has looked for changes in `modelRepository`.',
+    },
+    disableAutoCompleteConfig: {
+      kind: 'boolean',
+      default: false,
+      effect:
+        'Whether each ONNX model of `modelRepository` must have a config.pbtxt with its inputs and outputs; false completes what is left out from the file.',
     },
     cacheConfig: {
       kind: { separator: ';' },
@@ -349,17 +367,46 @@ export type OptionName = keyof Entries;
 /** Every option by its name. */
 export const OPTIONS: { readonly [N in OptionName]: Entries[N] } = Object.assign({}, ...Object.values(OPTION_GROUPS));
 
-/** Triton's and PyTriton's options that this version does not serve: refused by name. */
-const REFUSED: readonly string[] = [
-  'modelRepository',
-  'httpThreadCount',
-  'grpcInferAllocationPoolSize',
-  'sagemakerThreadCount',
-  'vertexAiThreadCount',
-  'cacheDirectory',
-  'bufferManagerThreadCount',
-  'maxInflightBytes',
-];
+const NO_BACKENDS = 'models run in Node, there are no shared libraries to look for';
+const NO_GPU_MEMORY = "memory of a GPU is the callable's business";
+const ONE_LOOP = "the server's thread serves all connections from one event loop";
+const BY_TRACE_CONFIG = 'Triton itself has replaced it by traceConfig';
+
+/** Triton's and PyTriton's options that this version does not serve, each with the reason: refused by name. */
+export const REFUSED_OPTIONS: Readonly<Record<string, string>> = {
+  modelStore: 'Triton itself has replaced it by modelRepository',
+  strictModelConfig: 'Triton itself has replaced it by disableAutoCompleteConfig',
+  modelLoadThreadCount: 'models load side by side, as many as there are',
+  modelLoadRetryCount: 'a failed load is reported at once; whoever supervises the server starts it again',
+  modelNamespacing: 'a name and version stands for one model',
+  httpThreadCount: ONE_LOOP,
+  sagemakerThreadCount: ONE_LOOP,
+  vertexAiThreadCount: ONE_LOOP,
+  reuseHttpPort: 'one server listens at a port; several are put behind a load balancer',
+  reuseGrpcPort: 'one server listens at a port; several are put behind a load balancer',
+  grpcInferAllocationPoolSize: 'messages are garbage-collected, there is no pool of them',
+  grpcMaxConnectionAge: 'clients are asked for new connections when the server shuts down, not before',
+  grpcMaxConnectionAgeGrace: 'clients are asked for new connections when the server shuts down, not before',
+  cacheDirectory: 'the response cache is built in, there are no shared libraries of caches',
+  backendDirectory: NO_BACKENDS,
+  backendConfig: NO_BACKENDS,
+  repoagentDirectory: NO_BACKENDS,
+  rateLimit: 'instances run as soon as they are free; `concurrency` of a model limits its batches',
+  rateLimitResource: 'instances run as soon as they are free; `concurrency` of a model limits its batches',
+  bufferManagerThreadCount: 'tensors are handed over without copies that threads could share',
+  hostPolicy: 'the operating system places threads; start the server under numactl or taskset',
+  pinnedMemoryPoolByteSize: NO_GPU_MEMORY,
+  cudaMemoryPoolByteSize: NO_GPU_MEMORY,
+  cudaVirtualAddressSize: NO_GPU_MEMORY,
+  minSupportedComputeCapability: NO_GPU_MEMORY,
+  modelLoadGpuLimit: NO_GPU_MEMORY,
+  traceFile: BY_TRACE_CONFIG,
+  traceLevel: BY_TRACE_CONFIG,
+  traceRate: BY_TRACE_CONFIG,
+  traceCount: BY_TRACE_CONFIG,
+  traceLogFrequency: BY_TRACE_CONFIG,
+  maxInflightBytes: '`batcher.defaultQueuePolicy.maxQueueSize` of a model limits what waits for it',
+};
 
 export function isOption(name: string): name is OptionName {
   return Object.hasOwn(OPTIONS, name);
@@ -367,13 +414,17 @@ export function isOption(name: string): name is OptionName {
 
 /** Throws UNSUPPORTED for an option of Triton's that there is not; `given` is what the user wrote. */
 export function refuseUnsupported(name: string, given: string): void {
-  if (!REFUSED.includes(name)) return;
-  throw new TritonError('UNSUPPORTED', `${given} is not supported by this version of TSTriton`);
+  if (!Object.hasOwn(REFUSED_OPTIONS, name)) return;
+  throw new TritonError('UNSUPPORTED', `${given} is not supported by TSTriton: ${REFUSED_OPTIONS[name]}`);
 }
 
 /** The option that somebody may have meant. */
 export function nearestOption(name: string): OptionName | undefined {
   return nearest(name, Object.keys(OPTIONS)) as OptionName | undefined;
+}
+
+function modelRepositories(paths: readonly string[]): readonly string[] {
+  return paths;
 }
 
 function parseModelNames(names: readonly string[]): readonly string[] {

@@ -45,6 +45,9 @@ const DEFAULTS = {
   maskErrors: false,
   modelControlMode: 'none',
   loadModel: [],
+  modelRepository: [],
+  repositoryPollSecs: 15,
+  disableAutoCompleteConfig: false,
   responseCacheByteSize: undefined,
   allowVertexAi: false,
   vertexAiPort: 8080,
@@ -117,6 +120,8 @@ const SIMPLE = {
   logFormat: 'ISO8601',
   logVerbose: 3,
   logFile: 'server.log',
+  repositoryPollSecs: 7,
+  disableAutoCompleteConfig: true,
   shutdownDelaySecs: 5,
   exitTimeoutSecs: 0,
   exitOnError: false,
@@ -130,6 +135,7 @@ const EVERYTHING: Required<Omit<TritonConfig, 'logger'>> = {
   corsAllowOrigin: ['https://a.example', 'https://b.example'],
   metricsConfig: ['histogram_latencies=true'],
   loadModel: ['a', 'b'],
+  modelRepository: ['models', 'more'],
   cacheConfig: 'local,size=1024',
   responseCacheByteSize: 1024,
   accessToken: 'token',
@@ -143,6 +149,7 @@ const UNDERSTOOD = {
   corsAllowOrigin: ['https://a.example', 'https://b.example'],
   metricsConfig: { counterLatencies: true, histogramLatencies: true, summaries: undefined },
   traceConfig: { mode: 'opentelemetry', file: '', level: ['TIMESTAMPS'], rate: 7, count: -1, logFrequency: 0 },
+  modelRepository: ['models', 'more'],
   loadModel: ['a', 'b'],
   responseCacheByteSize: 1024,
   accessToken: 'token',
@@ -239,8 +246,8 @@ describe('the options of the constructor', () => {
     ['an option like no other', { colour: 1 }, "TritonConfig has an unknown option 'colour'"],
     [
       'a choice that there is not',
-      { modelControlMode: 'poll' },
-      "modelControlMode must be 'none' or 'explicit', got \"poll\"",
+      { modelControlMode: 'polling' },
+      "modelControlMode must be 'none' or 'explicit' or 'poll', got \"polling\"",
     ],
     ['a list of something else', { loadModel: ['a', 1] }, 'loadModel must be a list of non-empty strings, got number'],
     [
@@ -283,13 +290,13 @@ describe('the options of the constructor', () => {
     );
   });
 
-  it.each(['modelRepository', 'maxInflightBytes', 'sagemakerThreadCount'])(
+  it.each(['cacheDirectory', 'maxInflightBytes', 'sagemakerThreadCount'])(
     'refuse %s, which is to come or of Triton only, by name',
     (option) => {
       expect(() => readTritonConfig({ [option]: 1 } as TritonConfig, {})).toThrow(
         expect.objectContaining({
           code: 'UNSUPPORTED',
-          message: `${option} is not supported by this version of TSTriton`,
+          message: expect.stringContaining(`${option} is not supported by TSTriton: `) as unknown as string,
         }),
       );
     },
@@ -303,6 +310,7 @@ describe('the environment', () => {
         ...EVERYTHING,
         corsAllowOrigin: 'https://a.example, https://b.example',
         loadModel: 'a,b',
+        modelRepository: 'models;more',
         httpRestrictedApi: 'trace,logging:key=value;metadata:other=1',
         traceConfig: 'mode=opentelemetry;level=TIMESTAMPS;rate=7',
       })
@@ -461,7 +469,7 @@ describe('the environment', () => {
       expect(() => fromEnvironment({ [variable]: '1' })).toThrow(
         expect.objectContaining({
           code: 'UNSUPPORTED',
-          message: `${variable} is not supported by this version of TSTriton`,
+          message: expect.stringContaining(`${variable} is not supported by TSTriton: `) as unknown as string,
         }),
       );
     },

@@ -49,7 +49,8 @@ function vertexAiPortOf(environment: Environment): number {
   return text === undefined || text === '' ? 8080 : (parseOption(PORT, text, 'AIP_HTTP_PORT') as number);
 }
 
-function definedOf(given: TritonConfig): TritonConfig {
+/** Without the options that have no value. */
+export function definedOf(given: TritonConfig): TritonConfig {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
@@ -61,15 +62,16 @@ function hintFor(name: string): string {
   return hint === undefined ? '' : `; did you mean '${hint}'?`;
 }
 
-function checkGiven(given: TritonConfig): void {
+/** Throws INVALID_ARG or UNSUPPORTED naming the option; `what` is where it stands, and `where` follows its name. */
+export function checkGiven(given: unknown, what: string = 'TritonConfig', where: string = ''): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw invalidArg(`TritonConfig must be an object, got ${Array.isArray(given) ? 'a list' : String(given)}`);
+    throw invalidArg(`${what} must be an object, got ${Array.isArray(given) ? 'a list' : String(given)}`);
   }
   for (const [name, value] of Object.entries(given)) {
-    refuseUnsupported(name, name);
+    refuseUnsupported(name, `${name}${where}`);
     if (!isOption(name)) {
-      throw invalidArg(`TritonConfig has an unknown option '${name}'${hintFor(name)}`);
+      throw invalidArg(`${what} has an unknown option '${name}'${hintFor(name)}`);
     }
-    if (value !== undefined) checkOption(OPTIONS[name].kind, value, name);
+    if (value !== undefined) checkOption(OPTIONS[name].kind, value, `${name}${where}`);
   }
 }

@@ -41,16 +41,29 @@ export interface InferenceServerOptions {
   readonly sharedMemory?: SharedMemoryRegistry;
   /** Reads the configuration that a client gives for a load. Default: clients give none. */
   readonly readOverride?: (config: string) => Promise<ConfigOverride>;
+  /** The model repository, where there is one. */
+  readonly folders?: FoldersOfModels | undefined;
   /** Default: nothing is traced. */
   readonly tracing?: TracingOptions | undefined;
+}
+
+/** Models that lie in folders, and are bound when they are to be loaded. */
+export interface FoldersOfModels {
+  /** Names of all models, loaded or not. */
+  names(): readonly string[];
+  /**
+   * Loads a model as it lies in its folder now, with what the client gives in place of that; `ready` are the versions that are. False
+   * when no folder has it. Rejects as {@link ModelControl.load} does.
+   */
+  load(name: string, parameters: LoadParameters, ready: readonly string[]): Promise<boolean>;
 }
 
 /** What a client says of a load. */
 export interface LoadParameters {
   /** The configuration that counts instead of the bound one, as its text. */
   readonly config?: string | undefined;
-  /** Names of the parameters that bring files. */
-  readonly files: readonly string[];
+  /** By the parameters' names, `file:1/model.onnx`; undefined where the bytes could not be read. */
+  readonly files: Readonly<Record<string, Uint8Array | undefined>>;
 }
 
 export interface TracingOptions extends TraceListeners {
@@ -87,6 +100,7 @@ export class InferenceServer {
   readonly #traceSettings: TraceSettingsStore;
   readonly #traces: RequestTraces | undefined;
   readonly #readOverride: InferenceServerOptions['readOverride'];
+  readonly #folders: FoldersOfModels | undefined;
   readonly #strictReadiness: boolean;
   readonly #listeners = new Set<() => void>();
   #telling = false;
@@ -103,7 +117,11 @@ export class InferenceServer {
     this.repository = new ModelRepository({ logger, mask, cache: this.cache, summaries }, () => this.#changed());
     this.#readOverride = options.readOverride;
     this.#strictReadiness = strictReadiness;
-    this.models = new ModelControl(this.repository, { mode, logger });
+    const { folders } = options;
+    this.#folders = folders;
+    // Where clients load no models, all of them are bound.
+    const loadable = mode === 'explicit' && folders !== undefined ? () => folders.names() : undefined;
+    this.models = new ModelControl(this.repository, { mode, logger, loadable });
     this.logSettings = options.logSettings ?? unreadLog();
     this.sharedMemory = options.sharedMemory ?? new SharedMemoryRegistry({ allowed: false });
     const { tracing } = options;
@@ -145,7 +163,8 @@ export class InferenceServer {
 
   /** True when the server has started, does not stop, and every model is ready, unless that does not matter. */
   isReady(): boolean {
-    return this.#state === 'ready' && (!this.#strictReadiness || this.repository.allReady);
+    if (this.#state !== 'ready') return false;
+    return !this.#strictReadiness || (this.repository.allReady && this.models.broken.length === 0);
   }
 
   /** Version '' asks for any. Unknown names and versions are not ready. Throws INVALID_ARG for a malformed version. */
@@ -210,13 +229,18 @@ export class InferenceServer {
   }
 
   /**
-   * Loads a model for a client, with another configuration than it was bound with where it gives one. Rejects with
-   * UNSUPPORTED when it brings files: a model is a function that was bound, and does not come over the wire; otherwise as
-   * {@link ModelControl.load}.
+   * Loads a model for a client, from its folder where it has one, with another configuration than it has where the client gives
+   * one. Rejects with UNSUPPORTED when the client brings files for a model without a folder: it is a function that was bound, and
+   * does not come over the wire; otherwise as {@link ModelControl.load}.
    */
-  async loadModel(name: string, { config, files }: LoadParameters): Promise<void> {
+  async loadModel(name: string, parameters: LoadParameters): Promise<void> {
+    const { config, files } = parameters;
+    if (this.#folders !== undefined) {
+      this.models.checkLoad(name);
+      if (await this.#folders.load(name, parameters, this.repository.readyVersions(name))) return;
+    }
     const override = config === undefined ? undefined : await this.#readOverride?.(config);
-    const [file] = files;
+    const [file] = Object.keys(files);
     if (file !== undefined) {
       throw new TritonError(
         'UNSUPPORTED',

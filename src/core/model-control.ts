@@ -13,7 +13,7 @@ import { INTERRUPTIONS } from './refusals.js';
 import { warmUp } from './warm-up.js';
 
 /** Whether clients may load and unload models. */
-export type ModelControlMode = 'none' | 'explicit';
+export type ModelControlMode = 'none' | 'explicit' | 'poll';
 
 /** A version of a model and where its instances come from. */
 export interface LoadableModel {
@@ -36,6 +36,8 @@ export interface LoadableModel {
 export interface ModelControlOptions {
   readonly mode: ModelControlMode;
   readonly logger: Logger;
+  /** Names of models that could be loaded, though nothing of them is bound. Default: none. */
+  readonly loadable?: (() => readonly string[]) | undefined;
 }
 
 /** What a version is loaded with, made from what it was bound with. Throws INVALID_ARG when that cannot be. */
@@ -53,12 +55,26 @@ export class ModelControl {
   readonly #repository: ModelRepository;
   readonly #mode: ModelControlMode;
   readonly #logger: Logger;
+  readonly #loadable: () => readonly string[];
   readonly #bound = new Map<string, Map<number, BoundVersion>>();
+  #broken: readonly RepositoryModel[] = [];
 
-  constructor(repository: ModelRepository, { mode, logger }: ModelControlOptions) {
+  constructor(repository: ModelRepository, { mode, logger, loadable = () => [] }: ModelControlOptions) {
     this.#repository = repository;
     this.#mode = mode;
     this.#logger = logger;
+    this.#loadable = loadable;
+  }
+
+  /** What was to be loaded and cannot even be bound, with the reason: a line of the index each. */
+  get broken(): readonly RepositoryModel[] {
+    return this.#broken.filter(({ name, version }) =>
+      version === '' ? !this.#bound.has(name) : !this.has(name, Number(version)),
+    );
+  }
+
+  set broken(models: readonly RepositoryModel[]) {
+    this.#broken = models;
   }
 
   /** Adds a version to the repository, without loading it. */
@@ -93,6 +109,8 @@ export class ModelControl {
         bound.model = model;
       } catch (error) {
         failure = error;
+        // What serves goes on, and what did not has another reason now.
+        if (entry?.status.kind === 'failed') entry.failed(describe(TritonError.from(error)));
       }
     });
     if (failure !== undefined) throw TritonError.from(failure);
@@ -182,18 +200,18 @@ export class ModelControl {
   }
 
   /**
-   * Loads the versions of a model that its version policy serves and unloads the others. Rejects with what the
-   * start of `version` failed with, when it is one of them.
+   * Loads the versions of a model that its version policy serves and then unloads the others. Rejects with what the
+   * start of `version` failed with, when it is one of them; the others stay then.
    */
   async applyVersionPolicy(name: string, version: number): Promise<void> {
     const served = this.#served(name);
-    const others: Promise<void>[] = [];
-    for (const [number, bound] of this.#bound.get(name) ?? []) {
-      if (served.has(number) && number !== version) others.push(this.loadVersion(name, number).catch(() => undefined));
-      if (!served.has(number)) others.push(this.#next(bound, () => this.#unload(bound)));
-    }
+    const versions = [...(this.#bound.get(name) ?? [])];
+    const others = versions
+      .filter(([number]) => served.has(number) && number !== version)
+      .map(([number]) => this.loadVersion(name, number).catch(() => undefined));
     if (served.has(version)) await this.loadVersion(name, version);
-    await Promise.all(others);
+    const unserved = versions.filter(([number]) => !served.has(number));
+    await Promise.all([...others, ...unserved.map(([, bound]) => this.#next(bound, () => this.#unload(bound)))]);
   }
 
   #served(name: string, configs?: ReadonlyMap<number, CompleteModelConfig>): ReadonlySet<number> {
@@ -210,8 +228,7 @@ export class ModelControl {
    * Triton's words.
    */
   async load(name: string, override?: ConfigOverride): Promise<void> {
-    this.#checkMode();
-    checkModelName(name);
+    this.checkLoad(name);
     const versions = this.#bound.get(name);
     if (versions === undefined) throw notPolled(name);
     const configs =
@@ -221,16 +238,15 @@ export class ModelControl {
       const message = `load failed for model '${name}': at least one version must be available under the version policy of model '${name}'\n`;
       throw invalidArg(message);
     }
-    const failures = await Promise.all(
+    const failures = new Map<number, TritonError>();
+    await Promise.all(
       [...served].map((version) =>
-        this.loadVersion(name, version, configs?.get(version)).then(
-          () => '',
-          (error: TritonError) => `version ${version} is at UNAVAILABLE state: ${describe(error)};\n`,
+        this.loadVersion(name, version, configs?.get(version)).catch((error: TritonError) =>
+          failures.set(version, error),
         ),
       ),
     );
-    const text = failures.join('');
-    if (text !== '') throw invalidArg(`load failed for model '${name}': ${text}`);
+    if (failures.size > 0) throw loadFailed(name, failures);
     if (configs === undefined) return;
     for (const [version, bound] of versions)
       if (!served.has(version)) void this.#next(bound, () => this.#unload(bound));
@@ -251,13 +267,27 @@ export class ModelControl {
 
   /** Every model and its versions by name; only ready ones when asked so. */
   index(readyOnly: boolean): readonly RepositoryModel[] {
-    return [...this.#bound.keys()].sort().flatMap((name): RepositoryModel[] => {
-      const versions = this.#repository.versions(name);
-      if (versions.length === 0) return readyOnly ? [] : [{ name, version: '', state: '', reason: '' }];
-      return versions
-        .filter(({ isReady }) => !readyOnly || isReady)
-        .map(({ model, state, reason }) => ({ name, version: String(model.config.version), state, reason }));
+    if (readyOnly) return [...this.#bound.keys()].sort().flatMap((name) => this.#lines(name, { readyOnly }));
+    const { broken } = this;
+    const names = new Set([...this.#bound.keys(), ...broken.map(({ name }) => name), ...this.#loadable()]);
+    return [...names].sort().flatMap((name): readonly RepositoryModel[] => {
+      const lines = [...this.#lines(name, { readyOnly }), ...broken.filter((model) => model.name === name)];
+      return lines.length === 0 ? [{ name, version: '', state: '', reason: '' }] : lines;
     });
+  }
+
+  /** Those of the versions that were loaded once. */
+  #lines(name: string, { readyOnly }: { readonly readyOnly: boolean }): readonly RepositoryModel[] {
+    return this.#repository
+      .versions(name)
+      .filter(({ isReady }) => !readyOnly || isReady)
+      .map(({ model, state, reason }) => ({ name, version: String(model.config.version), state, reason }));
+  }
+
+  /** Throws UNAVAILABLE when clients may not load models, INVALID_ARG for what can be no model's name. */
+  checkLoad(name: string): void {
+    this.#checkMode();
+    checkModelName(name);
   }
 
   #checkMode(): void {
@@ -334,6 +364,15 @@ function notPolled(name: string): TritonError {
   return invalidArg(`failed to load '${name}', failed to poll from model repository`);
 }
 
+/** What clients are told of a load that failed: a line for each version. */
+export function loadFailed(name: string, failures: ReadonlyMap<number, TritonError>): TritonError {
+  const lines = Array.from(
+    failures,
+    ([version, error]) => `version ${version} is at UNAVAILABLE state: ${describe(error)};\n`,
+  );
+  return invalidArg(`load failed for model '${name}': ${lines.join('')}`);
+}
+
 /** Refuses what can be no model's name, whatever is bound. */
 function checkModelName(name: string): void {
   if (name.trim() === '') {
@@ -356,6 +395,7 @@ const CODE_NAMES = {
   CANCELLED: 'Cancelled',
 } as const satisfies Record<ErrorCode, string>;
 
-function describe({ code, message }: TritonError): string {
+/** An error as the index and the log have it. */
+export function describe({ code, message }: TritonError): string {
   return `${CODE_NAMES[code]}: ${message}`;
 }

@@ -74,18 +74,30 @@ export class ClientConnection implements ByteSink {
     else this.socket.once(this.#isSecure ? 'secureConnect' : 'connect', callback);
   }
 
-  /** Only while no other request is under way. */
-  send({ head, body }: ClientRequest, requester: Requester): void {
+  /** Only while no other request is under way. Throws, and closes the connection, for a body that is not there any more. */
+  send(request: ClientRequest, requester: Requester): void {
     const { output } = this.#owner;
+    this.#fill(output, request);
     this.#requester = requester;
     this.hasBegun = false;
     this.#reader.begin(requester);
-    output.writeText(head);
-    for (const part of body) output.writeBytes(part);
     // What these sockets are given they pass on later.
     output.copiesBlocks = this.#isSecure || !this.#isConnected;
     const isTaken = writeAll(this.socket, output.take());
-    output.sent(isTaken || output.copiesBlocks);
+    output.sent(isTaken);
+  }
+
+  #fill(output: Output, { head, body }: ClientRequest): void {
+    try {
+      output.writeText(head);
+      for (const part of body) output.writeBytes(part);
+    } catch (error) {
+      // The next request would begin with it.
+      output.take();
+      output.sent(true);
+      this.socket.destroy();
+      throw new Error('the memory of what was to be sent was given away before it was sent', { cause: error });
+    }
   }
 
   received(bytes: Buffer, start: number, end: number): void {

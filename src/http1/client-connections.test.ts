@@ -193,6 +193,24 @@ describe('the connections of a client', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('leave nothing of a request that cannot be sent to the next one', async () => {
+    const requests: string[] = [];
+    const { port } = await play((socket) =>
+      socket.on('data', (chunk: Buffer) => {
+        requests.push(chunk.toString('latin1'));
+        socket.write(ANSWER);
+      }),
+    );
+    const connections = connect(port);
+    await ask(connections);
+    const given = new Uint8Array(8);
+    structuredClone(given, { transfer: [given.buffer] });
+    expect(() => new Asked(connections, [Buffer.from('secret'), given])).toThrow('given away');
+    expect(connections.hasIdle).toBe(false);
+    expect((await ask(connections, [Buffer.from('ab')])).body).toBe('ok');
+    expect(requests).toEqual([`${HEAD}Content-Length: 0\r\n\r\n`, `${HEAD}Content-Length: 2\r\n\r\nab`]);
+  });
+
   it('read nothing while they are paused', async () => {
     const { port } = await play((socket) =>
       socket.once('data', () => {

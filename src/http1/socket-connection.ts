@@ -109,13 +109,14 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
       return;
     }
     const isTaken = writeAll(socket, output.take());
-    output.sent(isTaken || output.copiesBlocks);
+    output.sent(isTaken);
     if (isTaken || !socket.writableNeedDrain) return;
     connection.isCongested = true;
     socket.setTimeout(STALLED_MILLISECONDS);
   }
 
   #drained(): void {
+    this.#output.passedOn();
     this.socket.setTimeout(0);
     if (!this.#connection.isCongested) return;
     this.#connection.drained();

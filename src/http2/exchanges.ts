@@ -141,6 +141,12 @@ export class Exchanges implements StreamOwner, SenderOwner {
     }
   }
 
+  dataLost(stream: StreamState): void {
+    this.#connection.sender.writeReset(stream.id, ERROR_CODE.INTERNAL_ERROR);
+    const message = 'the memory of what was to be sent was given away before it was sent';
+    this.close(stream, new Http2Error('INTERNAL_ERROR', message), true);
+  }
+
   // What the streams' users do.
 
   sendHeaders(stream: StreamState, headers: OutgoingHeaders, endsStream: boolean): void {

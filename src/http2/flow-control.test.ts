@@ -39,6 +39,23 @@ describe('what the peer lets us send', () => {
     expect(server.told()).toEqual(['close 1 in order']);
   });
 
+  it('ends its stream when the memory of it was given away, and no other', () => {
+    const server = serverWith([1, 3], setting(4, 10));
+    const given = new Uint8Array(15).fill(65);
+    server.streams.get(1)!.sendMessage(HEAD, [given], TRAILERS);
+    server.streams.get(3)!.sendMessage(HEAD, [Buffer.from('0123456789abcde')], TRAILERS);
+    server.sent();
+    structuredClone(given, { transfer: [given.buffer] });
+    server.send(frames.windowUpdate(1, 100), frames.windowUpdate(3, 100));
+    expect(server.sent()).toEqual([
+      'RST_STREAM 1 INTERNAL_ERROR',
+      'DATA 3 abcde',
+      'HEADERS 3 END_STREAM grpc-status=0',
+    ]);
+    expect(server.told()).toEqual(['close 1 INTERNAL_ERROR', 'close 3 in order']);
+    expect(server.connection.queuedBytes).toBe(0);
+  });
+
   it('on the connection is shared by its streams, which take turns', () => {
     const server = serverWith([1, 3], setting(4, LARGE));
     for (const stream of server.streams.values()) stream.sendMessage(HEAD, [Buffer.alloc(300_000)], TRAILERS);

@@ -3,6 +3,7 @@
 import { FLAG, FRAME, FRAME_HEAD_BYTES, writeFrameHead, writeUint32 } from './frame.js';
 import { HpackEncoder } from './hpack/hpack-encoder.js';
 import type { OutgoingHeaders } from './outgoing-headers.js';
+import { largeMemory } from '../sockets/large-memory.js';
 import { BLOCK_BYTES, Output, type BlockPool } from '../sockets/output.js';
 import { INITIAL_SETTINGS, type Settings } from './settings.js';
 
@@ -125,6 +126,7 @@ export class FrameWriter {
     writeFrameHead(output.block, this.#openAt, { length, type: FRAME.DATA, flags, streamId });
     output.block.set(chunk, output.end);
     output.end += end;
+    largeMemory.sent(chunk);
     this.#openLength = length;
     this.worthwhileFrames++;
     if (endsStream) this.#openStreamId = 0;
@@ -152,6 +154,7 @@ export class FrameWriter {
     output.reserve(chunk.length);
     output.block.set(chunk, output.end);
     output.end += chunk.length;
+    largeMemory.sent(chunk);
   }
 
   /** As HEADERS and as many CONTINUATION as it takes, with nothing in between (RFC 9113, section 6.10). */

@@ -6,6 +6,8 @@ export interface Part {
   /** Or else the chunk. */
   readonly headers: OutgoingHeaders | undefined;
   readonly chunk: Uint8Array;
+  /** The chunk's length: it has another one when its memory is given away meanwhile. */
+  readonly bytes: number;
   readonly endsStream: boolean;
 }
 
@@ -26,7 +28,7 @@ export class PartQueue {
 
   push(part: Part): void {
     this.#parts.push(part);
-    this.bytes += part.chunk.length;
+    this.bytes += part.bytes;
   }
 
   /** Bytes of the first part's chunk were sent. */

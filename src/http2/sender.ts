@@ -24,6 +24,8 @@ export interface SenderOwner {
   endSent(stream: StreamState): void;
   /** Nothing waits any more, as was promised to tell. */
   drained(stream: StreamState): void;
+  /** The memory of data that waits was given away. */
+  dataLost(stream: StreamState): void;
 }
 
 export class Sender {
@@ -77,7 +79,7 @@ export class Sender {
 
   sendHeaders(stream: StreamState, headers: OutgoingHeaders, endsStream: boolean): void {
     if (stream.queue !== undefined || !this.#isFree()) {
-      this.#enqueue(stream, { headers, chunk: NO_BYTES, endsStream });
+      this.#enqueue(stream, { headers, chunk: NO_BYTES, bytes: 0, endsStream });
       return;
     }
     this.#writeHeaders(stream, headers, endsStream);
@@ -99,7 +101,8 @@ export class Sender {
         return;
       }
     }
-    this.#enqueue(stream, { headers: undefined, chunk: sent === 0 ? chunk : chunk.subarray(sent), endsStream });
+    const rest = sent === 0 ? chunk : chunk.subarray(sent);
+    this.#enqueue(stream, { headers: undefined, chunk: rest, bytes: length - sent, endsStream });
   }
 
   /** The data as one frame when it fits and can go now. */
@@ -193,7 +196,7 @@ export class Sender {
   }
 
   #enqueue(stream: StreamState, part: Part): void {
-    this.queuedBytes += part.chunk.length;
+    this.queuedBytes += part.bytes;
     if (stream.queue === undefined) {
       stream.queue = new PartQueue();
       this.#ready.join(stream);
@@ -207,6 +210,10 @@ export class Sender {
     let most = hasOthers ? TURN : MOST_OUTPUT;
     for (let part = queue.first; part !== undefined; part = queue.first) {
       const { headers, chunk, endsStream } = part;
+      if (chunk.length !== part.bytes) {
+        this.#owner.dataLost(stream);
+        return;
+      }
       if (headers !== undefined) this.#writeHeaders(stream, headers, endsStream);
       else {
         const start = queue.offset;

@@ -77,7 +77,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
       sender.fill();
       if (output.bytes === 0) break;
       const isTaken = writeAll(socket, output.take());
-      output.sent(isTaken || output.copiesBlocks);
+      output.sent(isTaken);
       sender.isCongested = !isTaken && socket.writableNeedDrain;
     }
     if (connection.isFinished) this.#end();
@@ -103,6 +103,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, Writing {
   }
 
   #drained(): void {
+    this.connection.output.passedOn();
     if (!this.connection.sender.isCongested) return;
     this.connection.sender.isCongested = false;
     this.write();

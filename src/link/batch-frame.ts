@@ -19,8 +19,10 @@ import { Tensor } from '../tensor/tensor.js';
 import type { RequestExtras } from './messages.js';
 import { alignTo8 } from './result-frame.js';
 
-/** Below so many bytes in one buffer a copy takes no time that matters. */
+/** Below so many bytes in one buffer a copy takes no time that matters, and joins the rows of a batch. */
 const HAND_OVER_BYTES = 4 * 1024 * 1024;
+/** The same where there is nothing to be joined. */
+const HAND_OVER_ALONE_BYTES = 512 * 1024;
 
 const ALL: readonly string[] = [];
 
@@ -33,10 +35,11 @@ export interface EncodedBatch {
 /** Packs a batch. Memory that is handed over is gone for the caller once the message is sent. */
 export function encodeBatch(batch: readonly ExecutionRequest[], config: CompleteModelConfig): EncodedBatch {
   const inputCount = config.inputs.length;
+  const least = batch.length === 1 ? HAND_OVER_ALONE_BYTES : HAND_OVER_BYTES;
   // Of buffers that are handed over, their places in the list.
   let places: Map<ArrayBufferLike, number> | undefined;
   for (let r = 0; r < batch.length; r++) {
-    for (const buffer of handedOver(batch[r]!)) (places ??= new Map()).set(buffer, places.size + 1);
+    for (const buffer of handedOver(batch[r]!, least)) (places ??= new Map()).set(buffer, places.size + 1);
   }
 
   // Where the next rows of each input go.
@@ -93,14 +96,14 @@ export function encodeBatch(batch: readonly ExecutionRequest[], config: Complete
 const NOTHING: readonly ArrayBuffer[] = [];
 
 /** The request's own memory that holds enough of its inputs to be worth handing over. */
-function handedOver({ memory, inputs }: ExecutionRequest): readonly ArrayBuffer[] {
+function handedOver({ memory, inputs }: ExecutionRequest, least: number): readonly ArrayBuffer[] {
   if (memory === undefined) return NOTHING;
   const held = new Map<ArrayBufferLike, number>(memory.map((buffer) => [buffer, 0]));
   for (const input of inputs) {
     const bytes = input && held.get(input.bytes.buffer);
     if (bytes !== undefined) held.set(input!.bytes.buffer, bytes + input!.bytes.byteLength);
   }
-  return memory.filter((buffer) => held.get(buffer)! >= HAND_OVER_BYTES);
+  return memory.filter((buffer) => held.get(buffer)! >= least);
 }
 
 function encodeExtras(batch: readonly ExecutionRequest[]): RequestExtras | undefined {

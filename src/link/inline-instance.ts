@@ -12,7 +12,7 @@ import type {
 } from '../core/instance/model-instance.js';
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type { InferTensor } from '../model/exchange.js';
+import { type Allocate, type InferTensor, newMemory } from '../model/exchange.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { Parameters } from '../model/parameters.js';
 import { decodeBatch, encodeBatch } from './batch-frame.js';
@@ -23,14 +23,21 @@ import type { RequestExtras } from './messages.js';
 import { ResultFrame, type FramedTensor } from './result-frame.js';
 import { whenUnpacked } from './unpacked-execution.js';
 
+export interface InlineServices extends HostServices {
+  /** Gives the memory of answers. Default: new memory. */
+  readonly allocate?: Allocate;
+}
+
 export class InlineInstance implements ModelInstance {
   readonly #config: CompleteModelConfig;
   readonly #host: CallableHost;
   readonly #turns: CallableTurns;
+  readonly #allocate: Allocate;
 
   /** Others may ask the callable too, in turn. */
-  constructor(config: CompleteModelConfig, { callable, turns }: HostedCallable, services: HostServices) {
+  constructor(config: CompleteModelConfig, { callable, turns }: HostedCallable, services: InlineServices) {
     this.#config = config;
+    this.#allocate = services.allocate ?? newMemory;
     this.#host = new CallableHost(config, callable, services);
     this.#turns = turns;
   }
@@ -52,7 +59,11 @@ export class InlineInstance implements ModelInstance {
             (results, computeInfer, parameters) => {
               ended();
               const inferredAt = performance.now();
-              const answers = frameResults(results, { requestedOutputs, parameters }, this.#config);
+              const answers = frameResults(
+                results,
+                { requestedOutputs, parameters, allocate: this.#allocate },
+                this.#config,
+              );
               const times = { computeInput, computeInfer, computeOutput: performance.now() - inferredAt };
               done(answers, times, this.#host.metrics.take());
             },
@@ -95,21 +106,27 @@ export class InlineInstance implements ModelInstance {
 interface FrameOptions {
   readonly requestedOutputs: RequestExtras['requestedOutputs'];
   readonly parameters: readonly (Parameters | undefined)[] | undefined;
+  readonly allocate: Allocate;
 }
 
 function frameResults(
   results: readonly HostResult[],
-  { requestedOutputs, parameters }: FrameOptions,
+  { requestedOutputs, parameters, allocate }: FrameOptions,
   config: CompleteModelConfig,
 ): ExecutionResult[] {
   try {
     const frame = new ResultFrame(config);
     const framed = results.map((result, index) => frame.add(result, requestedOutputs?.[index]));
-    const buffer = frame.write().buffer as ArrayBuffer;
+    const buffer = frame.write([], allocate).buffer as ArrayBuffer;
     return framed.map((places, index) =>
       TritonError.is(places)
         ? { kind: 'error', error: places }
-        : { kind: 'outputs', outputs: tensorsAt(places, buffer, config), parameters: parameters?.[index] },
+        : {
+            kind: 'outputs',
+            outputs: tensorsAt(places, buffer, config),
+            parameters: parameters?.[index],
+            memory: framed.length === 1 ? buffer : undefined,
+          },
     );
   } catch (thrown) {
     const error = TritonError.from(thrown);

@@ -75,7 +75,15 @@ export function decodeResults(
   for (let index = 0; index < count; index++) {
     const outputCount = reader.next();
     if (outputCount === FAILED) results.push({ kind: 'error', error: receiveError(errors[failures++]!) });
-    else results.push({ kind: 'outputs', outputs: reader.outputs(outputCount), parameters: parameters?.[index] });
+    else {
+      const outputs = reader.outputs(outputCount);
+      results.push({
+        kind: 'outputs',
+        outputs,
+        parameters: parameters?.[index],
+        memory: count === 1 ? frame : undefined,
+      });
+    }
   }
   return results;
 }

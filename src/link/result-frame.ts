@@ -5,8 +5,14 @@ import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { rawByteLength, writeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
+import { newMemory } from '../model/exchange.js';
 import type { Tensor } from '../tensor/tensor.js';
 import type { HostResult } from '../host/host-results.js';
+
+/** The memory of larger answers is used for requests when they are sent. */
+const LARGE_BYTES = 1 << 20;
+/** What a request has in front of its tensors; so large are most, and then the next one fits where the answer to the last one was. */
+const REQUEST_HEAD_BYTES = 4096;
 
 /** Where a tensor lies in the frame. */
 export interface FramedTensor {
@@ -66,10 +72,11 @@ export class ResultFrame {
   }
 
   /** The header and all tensors, in memory of their own. */
-  write(header: readonly number[] = []): Buffer {
+  write(header: readonly number[] = [], allocate = newMemory): Buffer {
     const start = header.length * 8;
+    const bytes = start + this.#byteLength;
     // Not the shared pool: the memory is handed to another thread whole. Not zeroed: all that is read is written.
-    const buffer = Buffer.allocUnsafeSlow(start + this.#byteLength);
+    const buffer = allocate(bytes < LARGE_BYTES ? bytes : bytes + REQUEST_HEAD_BYTES);
     if (start > 0) new Float64Array(buffer.buffer, 0, header.length).set(header);
     this.writeTo(buffer, start);
     return buffer;

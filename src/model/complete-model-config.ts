@@ -17,6 +17,16 @@ export interface CompleteTensorSpec {
   readonly labels?: readonly string[];
 }
 
+/** What the file of a model's configuration says beside what the server works with. */
+export interface FileConfig {
+  readonly platform: string;
+  readonly backend: string;
+  /** Members of the ModelConfig message, as the model configuration shows them. */
+  readonly shown: Readonly<Record<string, unknown>>;
+  /** The same of inputs and outputs, by their names. */
+  readonly shownTensors: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
 export interface CompleteModelConfig {
   readonly name: string;
   readonly version: number;
@@ -40,6 +50,10 @@ export interface CompleteModelConfig {
   /** Undefined: every bound version is served. */
   readonly versionPolicy?: VersionPolicy;
   readonly modelWarmup?: readonly CompleteWarmup[];
+  /** Of a model from a model repository: the parameters of its configuration, for its callable to read. */
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** Of a model from a model repository. */
+  readonly file?: FileConfig;
 }
 
 /** What tells bound models apart: their name and version. */

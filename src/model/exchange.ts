@@ -52,13 +52,34 @@ export interface ModelInferResponse {
   readonly id: string;
   readonly parameters: Parameters | undefined;
   readonly outputs: readonly InferTensor[];
+  /** Memory that outputs lie in and which is this answer's alone: whoever sends it may use it again. Undefined where there is none. */
+  readonly memory?: ArrayBuffer | undefined;
 }
 
 /** Of less a copy costs less than to keep account of whose it is. */
 const LEAST_BYTES = 1024 * 1024;
 
-/** The memory under many bytes that fill it, so that whoever has the bytes has all of it; undefined under a part of it. */
+/** At multiples of this a view as any typed array may begin. */
+export const ALIGNED_BYTES = 8;
+
+/** How many bytes of memory that is larger are used: nothing else lies in it. */
+const USED = new WeakMap<ArrayBufferLike, number>();
+
+/** Of memory that is nobody else's, so many bytes, whose content is not set. Throws RangeError when there are none. */
+export type Allocate = (bytes: number) => Buffer;
+
+export const newMemory: Allocate = (bytes) => Buffer.allocUnsafeSlow(bytes);
+
+/** Memory for so many bytes with the byte at `tensorsAt` where any typed array may begin: what lies there need not be copied to be viewed. */
+export function alignedMemory(byteLength: number, tensorsAt: number, allocate: Allocate): Buffer {
+  const padding = (ALIGNED_BYTES - (tensorsAt % ALIGNED_BYTES)) % ALIGNED_BYTES;
+  const memory = allocate(padding + byteLength).subarray(padding, padding + byteLength);
+  USED.set(memory.buffer, byteLength);
+  return memory;
+}
+
+/** The memory under many bytes that are all that is in it, so that whoever has the bytes has all of it; undefined under a part. */
 export function ownMemory({ buffer, byteLength }: Uint8Array): ArrayBuffer | undefined {
-  if (byteLength < LEAST_BYTES || buffer.byteLength !== byteLength) return undefined;
+  if (byteLength < LEAST_BYTES || (USED.get(buffer) ?? buffer.byteLength) !== byteLength) return undefined;
   return buffer instanceof ArrayBuffer ? buffer : undefined;
 }

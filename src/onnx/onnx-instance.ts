@@ -20,6 +20,7 @@ type Tensors = Readonly<Record<string, Tensor>>;
 interface Loaded {
   readonly ort: Ort;
   readonly session: InferenceSession;
+  readonly reshapes: NonNullable<OnnxInstanceArgs['reshapes']>;
 }
 
 let loaded: Loaded | undefined;
@@ -27,7 +28,7 @@ let loaded: Loaded | undefined;
 const underway = new Set<Promise<unknown>>();
 
 export async function setup({ modelName, modelConfig, args }: SetupContext): Promise<void> {
-  const { path, session: options } = args as OnnxInstanceArgs;
+  const { path, session: options, reshapes = {} } = args as OnnxInstanceArgs;
   const ort = await importOnnxruntime(modelName);
   const backends = ort.listSupportedBackends().map(({ name }) => name);
   const missing = options.executionProviders.map(providerName).filter((name) => !backends.includes(name));
@@ -42,7 +43,7 @@ export async function setup({ modelName, modelConfig, args }: SetupContext): Pro
     throw new TritonError('UNAVAILABLE', `${reason}${hint}`, { cause: error });
   }
   checkNames(session, modelConfig);
-  loaded = { ort, session };
+  loaded = { ort, session, reshapes };
 }
 
 export async function teardown(): Promise<void> {
@@ -97,20 +98,41 @@ function joinInputs(requests: readonly InferenceRequest[], { inputs }: CompleteM
 }
 
 /** What leads to no output that is asked for is not computed. */
-async function run(inputs: Tensors, requested: readonly string[], { name }: CompleteModelConfig): Promise<Tensors> {
+async function run(inputs: Tensors, requested: readonly string[], config: CompleteModelConfig): Promise<Tensors> {
+  const { name } = config;
   if (loaded === undefined) throw new TritonError('UNAVAILABLE', `model '${name}' is being unloaded`);
-  const { ort, session } = loaded;
-  const feeds = Object.fromEntries(Object.entries(inputs).map(([input, tensor]) => [input, toOrt(ort, tensor, input)]));
+  const { ort, session, reshapes } = loaded;
+  const rowsFirst = config.maxBatchSize > 0;
+  const feeds = Object.fromEntries(
+    Object.entries(inputs).map(([input, tensor]) => [
+      input,
+      toOrt(ort, reshaped(tensor, reshapes[input], rowsFirst), input),
+    ]),
+  );
   const running = session.run(feeds, requested);
   underway.add(running);
   try {
     const results = await running;
-    return Object.fromEntries(requested.map((output) => [output, fromOrt(results[output] as OrtTensor)]));
+    return Object.fromEntries(
+      requested.map((output) => {
+        const wire = reshapes[output] && config.outputs.find((spec) => spec.name === output)?.shape;
+        return [output, reshaped(fromOrt(results[output] as OrtTensor), wire, rowsFirst)];
+      }),
+    );
   } catch (error) {
     throw new TritonError('INTERNAL', `onnxruntime failed on model '${name}': ${reasonOf(error)}`, { cause: error });
   } finally {
     underway.delete(running);
   }
+}
+
+/** A tensor in another shape, behind the rows where there are some; one open dimension is what is left. */
+function reshaped(tensor: Tensor, shape: readonly number[] | undefined, rowsFirst: boolean): Tensor {
+  if (shape === undefined) return tensor;
+  const rows = rowsFirst ? tensor.shape.slice(0, 1) : [];
+  const known = [...rows, ...shape].reduce((product, size) => (size === -1 ? product : product * size), 1);
+  const elements = tensor.shape.reduce((product, size) => product * size, 1);
+  return tensor.reshape([...rows, ...shape.map((size) => (size === -1 ? (known === 0 ? 0 : elements / known) : size))]);
 }
 
 function toOrt({ Tensor: OrtTensor }: Ort, tensor: Tensor, input: string): OrtTensor {

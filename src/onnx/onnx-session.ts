@@ -31,6 +31,8 @@ export interface OnnxInstanceArgs {
   /** Of the model's file, absolute: onnxruntime finds weights that lie beside it. */
   readonly path: string;
   readonly session: OnnxSessionOptions;
+  /** The shapes, without the batch axis, that the file has for tensors which clients see in others; by their names. */
+  readonly reshapes?: Readonly<Record<string, readonly number[]>>;
 }
 
 /** As onnxruntime's InferenceSession.SessionOptions has it. */

@@ -2,79 +2,21 @@
 // model was bound with. Scheduling, cache, sizes and warm-up are its own. What belongs to the callable (tensors, instances,
 // whether it streams) may be left out, as where Triton completes a configuration from the model, and cannot be changed.
 
-import { fromJson, type JsonObject, type JsonValue, toJson } from '@bufbuild/protobuf';
+import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
 
 import { invalidArg, TritonError } from '../errors.js';
 import { completeBatcher } from '../model/complete-batcher.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type { DynamicBatcher, QueuePolicy, TimeoutAction } from '../model/model-config.js';
-import { completeWarmups, type ModelWarmup, type WarmupInput } from '../model/model-warmup.js';
-import { completeVersionPolicy, EVERY_VERSION, type VersionPolicy } from '../model/version-policy.js';
-import { ModelConfigSchema } from './grpc/generated/model_config_pb.js';
+import { completeWarmups } from '../model/model-warmup.js';
+import { completeVersionPolicy, EVERY_VERSION } from '../model/version-policy.js';
+import { batcherOf, canonical, type ConfigJson, versionPolicyOf, warmupOf } from './config-message.js';
 import { BACKEND, modelConfigJson } from './model-config-json.js';
-import { datatypeOfConfig } from './model-signature.js';
 
 /** Longer ones are no configurations, and would keep the event loop. */
 const LONGEST_TEXT = 256 * 1024;
 
 /** Names that change nothing: none, ours, and that of PyTriton's models. */
 const BACKENDS = ['', BACKEND, 'python'];
-
-/** A ModelConfig message in protobuf's JSON, defaults included, in which numbers of 64 bits are texts. */
-interface ConfigJson {
-  readonly name: string;
-  readonly backend: string;
-  readonly max_batch_size: number;
-  readonly input: readonly TensorJson[];
-  readonly output: readonly TensorJson[];
-  readonly instance_group: readonly { readonly kind: string; readonly count: number }[];
-  readonly model_warmup: readonly WarmupJson[];
-  readonly version_policy?: {
-    readonly latest?: { readonly num_versions: number };
-    readonly specific?: { readonly versions: readonly string[] };
-  };
-  readonly dynamic_batching?: BatcherJson;
-  readonly model_transaction_policy?: { readonly decoupled: boolean };
-  readonly response_cache?: { readonly enable: boolean };
-}
-
-interface TensorJson extends JsonObject {
-  readonly name: string;
-  readonly data_type: string;
-  readonly dims: string[];
-}
-
-interface BatcherJson {
-  readonly preferred_batch_size: readonly number[];
-  readonly max_queue_delay_microseconds: string;
-  readonly preserve_ordering: boolean;
-  readonly priority_levels: string;
-  readonly default_priority_level: string;
-  readonly default_queue_policy?: QueuePolicyJson;
-  readonly priority_queue_policy: Readonly<Record<string, QueuePolicyJson>>;
-}
-
-interface QueuePolicyJson {
-  readonly timeout_action: TimeoutAction;
-  readonly default_timeout_microseconds: string;
-  readonly allow_timeout_override: boolean;
-  readonly max_queue_size: number;
-}
-
-interface WarmupJson {
-  readonly name: string;
-  readonly batch_size: number;
-  readonly count: number;
-  readonly inputs: Readonly<Record<string, WarmupInputJson>>;
-}
-
-interface WarmupInputJson {
-  readonly data_type: string;
-  readonly dims: readonly string[];
-  readonly zero_data?: boolean;
-  readonly random_data?: boolean;
-  readonly input_data_file?: string;
-}
 
 /** Fields with rules of their own. All others are to be what the server says of the model, or left out. */
 const OWN_FIELDS: readonly string[] = [
@@ -112,11 +54,6 @@ function parse(text: string): JsonValue {
   }
 }
 
-function canonical(json: JsonValue): JsonObject {
-  const message = fromJson(ModelConfigSchema, json);
-  return toJson(ModelConfigSchema, message, { alwaysEmitImplicit: true, useProtoFieldName: true }) as JsonObject;
-}
-
 function refusing<T>(read: () => T): T {
   try {
     return read();
@@ -140,14 +77,14 @@ function override(given: ConfigJson, bound: CompleteModelConfig): CompleteModelC
   const batcher = given.dynamic_batching && batcherOf(given.dynamic_batching);
   if (batcher !== undefined && maxBatchSize === 0)
     throw invalidArg(`dynamic_batching needs a batch axis, which ${where} has not`);
-  const warmups = given.model_warmup.map(warmupOf);
+  const warmups = given.model_warmup.map((warmup) => warmupOf(warmup, noFile));
   const surroundings = { inputs: bound.inputs, maxBatchSize, where };
   return {
     ...bound,
     maxBatchSize,
     dynamicBatching: batcher && completeBatcher(batcher, maxBatchSize, where),
     responseCache,
-    versionPolicy: completeVersionPolicy(versionPolicyOf(given), `version_policy of ${where}`),
+    versionPolicy: completeVersionPolicy(versionPolicyOf(given) ?? EVERY_VERSION, `version_policy of ${where}`),
     // What the server says of a model does not tell its warm-up: who gives that back does not mean to drop it.
     ...(warmups.length === 0 ? {} : { modelWarmup: completeWarmups(warmups, surroundings) }),
   };
@@ -202,55 +139,9 @@ function checkTensors(kind: 'input' | 'output', given: ConfigJson, told: ConfigJ
   if (missing !== undefined) throw invalidArg(`it lacks ${kind} '${missing.name}' of the model`);
 }
 
-function batcherOf(json: BatcherJson): DynamicBatcher {
-  const { default_queue_policy: policy } = json;
-  return {
-    preferredBatchSize: json.preferred_batch_size,
-    maxQueueDelayMicroseconds: Number(json.max_queue_delay_microseconds),
-    preserveOrdering: json.preserve_ordering,
-    priorityLevels: Number(json.priority_levels),
-    defaultPriorityLevel: Number(json.default_priority_level),
-    ...(policy && { defaultQueuePolicy: policyOf(policy) }),
-    priorityQueuePolicy: Object.fromEntries(
-      Object.entries(json.priority_queue_policy).map(([level, own]) => [level, policyOf(own)]),
-    ),
-  };
-}
-
-function policyOf(json: QueuePolicyJson): QueuePolicy {
-  return {
-    timeoutAction: json.timeout_action,
-    defaultTimeoutMicroseconds: Number(json.default_timeout_microseconds),
-    allowTimeoutOverride: json.allow_timeout_override,
-    maxQueueSize: json.max_queue_size,
-  };
-}
-
-function warmupOf({ name, batch_size: batchSize, count, inputs }: WarmupJson): ModelWarmup {
-  return {
-    name,
-    batchSize: Math.max(1, batchSize),
-    count: Math.max(1, count),
-    inputs: Object.fromEntries(Object.entries(inputs).map(([input, source]) => [input, warmupInputOf(source, input)])),
-  };
-}
-
-function warmupInputOf(json: WarmupInputJson, input: string): WarmupInput {
-  // A client names no file of the server's.
-  if (json.input_data_file !== undefined)
-    throw invalidArg(`input_data_file of warm-up input '${input}' is not supported`);
-  return {
-    dtype: datatypeOfConfig(json.data_type),
-    shape: json.dims.map(Number),
-    zeroData: json.zero_data ?? false,
-    randomData: json.random_data ?? false,
-  };
-}
-
-function versionPolicyOf({ version_policy: policy }: ConfigJson): VersionPolicy {
-  if (policy?.latest !== undefined) return { latest: { numVersions: policy.latest.num_versions } };
-  if (policy?.specific !== undefined) return { specific: { versions: policy.specific.versions.map(Number) } };
-  return EVERY_VERSION;
+// A client names no file of the server's.
+function noFile(_file: string, input: string): string {
+  throw invalidArg(`input_data_file of warm-up input '${input}' is not supported`);
 }
 
 function sameJson(a: unknown, b: unknown): boolean {

@@ -13,15 +13,17 @@ export const BACKEND = 'tstriton';
 
 /** Plain data; also what the ModelConfig message of gRPC is made from. */
 export function modelConfigJson(config: CompleteModelConfig): JsonObject {
+  const { file } = config;
+  const shown = (json: JsonObject) => ({ ...json, ...file?.shownTensors[json['name'] as string] });
   return {
     name: config.name,
-    platform: '',
-    backend: BACKEND,
+    platform: file?.platform ?? '',
+    backend: file?.backend ?? BACKEND,
     runtime: '',
     version_policy: versionPolicyJson(config.versionPolicy ?? EVERY_VERSION),
     max_batch_size: config.maxBatchSize,
-    input: config.inputs.map(inputJson),
-    output: config.outputs.map(outputJson),
+    input: config.inputs.map((input) => shown(inputJson(input))),
+    output: config.outputs.map((output) => shown(outputJson(output))),
     batch_input: [],
     batch_output: [],
     optimization: {
@@ -51,6 +53,7 @@ export function modelConfigJson(config: CompleteModelConfig): JsonObject {
     model_warmup: [],
     ...(config.decoupled ? { model_transaction_policy: { decoupled: true } } : {}),
     ...(config.responseCache ? { response_cache: { enable: true } } : {}),
+    ...file?.shown,
   };
 }
 

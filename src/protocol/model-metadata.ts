@@ -28,7 +28,7 @@ export function modelMetadata(config: CompleteModelConfig, versions: readonly st
   return {
     name: config.name,
     versions,
-    platform: BACKEND,
+    platform: config.file?.platform || config.file?.backend || BACKEND,
     inputs: config.inputs.map(tensor),
     outputs: config.outputs.map(tensor),
   };

@@ -3,9 +3,11 @@
 
 import type { MessagePort } from 'node:worker_threads';
 
+import type { LoadParameters } from '../core/inference-server.js';
 import type { SentFailure } from '../link/sent-error.js';
 import type { LogEntry, LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { RepositoryModel } from '../model/repository-model.js';
 import type { EndedTrace } from '../model/traces.js';
 import type { ServerPorts, StopTimes } from './server-options.js';
 
@@ -18,7 +20,11 @@ export type ControlCall =
       readonly config: CompleteModelConfig;
       readonly model: number;
       readonly again?: LoadedBefore | undefined;
+      /** A client asked for it: it is loaded though it may be said that clients do that. */
+      readonly now?: boolean;
     }
+  /** Models that could not even be bound. */
+  | { readonly kind: 'broken'; readonly models: readonly RepositoryModel[] }
   | { readonly kind: 'attach'; readonly opening: number; readonly port: InstancePort }
   | { readonly kind: 'unload'; readonly config: CompleteModelConfig }
   | { readonly kind: 'stop'; readonly times: StopTimes };
@@ -70,7 +76,7 @@ export interface TracesNotice {
   readonly ended: readonly EndedTrace[];
 }
 
-/** The server wants a model's instances, for it is loaded now, or needs them no more. `opening` stands for the load. */
+/** The server wants something of the user's thread: a model's instances, for it is loaded now, or their end; or a model itself. `opening` stands for the load. */
 export interface HostRequest {
   readonly kind: 'host';
   readonly id: number;
@@ -82,7 +88,14 @@ export interface HostRequest {
         /** What it is loaded with, unless that is what it was bound with. */
         readonly config: CompleteModelConfig | undefined;
       }
-    | { readonly kind: 'close'; readonly opening: number };
+    | { readonly kind: 'close'; readonly opening: number }
+    /** A client wants a model of a folder to be loaded; `ready` are the versions that are. */
+    | {
+        readonly kind: 'load folder';
+        readonly name: string;
+        readonly parameters: LoadParameters;
+        readonly ready: readonly string[];
+      };
 }
 
 /** The thread of an instance is to be ended, and started again. */
@@ -100,11 +113,13 @@ export interface StalledNotice {
   readonly isStalled: boolean;
 }
 
-/** The answer to that: a port per instance of a model that was opened. */
+/** The answer to that; `ports`: one per instance of a model that was opened. */
 export interface HostReply {
   readonly kind: 'hosted';
   readonly id: number;
   readonly ports: readonly InstancePort[];
+  /** Whether a folder has the model that a client wants. */
+  readonly isThere?: boolean;
   readonly error?: SentFailure | undefined;
 }
 

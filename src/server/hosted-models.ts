@@ -3,6 +3,7 @@
 
 import { MessageChannel } from 'node:worker_threads';
 
+import type { FoldersOfModels } from '../core/inference-server.js';
 import { TritonError } from '../errors.js';
 import type { RequestTracing } from '../host/request-tracing.js';
 import { ChannelHost } from '../link/channel-host.js';
@@ -42,6 +43,7 @@ interface ServedOpening {
 export interface HostedModelsOptions {
   readonly logger: ServerLogger;
   readonly tracing: RequestTracing | undefined;
+  readonly loadFolder: FoldersOfModels['load'];
 }
 
 export class HostedModels {
@@ -102,12 +104,22 @@ export class HostedModels {
   async host({ id, action }: HostRequest, worker: ServerWorker): Promise<void> {
     let reply: HostReply;
     try {
-      const ports = action.kind === 'open' ? await this.#open(action, worker) : await this.#close(action.opening);
-      reply = { kind: 'hosted', id, ports };
+      reply = { kind: 'hosted', id, ...(await this.#perform(action, worker)) };
     } catch (thrown) {
       reply = { kind: 'hosted', id, ports: [], error: sendFailure(TritonError.from(thrown)) };
     }
     if (!worker.isOver) worker.reply(reply);
+  }
+
+  async #perform(action: HostRequest['action'], worker: ServerWorker): Promise<Omit<HostReply, 'kind' | 'id'>> {
+    switch (action.kind) {
+      case 'open':
+        return { ports: await this.#open(action, worker) };
+      case 'close':
+        return { ports: await this.#close(action.opening) };
+      case 'load folder':
+        return { ports: [], isThere: await this.#options.loadFolder(action.name, action.parameters, action.ready) };
+    }
   }
 
   /** Ends the thread of an instance, which is then started again. */

@@ -13,7 +13,7 @@ import { instanceLogger, type Logger } from '../model/logger.js';
 import { runSetup, type Setup } from '../model/run-setup.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import { ModelOpening } from './model-opening.js';
-import type { HostedModel, ServerHandle } from './server-handle.js';
+import type { HostedLoad, HostedModel, ServerHandle } from './server-handle.js';
 import { loggedWait } from './waiting-log.js';
 
 export class ModelBinding implements HostedModel {
@@ -44,10 +44,13 @@ export class ModelBinding implements HostedModel {
   #isLoaded = false;
 
   /** Throws INVALID_ARG for anything that cannot work. */
-  constructor(model: BoundModel<TensorSpecs, TensorSpecs, boolean>) {
+  constructor(
+    model: BoundModel<TensorSpecs, TensorSpecs, boolean>,
+    more: Pick<CompleteModelConfig, 'parameters' | 'file'> = {},
+  ) {
     const sources = checkCallables(model.inferFunc, model.modelName);
     const instances = sources.reduce((sum, source) => sum + (isInstanceGroup(source) ? source.count : 1), 0);
-    this.config = completeModelConfig(model as ModelSpec, instances);
+    this.config = { ...completeModelConfig(model as ModelSpec, instances), ...more };
     checkCallables(sources, model.modelName, this.config);
     this.#sources = sources;
     this.#callables = this.#hosted();
@@ -77,11 +80,11 @@ export class ModelBinding implements HostedModel {
   }
 
   /** Has the server serve the model, which sets it up; rejects with what went wrong, and nothing of it is left then. */
-  async load(server: ServerHandle): Promise<void> {
+  async load(server: ServerHandle, options?: HostedLoad): Promise<void> {
     this.#server = server;
     this.#failure = undefined;
     try {
-      await server.load(this);
+      await server.load(this, options);
       // Unless it was released meanwhile.
       this.#isLoaded = this.#server === server;
     } catch (error) {

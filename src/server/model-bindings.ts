@@ -3,7 +3,7 @@
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { ModelBinding } from './model-binding.js';
-import type { ServerHandle } from './server-handle.js';
+import type { HostedLoad, ServerHandle } from './server-handle.js';
 
 /** How `bind` takes a model. */
 export interface BindOptions {
@@ -77,7 +77,21 @@ export class ModelBindings {
     place.binding = binding;
   }
 
-  async #replace(binding: ModelBinding, place: Place): Promise<void> {
+  /**
+   * Puts a model into its place, whether there is one in it or not, and waits until it is loaded. Where there was one it stays when
+   * the new one does not load. Without a server it is only recorded.
+   */
+  async put(binding: ModelBinding, options: HostedLoad = {}): Promise<void> {
+    const place = this.#places.get(binding.key);
+    const server = this.#server;
+    if (place === undefined) {
+      this.#places.set(binding.key, { binding });
+      if (server !== undefined) await this.#load(binding, server, options);
+    } else if (server === undefined) await this.replace(binding);
+    else await this.#inTurn(binding.key, () => this.#replace(binding, place, options));
+  }
+
+  async #replace(binding: ModelBinding, place: Place, options: HostedLoad = {}): Promise<void> {
     const { key } = binding;
     const isThere = () => this.#places.get(key) === place;
     if (!isThere()) throw notBound(binding, 'was unbound before it was replaced');
@@ -85,7 +99,7 @@ export class ModelBindings {
     if (server !== undefined) {
       this.#replacing.add(binding);
       try {
-        await this.#loadOn(server, binding);
+        await this.#loadOn(server, binding, options);
       } finally {
         this.#replacing.delete(binding);
       }
@@ -141,10 +155,10 @@ export class ModelBindings {
     await Promise.all(all.map((binding) => binding.release()));
   }
 
-  #load(binding: ModelBinding, server: ServerHandle): Promise<void> {
+  #load(binding: ModelBinding, server: ServerHandle, options: HostedLoad = {}): Promise<void> {
     const loading = this.#inTurn(binding.key, async () => {
       if (this.#server !== server) throw stopped();
-      await this.#loadOn(server, binding);
+      await this.#loadOn(server, binding, options);
     });
     // Whoever waits for it gets the reason; nobody has to.
     loading.catch(() => undefined);
@@ -152,10 +166,10 @@ export class ModelBindings {
     return loading;
   }
 
-  async #loadOn(server: ServerHandle, binding: ModelBinding): Promise<void> {
+  async #loadOn(server: ServerHandle, binding: ModelBinding, options: HostedLoad): Promise<void> {
     binding.onUnrecoverable = this.#onUnrecoverable;
     try {
-      await binding.load(server);
+      await binding.load(server, options);
     } catch (error) {
       if (TritonUnrecoverableError.is(error)) this.#onUnrecoverable(error);
       throw error;

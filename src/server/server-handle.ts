@@ -1,5 +1,6 @@
 // A running server as `Triton` sees it: in this thread (LocalServer) or in one of its own (ThreadServer).
 
+import type { FoldersOfModels } from '../core/inference-server.js';
 import { TritonError } from '../errors.js';
 import type { ServedCore } from '../frontend/served-core.js';
 import type { RequestTracing } from '../host/request-tracing.js';
@@ -10,7 +11,9 @@ import type { ThreadedInstance } from '../link/instance-supervisor.js';
 import type { ExternalLogger, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { instanceLogger } from '../model/logger.js';
+import type { RepositoryModel } from '../model/repository-model.js';
 import type { EndedTrace } from '../model/traces.js';
+import { largeMemory } from '../sockets/large-memory.js';
 import { writeTo } from './log-sink.js';
 import type { ModelOpening } from './model-opening.js';
 import type { InstanceSource, OpenedInstances } from './served-model.js';
@@ -33,6 +36,11 @@ export interface HostedModel {
   isStalled: boolean;
 }
 
+export interface HostedLoad {
+  /** A client asked for it: it is loaded, though where clients load models it would only be known. */
+  readonly now?: boolean;
+}
+
 export interface ServerHandle {
   /** The server's log, for what happens in the user's thread. */
   readonly logger: ServerLogger;
@@ -46,13 +54,24 @@ export interface ServerHandle {
    * Serves a model, or, where clients load models, only knows it. A version that is there is replaced: resolves when
    * its last request has ended.
    */
-  load(model: HostedModel): Promise<void>;
+  load(model: HostedModel, options?: HostedLoad): Promise<void>;
+  /** Has the index show models that could not even be bound, instead of those that it was told before. */
+  listBroken(models: readonly RepositoryModel[]): Promise<void>;
   /** Serves a model no more; resolves when its last request has ended. */
   unload(config: CompleteModelConfig): Promise<void>;
   /** All that was bound before serving is loaded. */
   started(): Promise<void>;
   /** Serves on, finishes what is under way, for so many seconds each, and closes. Idempotent. */
   stop(times: StopTimes): Promise<void>;
+}
+
+/** What the user's thread does for a server, wherever that is. */
+export interface ServerServices {
+  readonly tracing?: RequestTracing | undefined;
+  /** Gets the log's entries; undefined: they go to the log file or standard error. */
+  readonly logger?: ExternalLogger | undefined;
+  /** Loads models of a model repository for clients; undefined where there is none. */
+  readonly loadFolder?: FoldersOfModels['load'] | undefined;
 }
 
 /** The server in the caller's own thread: lowest latency, but a callable that computes stops everything. */
@@ -62,10 +81,10 @@ export class LocalServer implements ServerHandle {
   readonly #server: Server;
   #stopping: Promise<void> | undefined;
 
-  constructor(options: ServerOptions, tracing?: RequestTracing, logger?: ExternalLogger) {
+  constructor(options: ServerOptions, { tracing, logger, loadFolder }: ServerServices = {}) {
     this.tracing = tracing;
     const onTraces = (ended: readonly EndedTrace[]) => tracing?.recordEnded(ended, this.logger);
-    this.#server = new Server(options, { onTraces, onLog: writeTo(logger) });
+    this.#server = new Server(options, { onTraces, onLog: writeTo(logger), ...(loadFolder && { loadFolder }) });
   }
 
   get logger(): ServerLogger {
@@ -80,7 +99,7 @@ export class LocalServer implements ServerHandle {
     return this.#server.start();
   }
 
-  load(model: HostedModel): Promise<void> {
+  load(model: HostedModel, { now }: HostedLoad = {}): Promise<void> {
     const source: InstanceSource = {
       open: async (override) => {
         // What a client asked for before may get its turn only now, when the model may be another server's already.
@@ -90,7 +109,7 @@ export class LocalServer implements ServerHandle {
       },
       onStalled: (isStalled) => (model.isStalled = isStalled),
     };
-    return this.#server.load(model.config, source);
+    return this.#server.load(model.config, source, { now });
   }
 
   #instancesOf(opening: ModelOpening, { onUnrecoverable }: HostedModel): OpenedInstances {
@@ -98,7 +117,7 @@ export class LocalServer implements ServerHandle {
     const { tracing } = this;
     const inline = callables.map((callable, index) => {
       const logger = instanceLogger(this.#server.logger, config, index);
-      return new InlineInstance(config, callable, { logger, onUnrecoverable, tracing });
+      return new InlineInstance(config, callable, { logger, onUnrecoverable, tracing, allocate });
     });
     const threaded = ({ port, end }: ThreadedInstance) => new ChannelInstance(config, new PortChannel(port), end);
     const instances: OpenedInstances = {
@@ -108,6 +127,10 @@ export class LocalServer implements ServerHandle {
     };
     opening.onRestart = (thread) => instances.onRestart(threaded(thread));
     return instances;
+  }
+
+  async listBroken(models: readonly RepositoryModel[]): Promise<void> {
+    this.#server.listBroken(models);
   }
 
   unload(config: CompleteModelConfig): Promise<void> {
@@ -122,3 +145,5 @@ export class LocalServer implements ServerHandle {
     return (this.#stopping ??= this.#server.stop(times));
   }
 }
+
+const allocate = (bytes: number): Buffer => largeMemory.ofAnswer(bytes);

@@ -44,6 +44,8 @@ export interface ServerOptions {
   readonly sagemaker: (Place & Omit<SagemakerServiceOptions, 'server'>) | undefined;
   readonly strictReadiness: boolean;
   readonly maskErrors: boolean;
+  /** The folders of models; the user's thread reads them. */
+  readonly modelRepository: readonly string[];
   readonly modelControlMode: ModelControlMode;
   /** In explicit mode, the models that are loaded when they are bound; `*` stands for all. */
   readonly loadModel: readonly string[];
@@ -119,6 +121,7 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
     sagemaker: sagemaker && { ...http, ...sagemaker, port: config.sagemakerPort },
     strictReadiness: config.strictReadiness,
     maskErrors: config.maskErrors,
+    modelRepository: config.modelRepository,
     modelControlMode: config.modelControlMode,
     loadModel: config.loadModel,
     responseCacheByteSize: config.responseCacheByteSize,

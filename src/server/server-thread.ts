@@ -29,13 +29,15 @@ assert(parentPort !== null, 'server-thread.js runs in a worker thread only');
 const control = parentPort;
 const options = workerData as ServerOptions;
 const server = new Server(options, {
+  loadFolder: async (name, parameters, ready) =>
+    (await ask({ kind: 'load folder', name, parameters, ready })).isThere === true,
   onLog: options.hasLogger ? (entry) => control.postMessage({ kind: 'log', entry } satisfies LogNotice) : undefined,
   onLogSettings: (settings) => control.postMessage({ kind: 'log settings', settings } satisfies LogSettingsNotice),
   onTraces: (ended) => control.postMessage({ kind: 'traces', ended } satisfies TracesNotice),
 });
 
 interface Waiting {
-  readonly resolve: (ports: readonly InstancePort[]) => void;
+  readonly resolve: (reply: HostReply) => void;
   readonly reject: (error: TritonError) => void;
 }
 
@@ -63,8 +65,8 @@ function answer({ id, call }: ControlRequest): void {
   );
 }
 
-/** Asks the user's thread for the instances of a load, or tells it that they are closed. */
-function ask(action: HostRequest['action']): Promise<readonly InstancePort[]> {
+/** Asks the user's thread for the instances of a load, or for the load itself, or tells it that they are closed. */
+function ask(action: HostRequest['action']): Promise<HostReply> {
   return new Promise((resolve, reject) => {
     const id = nextId++;
     waiting.set(id, { resolve, reject });
@@ -87,7 +89,7 @@ function sourceOf(model: number, bound: CompleteModelConfig): InstanceSource {
           } satisfies EndInstanceNotice);
         return new ChannelInstance(override ?? bound, new PortChannel(port), thread === undefined ? undefined : end);
       };
-      const ports = await ask({ kind: 'open', model, opening, config: override });
+      const { ports } = await ask({ kind: 'open', model, opening, config: override });
       const opened: OpenedInstances = {
         instances: ports.map(instanceAt),
         onRestart: (instance) => instance.close?.(),
@@ -103,11 +105,11 @@ function sourceOf(model: number, bound: CompleteModelConfig): InstanceSource {
   };
 }
 
-function settle({ id, ports, error }: HostReply): void {
-  const asked = waiting.get(id);
-  waiting.delete(id);
-  if (error === undefined) asked?.resolve(ports);
-  else asked?.reject(receiveFailure(error));
+function settle(reply: HostReply): void {
+  const asked = waiting.get(reply.id);
+  waiting.delete(reply.id);
+  if (reply.error === undefined) asked?.resolve(reply);
+  else asked?.reject(receiveFailure(reply.error));
 }
 
 async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
@@ -118,7 +120,10 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
       await server.started();
       return undefined;
     case 'load':
-      await server.load(call.config, sourceOf(call.model, call.config), call.again);
+      await server.load(call.config, sourceOf(call.model, call.config), call);
+      return undefined;
+    case 'broken':
+      server.listBroken(call.models);
       return undefined;
     case 'attach':
       attach(call.opening, call.port);

@@ -2,7 +2,7 @@
 
 import { callModel } from '../core/call-model.js';
 import { LogSettingsStore } from '../core/engine-logger.js';
-import { InferenceServer } from '../core/inference-server.js';
+import { type FoldersOfModels, InferenceServer } from '../core/inference-server.js';
 import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
 import { SharedMemoryRegistry } from '../core/shared-memory/shared-memory-registry.js';
 import { TritonError } from '../errors.js';
@@ -20,7 +20,9 @@ import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
 import { type LogEntry, type LogSettings, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { RepositoryModel } from '../model/repository-model.js';
 import type { EndedTrace } from '../model/traces.js';
+import { modelNames } from '../repository/model-names.js';
 import type { LoadedBefore } from './control-messages.js';
 import { type ClosableLogSink, openLogSink } from './log-sink.js';
 import { type InstanceSource, ServedModel, type ServedSurroundings } from './served-model.js';
@@ -43,6 +45,16 @@ export interface ServerListeners {
   readonly onLog?: ((entry: LogEntry) => void) | undefined;
   /** Traced requests ended without reaching a callable. */
   readonly onTraces?: (ended: readonly EndedTrace[]) => void;
+  /** A client wants a model of a model repository to be loaded. */
+  readonly loadFolder?: FoldersOfModels['load'];
+}
+
+/** How a model is loaded that is to be served. */
+export interface LoadOptions {
+  /** Where a server before this one had it: as it was there. */
+  readonly again?: LoadedBefore | undefined;
+  /** A client asked for it: it is loaded, though where clients load models it would only be known. */
+  readonly now?: boolean | undefined;
 }
 
 type NamedFrontend = readonly [name: FrontendName, frontend: Frontend];
@@ -65,10 +77,11 @@ export class Server {
   #vertexAi: VertexAiService | undefined;
 
   /** Throws INVALID_ARG when the log file cannot be opened. */
-  constructor(options: ServerOptions, { onLogSettings = NOBODY, onTraces = NOBODY, onLog }: ServerListeners = {}) {
+  constructor(options: ServerOptions, listeners: ServerListeners = {}) {
+    const { onLogSettings = NOBODY, onTraces = NOBODY, onLog, loadFolder } = listeners;
     this.#options = options;
     this.#sink = openLogSink(options.logFile, onLog);
-    const { id, strictReadiness, maskErrors, modelControlMode, allowClientShm } = options;
+    const { id, strictReadiness, maskErrors, modelControlMode, allowClientShm, modelRepository } = options;
     const logger = (this.#logger = new ServerLogger(this.#sink, options.logSettings));
     const { tracing } = options;
     this.#traceFile = tracing?.mode === 'triton' ? new TraceFile(tracing.file, logger) : undefined;
@@ -79,6 +92,10 @@ export class Server {
       strictReadiness,
       maskErrors,
       modelControlMode,
+      folders:
+        loadFolder === undefined || modelRepository.length === 0
+          ? undefined
+          : { load: loadFolder, names: () => modelNames(modelRepository) },
       responseCacheByteSize: options.responseCacheByteSize,
       summaries: options.metrics?.summaries,
       logSettings: new LogSettingsStore(logger, options.logFile ?? '', onLogSettings),
@@ -160,7 +177,10 @@ export class Server {
    * a model that is not bound, INVALID_ARG when Vertex AI has no model to predict with.
    */
   async started(): Promise<void> {
-    const missing = this.#options.loadModel.find((name) => name !== '*' && !this.#engine.models.has(name));
+    const { models } = this.#engine;
+    const isKnown = (name: string) =>
+      name === '*' || models.has(name) || models.broken.some((broken) => broken.name === name);
+    const missing = this.#options.loadModel.find((name) => !isKnown(name));
     if (missing !== undefined) {
       throw new TritonError('INTERNAL', `failed to load '${missing}', failed to poll from model repository`);
     }
@@ -171,13 +191,18 @@ export class Server {
   /**
    * Serves a model; in explicit mode only when it is to be loaded from the start, or once a client loads it. A version
    * that is there is replaced: resolves when its last request has ended. Rejects with what starting it failed with; a
-   * version that was to be replaced stays then. `again`, where a server before this one had it: as it was there.
+   * version that was to be replaced stays then.
    */
-  async load(config: CompleteModelConfig, source: InstanceSource, again?: LoadedBefore): Promise<void> {
+  async load(
+    config: CompleteModelConfig,
+    source: InstanceSource,
+    { again, now = false }: LoadOptions = {},
+  ): Promise<void> {
     const { models } = this.#engine;
     const model = new ServedModel(config, source, this.#served);
     if (models.has(config.name, config.version)) {
       await models.replace(model);
+      if (now) await models.loadVersion(config.name, config.version);
       await this.#reapplyVersionPolicy(config);
       return;
     }
@@ -189,13 +214,19 @@ export class Server {
       return;
     }
     const { modelControlMode, loadModel } = this.#options;
-    if (modelControlMode === 'none' || loadModel.includes('*') || loadModel.includes(config.name))
+    if (now) await models.loadVersion(config.name, config.version);
+    else if (modelControlMode !== 'explicit' || loadModel.includes('*') || loadModel.includes(config.name))
       await models.applyVersionPolicy(config.name, config.version);
   }
 
   /** The highest version's policy may be another one now. Where clients load models, it waits until they do. */
   async #reapplyVersionPolicy({ name, version }: CompleteModelConfig): Promise<void> {
-    if (this.#options.modelControlMode === 'none') await this.#engine.models.applyVersionPolicy(name, version);
+    if (this.#options.modelControlMode !== 'explicit') await this.#engine.models.applyVersionPolicy(name, version);
+  }
+
+  /** Has the index show models that could not even be bound, instead of those that it was told before. */
+  listBroken(models: readonly RepositoryModel[]): void {
+    this.#engine.models.broken = models;
   }
 
   /** Serves a model no more; resolves when its last request has ended. */

@@ -4,12 +4,13 @@
 import { TritonError } from '../errors.js';
 import type { RequestTracing } from '../host/request-tracing.js';
 import { RestartPauses } from '../link/restart-pauses.js';
-import { type ExternalLogger, ServerLogger } from '../logger.js';
+import { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { RepositoryModel } from '../model/repository-model.js';
 import type { ControlReply } from './control-messages.js';
 import { HostedModels } from './hosted-models.js';
 import { openLogSink, type ClosableLogSink, writeTo } from './log-sink.js';
-import type { HostedModel, ServerHandle } from './server-handle.js';
+import type { HostedLoad, HostedModel, ServerHandle, ServerServices } from './server-handle.js';
 import { withPorts, type ServerOptions, type ServerPorts, type StopTimes } from './server-options.js';
 import { ServerWorker } from './server-worker.js';
 
@@ -34,6 +35,7 @@ export class ThreadServer implements ServerHandle {
   readonly #pauses = new RestartPauses();
   #options: ServerOptions;
   #worker: ServerWorker;
+  #broken: readonly RepositoryModel[] = [];
   #serves = false;
   /** Settles when a thread that died is there again, or is given up. */
   #restarting: Promise<void> | undefined;
@@ -42,18 +44,14 @@ export class ThreadServer implements ServerHandle {
   #givenUp: TritonError | undefined;
   #stopping: Promise<void> | undefined;
 
-  constructor(
-    options: ServerOptions,
-    listeners: ThreadServerListeners,
-    tracing?: RequestTracing,
-    logger?: ExternalLogger,
-  ) {
+  constructor(options: ServerOptions, listeners: ThreadServerListeners, services: ServerServices = {}) {
+    const { tracing, logger, loadFolder = async () => false } = services;
     this.#options = options;
     this.#listeners = listeners;
     this.tracing = tracing;
     this.#sink = openLogSink(options.logFile, writeTo(logger));
     this.#logger = new ServerLogger(this.#sink, options.logSettings);
-    this.#models = new HostedModels({ logger: this.#logger, tracing });
+    this.#models = new HostedModels({ logger: this.#logger, tracing, loadFolder });
     this.#worker = this.#launch();
   }
 
@@ -71,11 +69,11 @@ export class ThreadServer implements ServerHandle {
     return ports!;
   }
 
-  async load(model: HostedModel): Promise<void> {
+  async load(model: HostedModel, { now = false }: HostedLoad = {}): Promise<void> {
     const id = this.#models.add(model);
     this.#loading.add(id);
     try {
-      await this.#onLivingServer((worker) => worker.call({ kind: 'load', config: model.config, model: id }));
+      await this.#onLivingServer((worker) => worker.call({ kind: 'load', config: model.config, model: id, now }));
     } catch (error) {
       // It may have been opened and have failed its warm-up.
       await this.#models.abandon(id);
@@ -85,6 +83,11 @@ export class ThreadServer implements ServerHandle {
     }
     // Whatever it replaced is closed.
     this.#models.forget(model.config, id);
+  }
+
+  async listBroken(models: readonly RepositoryModel[]): Promise<void> {
+    this.#broken = models;
+    await this.#onLivingServer((worker) => worker.call({ kind: 'broken', models }));
   }
 
   async unload(config: CompleteModelConfig): Promise<void> {
@@ -187,6 +190,7 @@ export class ThreadServer implements ServerHandle {
   async #startAgain(): Promise<void> {
     const worker = (this.#worker = this.#launch());
     await worker.call({ kind: 'start' });
+    await worker.call({ kind: 'broken', models: this.#broken });
     for (const [id, config] of this.#models.all) if (!this.#loading.has(id)) void this.#loadAgain(id, config, worker);
     await worker.call({ kind: 'started' });
     this.#logger.info("the server's thread is there again");

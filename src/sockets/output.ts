@@ -4,6 +4,8 @@
 
 import type { Socket } from 'node:net';
 
+import { largeMemory, LEAST_LARGE_BYTES } from './large-memory.js';
+
 /** Holds some hundred small answers; larger header blocks go out as chunks of their own. */
 export const BLOCK_BYTES = 32_768;
 /** Up to this size bytes are copied behind the others: that costs less than one more piece of memory to write. */
@@ -31,6 +33,10 @@ export class Output {
   #start = 0;
   #chunks: Uint8Array[] = [];
   #chunkBytes = 0;
+  /** Whether a chunk was referred to since the last write. */
+  #refers = false;
+  /** What was written, with such chunks, and the socket has not passed on. */
+  #held: Uint8Array[] | undefined;
   readonly #pool: BlockPool;
   /** The socket keeps what it is given until later, as those of TLS do: it gets copies of blocks. */
   copiesBlocks = false;
@@ -72,12 +78,14 @@ export class Output {
       this.reserve(bytes.length);
       this.block.set(bytes, this.end);
       this.end += bytes.length;
+      largeMemory.sent(bytes);
     }
   }
 
   /** Sends a chunk without copying it; nobody may write to it any more. */
   refer(chunk: Uint8Array): void {
     this.#cut();
+    this.#refers = true;
     this.#chunks.push(chunk);
     this.#chunkBytes += chunk.length;
   }
@@ -88,15 +96,35 @@ export class Output {
     return this.#chunks;
   }
 
-  /** What was taken is sent. `isCopied`: nobody reads the blocks any more, so they may be written again. */
-  sent(isCopied: boolean): void {
+  /** What was taken is sent. `isPassedOn`: nobody reads it any more, so that its memory may be written again. */
+  sent(isPassedOn: boolean): void {
+    if (this.#refers) this.#release(isPassedOn);
+    else if (isPassedOn) this.passedOn();
     if (this.#chunks.length > 1) this.#chunks = [];
     else this.#chunks.length = 0;
     this.#chunkBytes = 0;
-    if (isCopied && this.block !== EMPTY) this.#pool.give(this.block);
+    if ((isPassedOn || this.copiesBlocks) && this.block !== EMPTY) this.#pool.give(this.block);
     this.block = EMPTY;
     this.#start = 0;
     this.end = 0;
+  }
+
+  /** The socket has passed on all that it was given. */
+  passedOn(): void {
+    if (this.#held === undefined) return;
+    largeMemory.sentAll(this.#held);
+    this.#held = undefined;
+  }
+
+  #release(isPassedOn: boolean): void {
+    this.#refers = false;
+    if (isPassedOn) {
+      this.passedOn();
+      largeMemory.sentAll(this.#chunks);
+    } else {
+      const large = this.#chunks.filter(({ buffer }) => buffer.byteLength >= LEAST_LARGE_BYTES);
+      this.#held = this.#held === undefined ? large : this.#held.concat(large);
+    }
   }
 
   #cut(): void {

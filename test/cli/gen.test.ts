@@ -224,7 +224,7 @@ describe('tstriton gen', () => {
   });
 
   it.each<[string, readonly string[], string]>([
-    ['without a command', [], 'expected a command: gen; see tstriton --help'],
+    ['without a command', [], 'expected a command: '],
     ['with an unknown command', ['gne'], "unknown command 'gne' (Did you mean gen?)"],
     ['without a server', ['gen', '-m', 'a'], "missing required argument 'url'"],
     ['without a model', ['gen', 'localhost'], "required option '-m, --model <name>' not specified"],

@@ -59,17 +59,17 @@ export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
     'environment-variable METRICS_CONFIG=abc',
   ),
   instead(
+    'there may be several model repositories',
+    'As Triton has it, whose flag may be given several times.',
+    'modelRepository=["m"]',
+    'environment-variable MODEL_REPOSITORY=m',
+  ),
+  instead(
     'unknown variables are warned about',
     'PyTriton ignores them, misspelt ones too.',
     'warned',
     'environment-variable CACHE_CONFIG_x=a',
     'environment-variable NOPE=1',
-  ),
-  instead(
-    'there is no model repository on disk',
-    'Models are bound. An option that would do nothing is refused.',
-    'refused',
-    'environment-variable MODEL_REPOSITORY=m',
   ),
   instead(
     'options are checked at once',

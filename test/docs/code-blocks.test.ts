@@ -2,7 +2,7 @@
 // compiles), `run` (it runs to its end and prints what its comments say), `server` (it serves until SIGINT), `client`
 // (it asks the server of its page, and prints what its comments say). A shell block with `curl` asks that server too,
 // and the block after it is what it prints. The cells of a notebook (`cell`) run here one after the other, as one program;
-// `test/notebooks` runs them in a kernel.
+// `test/notebooks` runs them in a kernel. Shell blocks marked `cli` are run by `cli-page.test.ts`.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,8 +17,8 @@ import { curl } from './curl.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const OUT = join(ROOT, 'build', 'docs');
-const KINDS = ['compile', 'run', 'server', 'client', 'curl'] as const;
-const LANGUAGES = { compile: 'ts', run: 'ts', server: 'ts', client: 'ts', curl: 'sh' } as const;
+const KINDS = ['compile', 'run', 'server', 'client', 'curl', 'cli'] as const;
+const LANGUAGES = { compile: 'ts', run: 'ts', server: 'ts', client: 'ts', curl: 'sh', cli: 'sh' } as const;
 
 interface Block {
   readonly name: string;

@@ -64,6 +64,8 @@ interface Outcome {
   readonly again: number;
   /** How often each was executed. */
   readonly runs: ReadonlyMap<number, number>;
+  /** Of Node's: listeners that pile up are one. */
+  readonly warnings: readonly string[];
 }
 
 async function throughKills(protocol: 'http' | 'grpc', idempotent: boolean): Promise<Outcome> {
@@ -71,6 +73,9 @@ async function throughKills(protocol: 'http' | 'grpc', idempotent: boolean): Pro
   let server = await start(path, { http: 0, grpc: 0 });
   const { ports } = server;
   const retry: RetryOptions = { maxAttempts: 1000, initialBackoffMs: 10, maxBackoffMs: 50, idempotent };
+  const warnings: string[] = [];
+  const warned = ({ message }: Error) => void warnings.push(message);
+  process.on('warning', warned);
   const client = new ModelClient(`${protocol}://127.0.0.1:${ports[protocol]}`, record, { retry });
   try {
     let [begun, mixedUp, again, stopped] = [0, 0, 0, false];
@@ -105,8 +110,9 @@ async function throughKills(protocol: 'http' | 'grpc', idempotent: boolean): Pro
     await Promise.all(lines);
     const runs = new Map<number, number>();
     for (const x of executed(path)) runs.set(x, (runs.get(x) ?? 0) + 1);
-    return { begun, answered, mixedUp, failures, again, runs };
+    return { begun, answered, mixedUp, failures, again, runs, warnings };
   } finally {
+    process.off('warning', warned);
     await client.close();
     await server.kill();
   }
@@ -116,7 +122,8 @@ describe.each(['http', 'grpc'] as const)(
   'a client over %s of a server that is killed and started again',
   (protocol) => {
     it('executes nothing twice, and fails only what nobody knows of', async () => {
-      const { answered, mixedUp, failures, again, runs } = await throughKills(protocol, false);
+      const { answered, mixedUp, failures, again, runs, warnings } = await throughKills(protocol, false);
+      expect(warnings).toEqual([]);
       expect([...answered].filter((x) => runs.get(x) !== 1)).toEqual([]);
       expect([...runs].filter(([, count]) => count !== 1)).toEqual([]);
       expect(failures.filter((error) => !TritonConnectionError.is(error) || !error.requestSent)).toEqual([]);

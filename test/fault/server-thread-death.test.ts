@@ -17,7 +17,9 @@ import {
 } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
+import { callJson } from '../support/grpc-service.js';
 import { FREE_PORTS, gate, inferJson } from '../support/start-server.js';
+import { addingModule, modelRepository } from '../support/model-repository.js';
 import { temporaryFolder } from '../support/temporary-files.js';
 import { watchThreads } from '../support/watched-threads.js';
 
@@ -155,6 +157,33 @@ describe("the death of the server's thread", () => {
     expect(events).toEqual(['setup']);
     await server.triton.stop();
     expect(events).toEqual(['setup', 'teardown']);
+  });
+
+  it('has the models of a model repository again, those that are broken too', async () => {
+    const repository = modelRepository({
+      'whole/1/model.mjs': addingModule(1),
+      'unloaded/1/model.mjs': addingModule(2),
+      'broken/config.pbtxt': 'max_batch_size: many',
+    });
+    const config: TritonConfig = {
+      modelRepository: repository.path,
+      modelControlMode: 'explicit',
+      loadModel: ['whole', 'broken'],
+      exitOnError: false,
+      strictReadiness: false,
+      restrictedEndpoints: [],
+    };
+    await using server = await startMortal(() => undefined, config);
+    const index = () => callJson(`${server.http}/v2/repository/index`, {});
+    const before = await index();
+    expect(before).toMatchObject([
+      200,
+      [{ name: 'broken', state: 'UNAVAILABLE' }, { name: 'unloaded' }, { state: 'READY' }],
+    ]);
+    await server.kill();
+    await expect.poll(() => index().catch(() => undefined), { interval: 5 }).toEqual(before);
+    const load = await callJson(`${server.http}/v2/repository/models/unloaded/load`, {});
+    expect(load).toEqual([200, '']);
   });
 
   it('aborts what runs; its result goes nowhere, and the next batch begins when it has ended', async () => {

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 
 import { format, resolveConfig } from 'prettier';
 
-import { OPTION_GROUPS, type Option } from '../../src/config/options.js';
+import { flagOf } from '../../src/config/flags.js';
+import { OPTION_GROUPS, type Option, REFUSED_OPTIONS } from '../../src/config/options.js';
 import { variableOf } from '../../src/config/read-environment.js';
 
 export const DECLARATION = fileURLToPath(new URL('../../src/config/generated/triton-config.ts', import.meta.url));
@@ -85,9 +86,17 @@ export async function page(): Promise<string> {
     const rows = Object.entries(options).map(([name, option]) => {
       const effect = option.effect.replace(/\bdocs\/([\w-]+\.md)/, '[$1]($1)');
       const variable = option.kind === 'logger' ? '' : `\`${variableOf(name)}\``;
-      return `| \`${name}\` | ${effect} | ${valueText(option)} | ${defaultText(option)} | ${variable} |`;
+      const flag = option.kind === 'logger' ? '' : `\`${flagOf(name)}\``;
+      return `| \`${name}\` | ${effect} | ${valueText(option)} | ${defaultText(option)} | ${flag} | ${variable} |`;
     });
-    return `### ${group}\n\n| option | effect | value | default | variable |\n| --- | --- | --- | --- | --- |\n${rows.join('\n')}`;
+    return `### ${group}\n\n| option | effect | value | default | flag | variable |\n| --- | --- | --- | --- | --- | --- |\n${rows.join('\n')}`;
   });
-  return formatted(`${before}\n${tables.join('\n\n')}\n\n${after}`, PAGE);
+  return formatted(`${before}\n${tables.join('\n\n')}\n\n${refused()}\n\n${after}`, PAGE);
+}
+
+function refused(): string {
+  const rows = Object.entries(REFUSED_OPTIONS).map(
+    ([name, reason]) => `| \`${name}\` | \`${flagOf(name)}\` | ${reason} |`,
+  );
+  return `### Not served\n\nOptions of Triton's and PyTriton's that are refused by their names, whichever way they are given.\n\n| option | flag | reason |\n| --- | --- | --- |\n${rows.join('\n')}`;
 }

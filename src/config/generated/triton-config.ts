@@ -133,13 +133,22 @@ export interface TritonConfig {
   readonly httpRestrictedApi?: string | readonly string[];
   /** The same for gRPC, where the header is `triton-grpc-protocol-key`. Default: none. */
   readonly grpcRestrictedProtocol?: string | readonly string[];
+  /** Folders of models in the layout of Triton, see docs/model-repository.md. Default: none. */
+  readonly modelRepository?: string | readonly string[];
   /**
-   * `explicit` lets clients load and unload models; then only those of `loadModel` are loaded at first. Default:
-   * `none`.
+   * `explicit` lets clients load and unload models; then only those of `loadModel` are loaded at first. `poll` looks
+   * for changes in `modelRepository`. Default: `none`.
    */
-  readonly modelControlMode?: 'none' | 'explicit';
+  readonly modelControlMode?: 'none' | 'explicit' | 'poll';
   /** Names of the models that are loaded at first, `*` for all. Default: none. */
   readonly loadModel?: string | readonly string[];
+  /** How long `poll` waits after it has looked for changes in `modelRepository`. In seconds. Default: 15. */
+  readonly repositoryPollSecs?: number;
+  /**
+   * Whether each ONNX model of `modelRepository` must have a config.pbtxt with its inputs and outputs; false completes
+   * what is left out from the file. Default: false.
+   */
+  readonly disableAutoCompleteConfig?: boolean;
   /**
    * The cache for answers of models with `responseCache: true`, as `local,size=1048576` with its bytes for all of them
    * together. Default: none.

@@ -28,7 +28,7 @@ class EchoInstance implements ModelInstance, Execution {
       done(
         this.outputs.map((output) =>
           error === undefined
-            ? { kind: 'outputs', outputs: [output], parameters: undefined }
+            ? { kind: 'outputs', outputs: [output], parameters: undefined, memory: output.bytes.buffer as ArrayBuffer }
             : { kind: 'error', error },
         ),
         TIMES,
@@ -103,6 +103,26 @@ beforeEach(fakeTime);
 afterEach(() => void vi.useRealTimers());
 
 describe('a model with a response cache', () => {
+  it("says that memory is an answer's own only where no other answer lies there too", () => {
+    const cached = new CachedModel();
+    const memories: (string | undefined)[] = [];
+    const sink = (id: string): ResponseSink => ({
+      respond: ({ outputs, memory }) =>
+        void memories.push(memory === undefined ? id : `${id} ${memory === outputs[0]!.bytes.buffer}`),
+      complete: () => undefined,
+      fail: () => undefined,
+    });
+    cached.send('leads', 1, { sink: sink('leads') });
+    cached.send('follows', 1, { sink: sink('follows') });
+    pass();
+    cached.instance.finish();
+    cached.send('hits', 1, { sink: sink('hits') });
+    cached.send('refuses', 1, { sink: sink('refuses'), parameters: { response_cache: false } });
+    pass();
+    cached.instance.finish();
+    expect(memories).toEqual(['leads', 'follows', 'hits', 'refuses true']);
+  });
+
   it('runs ten identical requests once, one after the other', () => {
     const cached = new CachedModel();
     cached.send('a', 1);

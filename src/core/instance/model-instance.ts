@@ -30,7 +30,13 @@ export interface ExecutionRequest {
 
 /** What became of one request of a batch. */
 export type ExecutionResult =
-  | { readonly kind: 'outputs'; readonly outputs: readonly InferTensor[]; readonly parameters: Parameters | undefined }
+  | {
+      readonly kind: 'outputs';
+      readonly outputs: readonly InferTensor[];
+      readonly parameters: Parameters | undefined;
+      /** See `memory` of ModelInferResponse. */
+      readonly memory?: ArrayBuffer | undefined;
+    }
   | { readonly kind: 'error'; readonly error: TritonError };
 
 /** Milliseconds of the parts of an execution. */

@@ -82,7 +82,11 @@ export class RequestOutcomes {
         this.#statistics.recordSuccess(request.rows, now - request.startedAt, waitOf(request), times);
         request.executed(times);
         if (this.#config.decoupled) request.complete();
-        else this.#succeed(request, this.#answerOf(result.outputs, result.parameters));
+        else {
+          // Others may have the answer of a request that is watched.
+          const memory = request.watcher === undefined ? result.memory : undefined;
+          this.#succeed(request, this.#answerOf(result.outputs, result.parameters, memory));
+        }
       }
     }
   }
@@ -173,8 +177,8 @@ export class RequestOutcomes {
     return slow;
   }
 
-  #answerOf(outputs: readonly InferTensor[], parameters: Parameters | undefined): Answer {
-    return { modelName: this.#config.name, modelVersion: this.#modelVersion, parameters, outputs };
+  #answerOf(outputs: readonly InferTensor[], parameters: Parameters | undefined, memory?: ArrayBuffer): Answer {
+    return { modelName: this.#config.name, modelVersion: this.#modelVersion, parameters, outputs, memory };
   }
 }
 

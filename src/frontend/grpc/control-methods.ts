@@ -91,6 +91,7 @@ function nothing() {
 
 function loadParameters({ parameters }: RepositoryModelLoadRequest): LoadParameters {
   let config: string | undefined;
+  const files: [string, Uint8Array][] = [];
   for (const [name, { parameterChoice }] of Object.entries(parameters)) {
     checkLoadParameter(name);
     const expected = name === 'config' ? 'string_param' : 'bytes_param';
@@ -98,9 +99,9 @@ function loadParameters({ parameters }: RepositoryModelLoadRequest): LoadParamet
       throw invalidArg(`invalid value type for load parameter '${name}', expected ${expected}.`);
     }
     if (parameterChoice.case === 'stringParam') config = parameterChoice.value;
+    if (parameterChoice.case === 'bytesParam') files.push([name, parameterChoice.value]);
   }
-  const files = Object.keys(parameters).filter((name) => name !== 'config');
-  return { config, files };
+  return { config, files: Object.fromEntries(files) };
 }
 
 function checkUnloadParameters({ parameters }: RepositoryModelUnloadRequest): void {

@@ -47,7 +47,7 @@ class FrameWriter implements AnswerWriter<CompleteInferRequest> {
   write(response: ModelInferResponse, _: CompleteInferRequest, stages: Stages): void {
     const frame = encodeInferResponse(response);
     stages.end();
-    this.#answer.succeed(frame);
+    this.#answer.succeed(frame, response.memory);
   }
 
   fail(error: TritonError): void {

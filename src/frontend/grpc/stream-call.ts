@@ -13,6 +13,7 @@ import { MessageFrameReader, type ReceivedMessage } from '../../protocol/grpc/me
 import { CallDeadline } from './call-deadline.js';
 import type { CallListener, GrpcCall } from './grpc-call.js';
 import { MessageSender } from './message-sender.js';
+import { requestMemory } from './request-memory.js';
 import type { CallContext } from './unary-call.js';
 
 /** What a method does with the stream that it serves. */
@@ -81,7 +82,7 @@ export class StreamCall implements CallListener, AnswerStream {
     this.rawHeaders = call.rawHeaders;
     this.#call = call;
     this.#options = options;
-    this.#frames = new MessageFrameReader(options.maxMessageSize, call.header('grpc-encoding'), true);
+    this.#frames = new MessageFrameReader(options.maxMessageSize, call.header('grpc-encoding'), true, requestMemory);
     const compression = chooseCompression(method.compression ?? 'none', call.header('grpc-accept-encoding'));
     this.#sender = new MessageSender(call, compression);
     this.#handler = method.open(this);

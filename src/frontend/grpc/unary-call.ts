@@ -12,13 +12,15 @@ import {
   type MessageEncoding,
 } from '../../protocol/grpc/message-compression.js';
 import { copyWholeMessage, MessageFrameReader, type ReceivedMessage } from '../../protocol/grpc/message-frame.js';
+import { largeMemory } from '../../sockets/large-memory.js';
 import { CallDeadline } from './call-deadline.js';
 import type { CallListener, GrpcCall } from './grpc-call.js';
+import { requestMemory } from './request-memory.js';
 
 /** Takes the answer of a unary call: the first of either counts. */
 export interface UnaryAnswer {
-  /** The response message, as one whole frame. */
-  succeed(frame: readonly Uint8Array[]): void;
+  /** The response message, as one whole frame. `memory`: see that of ModelInferResponse. */
+  succeed(frame: readonly Uint8Array[], memory?: ArrayBuffer): void;
   fail(error: TritonError): void;
 }
 
@@ -104,13 +106,16 @@ export class UnaryCall implements CallListener, UnaryAnswer {
     this.#inflight?.cancel();
   }
 
-  succeed(frame: readonly Uint8Array[]): void {
+  succeed(frame: readonly Uint8Array[], memory?: ArrayBuffer): void {
     if (this.#ended) return;
     this.#end();
     const { compression: level = 'none' } = this.#method;
     const compression =
       level === 'none' ? undefined : chooseCompression(level, this.#call.header('grpc-accept-encoding'));
-    if (compression === undefined) return this.#call.respond(frame);
+    if (compression === undefined) {
+      if (memory !== undefined) largeMemory.lend(memory, frame);
+      return this.#call.respond(frame);
+    }
     compressFrame(frame, compression, (compressed) => {
       this.#call.respond(compressed, { 'grpc-encoding': compression.encoding });
     });
@@ -128,7 +133,7 @@ export class UnaryCall implements CallListener, UnaryAnswer {
   }
 
   #startFrames(): MessageFrameReader {
-    return new MessageFrameReader(this.#maxMessageSize, this.#call.header('grpc-encoding'), true);
+    return new MessageFrameReader(this.#maxMessageSize, this.#call.header('grpc-encoding'), true, requestMemory);
   }
 
   #take({ bytes, compressed }: ReceivedMessage): void {

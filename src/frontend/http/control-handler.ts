@@ -34,7 +34,7 @@ export function handleControl(
   route: Route,
   { server, maxInputSize }: { readonly server: ServedCore; readonly maxInputSize: number },
 ): void {
-  receiveBody(exchange, Math.min(maxInputSize, REQUEST_LIMITS.controlBytes), (body) => {
+  receiveBody(exchange, { limit: Math.min(maxInputSize, REQUEST_LIMITS.controlBytes) }, (body) => {
     perform(server, route, body, exchange.request.method === 'GET').then(
       (answer) => {
         exchange.answerBody(200, 'application/json', Buffer.from(answer === undefined ? '' : JSON.stringify(answer)));

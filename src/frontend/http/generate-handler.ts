@@ -41,7 +41,7 @@ export function handleGenerate(exchange: HttpExchange, route: Route, options: Ge
   const length = request.bodyLength;
   if (length !== undefined) checkJsonSize(length, maxInputSize);
   const rules = { server, forwarding: undefined, protocol: 'HTTP', texts: headerTexts, resolve } as const;
-  receiveBody(exchange, maxInputSize, (body) => {
+  receiveBody(exchange, { limit: maxInputSize }, (body) => {
     const decoding = decodeGenerateRequest({ modelVersion: route.version, body, maxInputSize });
     const completing = completeRequest(decoding, request, rules);
     const generation =

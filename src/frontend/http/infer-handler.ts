@@ -4,6 +4,7 @@
 import type { ResolvedModel } from '../../core/model-entry.js';
 import { TritonError } from '../../errors.js';
 import type { HttpHeaders } from '../../http1/http-exchange.js';
+import type { ModelInferResponse } from '../../model/exchange.js';
 import { startPaced } from '../../model/paced-workers.js';
 import {
   answerCoding,
@@ -26,6 +27,7 @@ import {
 } from '../../protocol/http/encode-infer-response.js';
 import { parseHeaderLength } from '../../protocol/http/header-length.js';
 import type { KnownHeaders } from '../../protocol/http/known-headers.js';
+import { largeMemory } from '../../sockets/large-memory.js';
 import { completeRequest, type InferOptions } from '../complete-request.js';
 import { Inference } from '../inference.js';
 import type { BinaryFraming } from './binary-framing.js';
@@ -68,7 +70,7 @@ export function handleInfer(exchange: HttpExchange, route: Route, options: Infer
     run(exchange, { modelVersion: route.version, body, headerLength, maxInputSize, known, resolve }, options);
   };
   if (coding !== 'identity') {
-    receiveBody(exchange, maxCompressedSize(maxInputSize), (compressed) => {
+    receiveBody(exchange, { limit: maxCompressedSize(maxInputSize) }, (compressed) => {
       inflateBody(compressed, maxInputSize).then(received, (error: unknown) => {
         exchange.answerError(TritonError.from(error));
       });
@@ -76,11 +78,14 @@ export function handleInfer(exchange: HttpExchange, route: Route, options: Infer
     return;
   }
   const length = request.bodyLength;
-  if (length !== undefined && length <= MAX_BODY_BYTES)
-    checkJsonSize(parseHeaderLength(headerLength, length), maxInputSize);
+  let tensorsAt = 0;
+  if (length !== undefined && length <= MAX_BODY_BYTES) {
+    tensorsAt = parseHeaderLength(headerLength, length);
+    checkJsonSize(tensorsAt, maxInputSize);
+  }
   // Of a chunked body without binary data everything is JSON.
   const limit = length === undefined && headerLength === undefined ? maxInputSize : MAX_BODY_BYTES;
-  receiveBody(exchange, limit, received);
+  receiveBody(exchange, { limit, tensorsAt }, received);
 }
 
 interface ReceivedRequest extends InferBody {
@@ -98,7 +103,7 @@ function run(exchange: HttpExchange, received: ReceivedRequest, options: InferHa
         startPaced(encoding, {
           done(encoded) {
             stages.end();
-            compress(exchange, encoded, options);
+            compress(exchange, { ...encoded, memory: response.memory }, options);
           },
           failed: (error) => exchange.answerError(TritonError.from(error)),
         }),
@@ -113,7 +118,7 @@ function run(exchange: HttpExchange, received: ReceivedRequest, options: InferHa
 
 function compress(
   exchange: HttpExchange,
-  encoded: EncodedInferResponse,
+  encoded: EncodedInferResponse & Pick<ModelInferResponse, 'memory'>,
   { pending, framing }: InferHandlerOptions,
 ): void {
   const answer = ({ headerLength, parts, contentLength }: EncodedInferResponse, further: HttpHeaders = []) => {
@@ -122,6 +127,7 @@ function compress(
   };
   const coding = answerCoding(exchange.request.header('accept-encoding'));
   if (coding === 'identity') {
+    if (encoded.memory !== undefined) largeMemory.lend(encoded.memory, encoded.parts);
     answer(encoded);
     return;
   }

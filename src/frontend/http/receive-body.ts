@@ -2,8 +2,10 @@
 // known, as a list of pieces otherwise, which are joined in the end, with pauses when they are many.
 
 import { invalidArg, TritonError } from '../../errors.js';
+import { alignedMemory } from '../../model/exchange.js';
 import { assemble } from '../../model/paced-bytes.js';
 import { startPaced } from '../../model/paced-workers.js';
+import { largeMemory } from '../../sockets/large-memory.js';
 import type { HttpExchange } from './http-exchange.js';
 
 /** Larger bodies are refused whatever they are. */
@@ -16,11 +18,22 @@ export const MAX_BODY_BYTES = 2 ** 31;
 const MAX_PIECES = 65_536;
 const TINY = 1024;
 
+export interface ExpectedBody {
+  /** Larger ones are refused. */
+  readonly limit: number;
+  /** Where its binary tensors begin. Default: it has none. */
+  readonly tensorsAt?: number;
+}
+
 /**
- * Calls back once, or never when the client hangs up before the end. A body that is larger than `limit`, or for which there is
+ * Calls back once, or never when the client hangs up before the end. A body that is larger than its limit, or for which there is
  * no memory, is refused; what comes of it is not kept.
  */
-export function receiveBody(exchange: HttpExchange, limit: number, received: (body: Buffer) => void): void {
+export function receiveBody(
+  exchange: HttpExchange,
+  { limit, tensorsAt = 0 }: ExpectedBody,
+  received: (body: Buffer) => void,
+): void {
   const { request, answer } = exchange;
   const length = request.bodyLength;
   const refuse = (error: TritonError) => {
@@ -42,7 +55,7 @@ export function receiveBody(exchange: HttpExchange, limit: number, received: (bo
   };
   const memory = (bytes: number) => {
     try {
-      whole = Buffer.allocUnsafeSlow(bytes);
+      whole = alignedMemory(bytes, tensorsAt, allocate);
     } catch (error) {
       drop(noMemory(bytes, error));
     }
@@ -68,6 +81,8 @@ export function receiveBody(exchange: HttpExchange, limit: number, received: (bo
   };
   request.readBody({ memory, data, end });
 }
+
+const allocate = (bytes: number): Buffer => largeMemory.ofRequest(bytes);
 
 function noMemory(size: number, cause: unknown): TritonError {
   return new TritonError('UNAVAILABLE', `there is no memory for a request of ${size} bytes`, { cause });

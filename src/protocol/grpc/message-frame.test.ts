@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { readFrames } from '../../../test/support/read-frames.js';
+import { ownMemory } from '../../model/exchange.js';
 import { copyWholeMessage, frameMessage, MessageFrameReader } from './message-frame.js';
 
 const MAX = 1_000_000;
@@ -65,6 +66,39 @@ describe('MessageFrameReader', () => {
     const message = reader.next()!.bytes;
     expect(message.equals(body)).toBe(true);
     expect([reader.idle, reader.next(), reader.target()]).toEqual([true, undefined, undefined]);
+  });
+
+  it('lays large messages out as their beginning tells, in spare memory where there is some', () => {
+    const body = Buffer.alloc(3 << 20, 'abcdefg');
+    const bytes = frameMessage(body);
+    for (const spare of [undefined, Buffer.allocUnsafeSlow(4 << 20)]) {
+      const asked: string[] = [];
+      const reader = new MessageFrameReader(100 << 20, undefined, true, {
+        allocate: (size) => Buffer.allocUnsafeSlow(size + 100).subarray(0, size),
+        spare: (size) => spare?.subarray(0, size),
+        tensorsAt: (beginning) => {
+          asked.push(String(beginning));
+          return 11;
+        },
+      });
+      // The prefix alone does not tell.
+      reader.add(bytes.subarray(0, 5));
+      expect([reader.next(), reader.target()]).toEqual([undefined, undefined]);
+      reader.add(bytes.subarray(5, 25));
+      expect(reader.next()).toBeUndefined();
+      expect(asked).toEqual([String(body.subarray(0, 20))]);
+      let at = 25;
+      for (let target = reader.target(); target !== undefined; target = reader.target()) {
+        at += bytes.copy(target, 0, at);
+        reader.filled();
+      }
+      const message = reader.next()!.bytes;
+      expect([message.equals(body), (message.byteOffset + 11) % 8, reader.idle]).toEqual([true, 0, true]);
+      // Nothing else is in the memory, which is larger.
+      expect(ownMemory(message)).toBe(message.buffer);
+      expect(ownMemory(message.subarray(1))).toBeUndefined();
+      expect(message.buffer === spare?.buffer).toBe(spare !== undefined);
+    }
   });
 
   it('wants small messages added, and what comes behind others', () => {

@@ -2,6 +2,7 @@
 // bytes as they come, gives out whole messages, and never holds much more memory than it was sent. Who can receive bytes
 // into given memory asks where the rest of a large message belongs, so that it is not copied there.
 
+import { ALIGNED_BYTES, type Allocate, alignedMemory, newMemory } from '../../model/exchange.js';
 import { GRPC_STATUS, type GrpcStatus } from './grpc-status.js';
 
 export const MESSAGE_PREFIX_BYTES = 5;
@@ -49,15 +50,27 @@ export interface ReceivedMessage {
   readonly compressed: boolean;
 }
 
+/** Where large messages get their memory from, and how they lie in it. */
+export interface MessageMemory {
+  readonly allocate: Allocate;
+  /** Memory that is there already: none is taken for it. */
+  readonly spare: (bytes: number) => Buffer | undefined;
+  /** Where in the message its tensors begin, as far as its beginning tells. */
+  readonly tensorsAt: (beginning: Buffer) => number;
+}
+
 /** Cuts the bytes of one direction of a call into messages. */
 export class MessageFrameReader {
   readonly #maxMessageSize: number;
   readonly #encoding: string | undefined;
   readonly #inflates: boolean;
+  readonly #memory: MessageMemory | undefined;
   #failure: FrameFailure | undefined;
   #prefix = Buffer.alloc(MESSAGE_PREFIX_BYTES);
   #prefixFilled = 0;
   #message: Buffer | undefined;
+  /** Of the message, where memory is laid out by that. */
+  #tensorsAt = 0;
   #length = 0;
   #filled = 0;
   /** Somebody else writes to the rest of the message. */
@@ -68,12 +81,13 @@ export class MessageFrameReader {
 
   /**
    * `encoding` is the call's grpc-encoding header. `inflates`: whoever reads takes messages compressed by it; else
-   * they are refused.
+   * they are refused. `memory`: default any.
    */
-  constructor(maxMessageSize: number, encoding: string | undefined, inflates = false) {
+  constructor(maxMessageSize: number, encoding: string | undefined, inflates = false, memory?: MessageMemory) {
     this.#maxMessageSize = maxMessageSize;
     this.#encoding = encoding;
     this.#inflates = inflates;
+    this.#memory = memory;
   }
 
   /** Set once the bytes cannot be accepted; nothing is read after that. */
@@ -99,6 +113,8 @@ export class MessageFrameReader {
     if (this.#isFilling || this.#failure !== undefined || this.#chunks.length > 0) return undefined;
     if (this.#prefixFilled < MESSAGE_PREFIX_BYTES || this.#length - this.#filled < SMALLEST_TARGET_BYTES)
       return undefined;
+    // How it is laid out, its beginning tells.
+    if (this.#memory !== undefined && this.#message === undefined) return undefined;
     if (!this.#makeRoom(1)) return undefined;
     this.#isFilling = true;
     return this.#message!.subarray(this.#filled);
@@ -184,6 +200,7 @@ export class MessageFrameReader {
   }
 
   #append(chunk: Buffer, offset: number, count: number): boolean {
+    if (this.#message === undefined) this.#tensorsAt = this.#findTensors(chunk.subarray(offset, offset + count));
     if (!this.#makeRoom(count)) return false;
     chunk.copy(this.#message!, this.#filled, offset, offset + count);
     this.#filled += count;
@@ -204,15 +221,27 @@ export class MessageFrameReader {
     }
   }
 
+  #findTensors(beginning: Buffer): number {
+    return this.#memory === undefined || this.#prefix[0] !== 0 ? 0 : this.#memory.tensorsAt(beginning);
+  }
+
   #reserve(needed: number): void {
     if (this.#message === undefined) {
-      this.#message = Buffer.allocUnsafeSlow(Math.min(this.#length, Math.max(needed, FIRST_ALLOCATION_BYTES)));
+      const spare = this.#memory?.spare(this.#length + ALIGNED_BYTES);
+      this.#message =
+        spare === undefined
+          ? this.#allocate(Math.min(this.#length, Math.max(needed, FIRST_ALLOCATION_BYTES)))
+          : alignedMemory(this.#length, this.#tensorsAt, () => spare);
     } else if (needed > this.#message.length) {
       const wanted = needed > BELIEVED_FROM ? this.#length : Math.max(needed, this.#message.length * GROWTH);
-      const grown = Buffer.allocUnsafeSlow(Math.min(this.#length, wanted));
+      const grown = this.#allocate(Math.min(this.#length, wanted));
       this.#message.copy(grown, 0, 0, this.#filled);
       this.#message = grown;
     }
+  }
+
+  #allocate(bytes: number): Buffer {
+    return alignedMemory(bytes, this.#tensorsAt, this.#memory?.allocate ?? newMemory);
   }
 
   #complete(): Buffer {

@@ -100,21 +100,26 @@ export function decodeRepositoryIndex(body: Buffer): boolean {
 /** The parameters of a load. */
 export interface LoadParametersJson {
   readonly config: string | undefined;
-  /** Names of those that bring files. */
-  readonly files: readonly string[];
+  /** By the parameters' names. */
+  readonly files: Readonly<Record<string, Uint8Array | undefined>>;
 }
 
 /** An empty body has none. Throws INVALID_ARG. */
 export function decodeLoadParameters(body: Buffer): LoadParametersJson {
-  if (body.length === 0) return { config: undefined, files: [] };
+  if (body.length === 0) return { config: undefined, files: {} };
   const parameters: JsonValue | undefined = member(parseBody(body), 'parameters');
   const members = parameters === undefined ? [] : membersOf(parameters);
   const texts = members.map(([name, value]) => [name, asString(value)] as const);
   for (const [name] of texts) checkLoadParameter(name);
   return {
     config: texts.find(([name]) => name === 'config')?.[1],
-    files: texts.flatMap(([name]) => (name === 'config' ? [] : [name])),
+    files: Object.fromEntries(texts.flatMap(([name, text]) => (name === 'config' ? [] : [[name, decodeFile(text)]]))),
   };
+}
+
+/** Undefined for a text that is not base64. */
+function decodeFile(text: string): Uint8Array | undefined {
+  return /^[A-Za-z0-9+/]*={0,2}$/.test(text) ? new Uint8Array(Buffer.from(text, 'base64')) : undefined;
 }
 
 /** What JSON.stringify takes. */

@@ -20,7 +20,7 @@ import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START, SequenceFields } from '../se
 import type { BinaryOutputs } from './binary-outputs.js';
 import { decodeRawRequest, type RequestBody } from './decode-raw-request.js';
 import { parseHeaderLength } from './header-length.js';
-import type { KnownHeaders } from './known-headers.js';
+import type { KnownHeaders, ParsedHeader } from './known-headers.js';
 import {
   arrayMember,
   expectBoolean,
@@ -73,13 +73,13 @@ export function* decodeInferRequest(given: InferBody): PacedWork<RequestForm<Com
   checkJsonSize(jsonLength, maxInputSize);
   // Without binary tensors behind it, the JSON is another one each time.
   const known = jsonLength < body.length ? given.known : undefined;
-  const json = known?.find(body, jsonLength);
-  if (json !== undefined) return new JsonForm(json, given, jsonLength);
+  const parsed = known?.find(body, jsonLength);
+  if (parsed !== undefined) return new JsonForm(parsed, given, jsonLength);
   const header = known?.copy(body, jsonLength);
   const parser = new JsonParser(header ?? body, { end: jsonLength }, INFER_REQUEST);
   while (!parser.advance(PAUSE_BYTES)) yield;
   if (header !== undefined) known!.add(header, parser.value);
-  return new JsonForm(parser.value, given, jsonLength);
+  return new JsonForm({ json: parser.value, id: undefined }, given, jsonLength);
 }
 
 // Forms are classes, because a generator function that is made anew for each request costs as much as reading it.
@@ -104,12 +104,11 @@ class JsonForm implements RequestForm<CompleteInferRequest> {
   readonly #id: string;
   readonly #parameters: RequestParameters;
 
-  constructor(json: JsonValue, given: InferBody, jsonLength: number) {
+  constructor({ json, id }: ParsedHeader, given: InferBody, jsonLength: number) {
     this.#json = json;
     this.#given = given;
     this.#jsonLength = jsonLength;
-    const id = member(json, 'id');
-    this.#id = id === undefined ? '' : expectString(id, 'id');
+    this.#id = id ?? readId(member(json, 'id'));
     this.#parameters = readParameters(member(json, 'parameters'));
   }
 
@@ -139,6 +138,10 @@ class JsonForm implements RequestForm<CompleteInferRequest> {
       classes,
     };
   }
+}
+
+function readId(id: JsonValue | undefined): string {
+  return id === undefined ? '' : expectString(id, 'id');
 }
 
 /** Throws INVALID_ARG when the JSON part is larger than allowed. */

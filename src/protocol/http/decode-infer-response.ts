@@ -10,7 +10,7 @@ import { jsonElements } from '../json/json-parser.js';
 import { JsonDouble, JsonObject, type JsonValue } from '../json/json-value.js';
 import { parseHeaderLength } from './header-length.js';
 import { arrayMember, expectString, expectUnsigned, member, parameterNumber, stringMember } from './json-members.js';
-import type { KnownHeaders } from './known-headers.js';
+import type { KnownHeaders, ParsedHeader } from './known-headers.js';
 import { parseResponseJson, readResponse } from './parse-response-json.js';
 import { readTensorData } from './read-tensor-data.js';
 
@@ -26,20 +26,20 @@ export function decodeInferResponse(
 ): ModelInferResponse {
   const jsonLength = readResponse(() => parseHeaderLength(headerLength, body.length));
   // Without binary tensors behind it, the JSON is another one each time.
-  const json = parseKnown(body, jsonLength, jsonLength < body.length ? known : undefined);
-  return readResponse(() => readInferResponse(json, body, jsonLength));
+  const parsed = parseKnown(body, jsonLength, jsonLength < body.length ? known : undefined);
+  return readResponse(() => readInferResponse(parsed, body, jsonLength));
 }
 
-function parseKnown(body: Buffer, jsonLength: number, known: KnownHeaders | undefined): JsonValue {
-  const json = known?.find(body, jsonLength);
-  if (json !== undefined) return json;
+function parseKnown(body: Buffer, jsonLength: number, known: KnownHeaders | undefined): ParsedHeader {
+  const found = known?.find(body, jsonLength);
+  if (found !== undefined) return found;
   const header = known?.copy(body, jsonLength);
-  const parsed = parseResponseJson(header ?? body, jsonLength);
-  if (header !== undefined) known!.add(header, parsed);
-  return parsed;
+  const json = parseResponseJson(header ?? body, jsonLength);
+  if (header !== undefined) known!.add(header, json);
+  return { json, id: undefined };
 }
 
-function readInferResponse(json: JsonValue, body: Buffer, jsonLength: number): ModelInferResponse {
+function readInferResponse({ json, id }: ParsedHeader, body: Buffer, jsonLength: number): ModelInferResponse {
   let binaryOffset = jsonLength;
   const takeBinary = (name: string, size: number): Buffer => {
     const start = binaryOffset;
@@ -58,7 +58,7 @@ function readInferResponse(json: JsonValue, body: Buffer, jsonLength: number): M
   return {
     modelName: optionalString(json, 'model_name'),
     modelVersion: optionalString(json, 'model_version'),
-    id: optionalString(json, 'id'),
+    id: id ?? optionalString(json, 'id'),
     parameters: readParameters(member(json, 'parameters')),
     outputs,
   };

@@ -55,11 +55,76 @@ describe('a header that came before', () => {
     for (const [i, input] of second.inputs.entries()) expect(input.shape).not.toBe(first.inputs[i]!.shape);
   });
 
-  it('is byte for byte the same, or another one', () => {
+  it('may have another id', () => {
+    const decoder = new Decoder();
+    decoder.decode(HEADER, [1, 2]);
+    for (const id of ['2', '', '0123456789', ' a!~[]', 'x'.repeat(128)]) {
+      const header = HEADER.replace('"1"', `"${id}"`);
+      const { request } = decoder.decode(header, [3, 4]);
+      expect(request).toEqual(new Decoder().decode(header, [3, 4]).request);
+      expect(request.id).toBe(id);
+    }
+    expect([decoder.found, decoder.decode(HEADER, [1, 2]).request.id]).toEqual([5, '1']);
+  });
+
+  it.each<[string, string]>([
+    ['an id with an escape', HEADER.replace('"1"', String.raw`"\n\u0041\""`)],
+    ['an id beyond ASCII', HEADER.replace('"1"', '"é"')],
+    ['an id that is too long', HEADER.replace('"1"', `"${'x'.repeat(129)}"`)],
+    ['an id and another member in its place', HEADER.replace('"1"', '"2","parameters":{"k":"w"},"y":"1"')],
+    ['an id that is no string', HEADER.replace('"1"', '1')],
+    ['no end of its id', HEADER.replace('"1"', '"1')],
+    ['a control character in its id', HEADER.replace('"1"', '"1\n"')],
+  ])('is another one with %s', (_, header) => {
+    const decoder = new Decoder();
+    const outcome = (with_: Decoder) => {
+      try {
+        return with_.decode(header, [1, 2]).request;
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    decoder.decode(HEADER, [1, 2]);
+    expect(outcome(decoder)).toEqual(outcome(new Decoder()));
+    expect(decoder.found).toBe(0);
+  });
+
+  it.each<[string, string]>([
+    ['at the end', `{${HEADER.slice(10, -1)},"id":"1"}`],
+    ['with space around it', HEADER.replace('"id":"1"', '\n "id" :\t"1" ')],
+    ['far behind its key, and twice', HEADER.replace('"id":"1"', `"id"${' '.repeat(500)}:"1","id":"one"`)],
+    ['twice, of which the first counts', HEADER.replace('"id":"1"', '"id":"1","id":"one"')],
+    [
+      'behind others of that name, at other depths and as values',
+      HEADER.replace('"id":"1"', '"y":{"id":"a"},"w":"id","v":["id","b"],"id":"1"'),
+    ],
+    ['behind a key that it is the end of', HEADER.replace('"id":"1"', '"aid":"a","ID":"b","id":"1"')],
+    ['before a parameter of that name', HEADER.replace('"k":"v"', '"id":"p"')],
+  ])('may have its id %s', (_, header) => {
+    const decoder = new Decoder();
+    expect(decoder.decode(header, [1, 2]).request.id).toBe('1');
+    for (const id of ['2', '33']) {
+      const other = header.replace('"1"', `"${id}"`);
+      const { request } = decoder.decode(other, [3, 4]);
+      expect(request).toEqual(new Decoder().decode(other, [3, 4]).request);
+      expect(request.id).toBe(id);
+    }
+    expect(decoder.found).toBe(2);
+  });
+
+  it('with a key that is written in escapes is the same only as a whole', () => {
+    const decoder = new Decoder();
+    const header = HEADER.replace('"id":"1"', String.raw`"\u0069d":"first","id":"1"`);
+    for (const id of ['1', '2', '2']) {
+      expect(decoder.decode(header.replace('"1"', `"${id}"`), [1, 2]).request.id).toBe('first');
+    }
+    expect(decoder.found).toBe(1);
+  });
+
+  it('is byte for byte the same apart from its id, or another one', () => {
     const decoder = new Decoder();
     decoder.decode(HEADER, [1, 2]);
     for (const [from, to] of [
-      ['"id":"1"', '"id":"2"'],
       ['"x"', '"y"'],
       ['[1,2],"parameters"', '[2,1],"parameters"'],
       ['"v"', '"é"'],
@@ -83,8 +148,8 @@ describe('a header that came before', () => {
 
   it('is forgotten after some others, and not kept when it is long', () => {
     const decoder = new Decoder();
-    for (let i = 0; i < 100; i++) decoder.decode(HEADER.replace('"1"', `"${i}"`), [1, 2]);
-    decoder.decode(HEADER.replace('"1"', '"0"'), [1, 2]);
+    for (let i = 0; i < 100; i++) decoder.decode(HEADER.replace('"v"', `"${i}"`), [1, 2]);
+    decoder.decode(HEADER.replace('"v"', '"0"'), [1, 2]);
     expect(decoder.found).toBe(0);
     const long = HEADER.replace('"v"', `"${'v'.repeat(5000)}"`);
     for (let i = 0; i < 2; i++) decoder.decode(long, [1, 2]);

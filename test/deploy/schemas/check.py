@@ -136,6 +136,10 @@ for path in sorted(glob.glob(f"{DEPLOY}/kserve/*.yaml")):
     with open(path, encoding="utf8") as file:
         check_resources(path, file)
 
+# What the command prints; it is to be built.
+DEPLOYED = ["--name", "add-sub", "--image", "example.org/add-sub:1", "--namespace", "models", "--token-secret", "token", "--env", "A=b"]
+check_resources("tstriton deploy", output_of("node", "dist/cli/main.js", "deploy", "model.js", *DEPLOYED))
+
 lint = subprocess.run(["hadolint", f"{DEPLOY}/Dockerfile"], capture_output=True, text=True)
 told("hadolint", None if lint.returncode == 0 else lint.stdout + lint.stderr)
 

@@ -1,0 +1,49 @@
+// Arguments of commands that several of them have: what they are to be, and what is said of others.
+
+import { readFileSync } from 'node:fs';
+
+import { InvalidArgumentError } from 'commander';
+
+import { invalidArg, TritonError } from '../errors.js';
+
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+export function collectHeader(
+  value: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const colon = value.indexOf(':');
+  if (colon <= 0) throw new InvalidArgumentError('Expected name:value.');
+  return { ...before, [value.slice(0, colon)]: value.slice(colon + 1).trim() };
+}
+
+export function fileText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? `${error.message}.` : 'It cannot be read.');
+  }
+}
+
+export function positiveInteger(value: string): number {
+  if (/^[1-9]\d{0,14}$/.test(value)) return Number(value);
+  throw new InvalidArgumentError('Expected an integer above 0.');
+}
+
+export function positiveNumber(value: string): number {
+  const number = Number(value);
+  if (/^\d/.test(value) && number > 0 && number <= 1_000_000) return number;
+  throw new InvalidArgumentError('Expected a number of seconds above 0.');
+}
+
+/** What is wrong with how a command was called, also what is only unsupported. */
+export function asUsage<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    const { code, message } = TritonError.from(error);
+    throw code === 'UNSUPPORTED' ? invalidArg(message, { cause: error }) : error;
+  }
+}

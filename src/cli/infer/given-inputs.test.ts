@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { DTYPES, type Dtype } from '../../tensor/dtype.js';
+import { Tensor } from '../../tensor/tensor.js';
+import { inputsFromArguments, inputsFromJson } from './given-inputs.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'tstriton-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const file = (name: string, content: string | Uint8Array) => {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+};
+
+const spec = (name: string, dtype: Dtype = 'int32', shape: readonly number[] = [-1]) => ({
+  name,
+  dtype,
+  datatype: DTYPES[dtype].datatype,
+  shape,
+  optional: false,
+});
+const SPECS = [spec('x'), spec('id', 'int64', [1]), spec('text', 'bytes', [1])];
+
+describe('inputs in JSON', () => {
+  it('are values by name, one of which may be called inputs', () => {
+    const text = '{"inputs": [1, 2], "id": 9007199254740993}';
+    expect(inputsFromJson(Buffer.from(text), 'it')).toEqual({
+      inputs: { inputs: [1, 2], id: 9007199254740993n },
+      hasBatchAxis: false,
+      parameters: {},
+    });
+  });
+
+  it('are tensors where they have the form of the protocol', () => {
+    const text = '{"inputs":[{"name":"x","datatype":"INT32","shape":[2,1],"data":[[1],[2]]}],"parameters":{"k":1}}';
+    const { inputs, hasBatchAxis, parameters } = inputsFromJson(Buffer.from(text), 'it');
+    expect([hasBatchAxis, parameters]).toEqual([true, { k: 1 }]);
+    expect(inputs['x']).toMatchObject({ dtype: 'int32', shape: [2, 1], data: Int32Array.of(1, 2) });
+  });
+
+  it.each([
+    ['[1]', 'it must be an object with the inputs by name, got a list'],
+    ['{', 'it is no JSON'],
+    ['{"inputs":[{"name":"x"}]}', "datatype of inputs[0] of it must be one of the protocol's"],
+    ['{"inputs":[{"name":"x","datatype":"FP33","shape":[1],"data":[1]}]}', 'got "FP33"'],
+    ['{"inputs":[{"datatype":"FP32"}]}', 'inputs[0] of it needs a name'],
+    ['{"inputs":[{"name":"x","datatype":"FP32","data":[1]}]}', 'shape of inputs[0] of it must be a list'],
+    ['{"inputs":[{"name":"x","datatype":"FP32","shape":[2]}]}', 'data of inputs[0] of it must be a list'],
+    ['{"inputs":[{"name":"x","datatype":"INT8","shape":[1],"data":[300]}]}', 'inputs[0] of it: '],
+    ['{"inputs":[{"name":"x","datatype":"INT8","shape":[2],"data":[3]}]}', 'inputs[0] of it: '],
+  ])('are refused where they are wrong: %s', (text, message) => {
+    expect(() => inputsFromJson(Buffer.from(text), 'it')).toThrow(message);
+  });
+});
+
+describe('inputs one by one', () => {
+  it('are JSON, and texts as they are', () => {
+    const given = ['x=[1,2]', 'id=9007199254740993', 'text=a=b {c}'];
+    expect(inputsFromArguments(given, SPECS)).toEqual({ x: [1, 2], id: 9007199254740993n, text: 'a=b {c}' });
+    expect(inputsFromArguments(['text=["é"]'], SPECS)).toEqual({ text: ['é'] });
+  });
+
+  it('are files: raw numbers, the bytes of a text, JSON', () => {
+    const raw = file('x.bin', Buffer.from(Int32Array.of(1, -2).buffer));
+    const image = file('cat.png', Uint8Array.of(1, 255));
+    const json = file('id.json', '[7]');
+    const inputs = inputsFromArguments([`x=@${raw}`, `text=@${image}`, `id=@${json}`], SPECS);
+    expect(inputs['x']).toEqual(Int32Array.of(1, -2));
+    expect(inputs['id']).toEqual([7]);
+    expect(Tensor.is(inputs['text']) && [inputs['text'].shape, Array.from(inputs['text'].data as Uint8Array[], (each) => [...each])]).toEqual([[1], [[1, 255]]]); // prettier-ignore
+  });
+
+  it.each([
+    ['x', '--input x must be name=value or name=@file'],
+    ['=1', '--input =1 must be name=value or name=@file'],
+    ['y=1', "the model has no input 'y'; it has x, id, text"],
+    ['tekst=1', "the model has no input 'tekst'; did you mean 'text'?"],
+    ['x=[1', '--input x is no JSON'],
+    ['x=@/none', '--input x: ENOENT'],
+  ])('are refused where they are wrong: %s', (argument, message) => {
+    expect(() => inputsFromArguments([argument], SPECS)).toThrow(message);
+  });
+
+  it('are refused where bytes are left over', () => {
+    const raw = file('odd.bin', Uint8Array.of(1, 2, 3));
+    expect(() => inputsFromArguments([`x=@${raw}`], SPECS)).toThrow('has 3 bytes, expected elements of 4 bytes');
+  });
+});

@@ -1,0 +1,76 @@
+// What `tstriton infer` does.
+
+import type { InferOptions } from '../../client/infer-options.js';
+import { invalidArg } from '../../errors.js';
+import type { Parameters } from '../../model/parameters.js';
+import type { Tensor } from '../../tensor/tensor.js';
+import type { CliIo } from '../cli-io.js';
+import { untilInterrupted } from '../interrupted.js';
+import { styleFor } from '../style.js';
+import { askedModel, type AskedModel } from './asked-model.js';
+import { readJson } from './exact-json.js';
+import { inputsFromArguments, inputsFromJson, readBytes, type GivenInputs } from './given-inputs.js';
+import type { InferFlags } from './infer-flags.js';
+import { showOutputs } from './show-outputs.js';
+
+export async function infer(url: string, name: string, flags: InferFlags, io: CliIo): Promise<void> {
+  const given = await readData(flags, io);
+  const format = flags.format ?? (io.terminal.out ? 'pretty' : 'json');
+  const style = styleFor(io.terminal.out, io.env);
+  await untilInterrupted(io, async (signal) => {
+    const asked = await askedModel(url, name, flags, { io, signal });
+    try {
+      await ask(asked, given, flags, (outputs) => io.out(showOutputs(outputs, format, style)));
+    } finally {
+      await asked[Symbol.asyncDispose]();
+    }
+  });
+}
+
+async function ask(
+  { model, client }: AskedModel,
+  given: GivenInputs,
+  flags: InferFlags,
+  show: (outputs: Readonly<Record<string, Tensor>>) => void,
+): Promise<void> {
+  const inputs = { ...given.inputs, ...inputsFromArguments(flags.input ?? [], model.inputs) };
+  const isBatch = model.maxBatchSize > 0 && (flags.batch === true || given.hasBatchAxis);
+  const options: InferOptions = {
+    parameters: { ...given.parameters, ...parametersOf(flags.parameter ?? []) } as Parameters,
+    ...(flags.requestId !== undefined && { requestId: flags.requestId }),
+    ...(flags.outputs !== undefined && { outputs: flags.outputs }),
+  };
+  if (!model.decoupled) {
+    show(await (isBatch ? client.inferBatch(inputs, options) : client.inferSample(inputs, options)));
+    return;
+  }
+  for await (const outputs of isBatch ? client.streamBatch(inputs, options) : client.streamSample(inputs, options)) {
+    show(outputs);
+  }
+}
+
+const NOTHING: GivenInputs = { inputs: {}, hasBatchAxis: false, parameters: {} };
+
+async function readData({ data, input }: InferFlags, io: CliIo): Promise<GivenInputs> {
+  if (data === undefined && input !== undefined) return NOTHING;
+  if (data === undefined && io.terminal.in) {
+    throw invalidArg('expected the inputs by --input or --data, or on standard input; see tstriton infer --help');
+  }
+  if (data === undefined || data === '-') return inputsFromJson(await io.readInput(), 'standard input');
+  if (!data.startsWith('@')) return inputsFromJson(Buffer.from(data), '--data');
+  const path = data.slice(1);
+  return inputsFromJson(readBytes(path, '--data'), path);
+}
+
+/** A value is JSON where it is, and else a text. Throws INVALID_ARG. */
+function parametersOf(given: readonly string[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    given.map((argument) => {
+      const at = argument.indexOf('=');
+      if (at <= 0) throw invalidArg(`--parameter ${argument} must be name=value`);
+      const text = argument.slice(at + 1);
+      const isJson = /^(true|false|-?\d+(\.\d+)?([eE][-+]?\d+)?|".*")$/.test(text);
+      return [argument.slice(0, at), isJson ? readJson(Buffer.from(text), `--parameter ${argument}`) : text];
+    }),
+  );
+}

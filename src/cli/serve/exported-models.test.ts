@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+
+import { isInstanceGroup } from '../../model/instance-group.js';
+import { modelsOf, type ModuleFile } from './exported-models.js';
+
+const FILE: ModuleFile = { name: 'model.ts', url: 'file:///model.ts', instances: undefined };
+const declared = (modelName: string) => ({ modelName, inputs: {}, outputs: {} });
+const infer = () => [];
+const bound = (modelName: string) => ({ ...declared(modelName), inferFunc: infer });
+const namesOf = (exported: Readonly<Record<string, unknown>>, file = FILE) =>
+  modelsOf(exported, file).map(({ modelName }) => modelName);
+
+describe('the models that a module exports', () => {
+  it.each<[string, Readonly<Record<string, unknown>>, readonly string[]]>([
+    ['as default', { default: bound('A') }, ['A']],
+    ['by names, beside what is its own business', { a: bound('A'), b: bound('B'), helper: () => 1, VERSION: '1' }, ['A', 'B']],
+    ['in a list', { default: [bound('A'), bound('B')] }, ['A', 'B']],
+    ['as a module of CommonJS', { default: { a: bound('A') } }, ['A']],
+    ['with a declaration that is bound elsewhere in it', { a: declared('A'), default: bound('A') }, ['A']],
+    ['by functions that bind', { a: declared('A'), bindA: (triton: { bind(model: unknown): unknown }) => triton.bind(bound('A')) }, ['A']],
+  ])('are those that it exports %s', (_, exported, names) => {
+    expect(namesOf(exported)).toEqual(names);
+  }); // prettier-ignore
+
+  it('are one where it is exported by two names', () => {
+    const model = bound('A');
+    expect(namesOf({ default: model, model })).toEqual(['A']);
+  });
+
+  it.each(['default', 'infer', 'inferFunc'])('are a declaration with the callable that is exported as %s', (name) => {
+    const setup = () => undefined;
+    const [model] = modelsOf({ a: declared('A'), [name]: infer, setup }, FILE);
+    expect(model).toMatchObject({ modelName: 'A', inferFunc: infer, setup });
+  });
+
+  it('run in as many threads as are asked for, where the callable is the default export', () => {
+    const [model] = modelsOf({ a: declared('A'), default: infer, setup: infer }, { ...FILE, instances: 3 });
+    expect(isInstanceGroup(model!.inferFunc)).toBe(true);
+    expect(model).toMatchObject({ inferFunc: { count: 3, url: FILE.url } });
+    // The module sets itself up in each thread.
+    expect(model).not.toHaveProperty('setup');
+  });
+
+  it.each<[string, Readonly<Record<string, unknown>>, string]>([
+    ['nothing', {}, 'model.ts exports no model, expected what triton.bind takes'],
+    ['something else', { x: 1, y: infer }, 'it exports x, y'],
+    ['a declaration alone', { a: declared('A') }, "model.ts declares model 'A' without a callable"],
+    ['one callable for several', { a: declared('A'), b: declared('B'), default: infer }, "one callable, its export 'default', for the models 'A', 'B'"],
+  ])('are missed where it exports %s', (_, exported, message) => {
+    expect(() => modelsOf(exported, FILE)).toThrow(message);
+  }); // prettier-ignore
+
+  it('say themselves how many instances they have', () => {
+    expect(() => modelsOf({ default: bound('A') }, { ...FILE, instances: 2 })).toThrow(
+      "model.ts says itself how many instances 'A' has",
+    );
+  });
+});

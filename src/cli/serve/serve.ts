@@ -1,0 +1,158 @@
+// What `tstriton serve` does: loads the files, serves them until a signal comes, and with --watch serves them anew when they change.
+
+import { readFileSync } from 'node:fs';
+
+import { readTritonConfig } from '../../config/read-triton-config.js';
+import type { CompleteTritonConfig } from '../../config/complete-triton-config.js';
+import { invalidArg, TritonError } from '../../errors.js';
+import { ModelBinding } from '../../server/model-binding.js';
+import { Triton } from '../../triton.js';
+import { asUsage } from '../arguments.js';
+import type { CliIo } from '../cli-io.js';
+import { styleFor } from '../style.js';
+import { mergeOptions, readConfigFile } from './config-file.js';
+import type { ServedModel } from './exported-models.js';
+import { introduction, type Access, type IntroducedModel, type ServedAt } from './introduction.js';
+import { loadModels, modelSource, type ModelSource } from './model-source.js';
+import { optionsIn } from './option-flags.js';
+import { Reloader } from './reloader.js';
+import { repositoryModels } from './repository-models.js';
+import type { ServeFlags } from './serve-flags.js';
+
+const TOKEN_VARIABLE = 'TSTRITON_ACCESS_TOKEN';
+
+/** Resolves when the server was stopped by a signal. */
+export async function serve(files: readonly string[], flags: ServeFlags, io: CliIo): Promise<void> {
+  const file = await readConfigFile(flags.config, process.cwd());
+  // Read here for what is refused, before anything is loaded.
+  const { options, config } = asUsage(() => {
+    const merged = mergeOptions(optionsIn(flags as Readonly<Record<string, unknown>>), io.env, file.options);
+    return { options: merged, config: readTritonConfig(merged, io.env).config };
+  });
+  const hasRepository = 'modelRepository' in options;
+  const sources = sourcesOf(files.length > 0 ? files : file.models, flags, hasRepository);
+  const say = (line: string) => io.err(`${line}\n`);
+  const reloader = flags.watch === true ? new Reloader(sources, say) : undefined;
+  try {
+    const models: ServedModel[] = [];
+    for (const source of sources) models.push(...(await (reloader?.load(source) ?? loadModels(source))));
+    const triton = new Triton(options);
+    for (const model of models) triton.bind(model);
+    await Promise.all([triton.serve(), tellWhenReady(triton, models)]);
+  } finally {
+    reloader?.close();
+  }
+
+  async function modelsOfRepository(triton: Triton, at: ServedAt, bound: readonly IntroducedModel[]) {
+    const { ca } = accessOf(config);
+    const own = { url: at.http ?? at.grpc!, accessToken: triton.accessToken, ca: ca && readFileSync(ca, 'utf8') };
+    return repositoryModels(own, new Set(bound.map(({ name }) => name))).catch((error: unknown) => {
+      // Where only clients with a certificate are let in, say.
+      say(`the models of the repository are not told: ${TritonError.from(error).message}`);
+      return [];
+    });
+  }
+
+  async function tellWhenReady(triton: Triton, models: readonly ServedModel[]): Promise<void> {
+    await triton.ready().catch(() => undefined);
+    const failures = await Promise.all(models.map((model) => failureOf(triton, model, config)));
+    // The server has ended, and says why itself.
+    if (triton.httpPort === undefined && triton.grpcPort === undefined) return;
+    const at = placesOf(triton, config);
+    const bound = introducedModels(models, failures);
+    const introduced = hasRepository ? [...bound, ...(await modelsOfRepository(triton, at, bound))] : bound;
+    const style = styleFor(io.terminal.err, io.env);
+    if (flags.quiet !== true) say(`\n${introduction(introduced, at, accessOf(config), style)}`);
+    if (config.accessToken === undefined && wantsToken(config)) {
+      say('The access token is a random one: choose it by the variable TSTRITON_CONFIG_ACCESS_TOKEN.');
+    }
+    if (flags.json === true) io.out(`${JSON.stringify(jsonOf(introduced, at))}\n`);
+    reloader?.start(triton);
+    if (reloader !== undefined && sources.length > 0) say(`watching ${sources.map(({ name }) => name).join(', ')}`);
+  }
+}
+
+function sourcesOf(files: readonly string[], flags: ServeFlags, hasRepository: boolean): readonly ModelSource[] {
+  if (files.length === 0 && !hasRepository) {
+    throw invalidArg(
+      'expected a module or an .onnx file to serve, or a configuration file that names some under models',
+    );
+  }
+  if (flags.name !== undefined && files.length > 1) {
+    throw invalidArg(`--name is for one file, got ${files.length} files`);
+  }
+  const { name, instances, maxBatchSize } = flags;
+  const sources = files.map((file) => modelSource(file, { name, instances, maxBatchSize }));
+  const twice = sources.find(({ path }, index) => sources.findIndex((other) => other.path === path) !== index);
+  if (twice !== undefined) throw invalidArg(`${twice.name} is there twice`);
+  return sources;
+}
+
+/** Why a model does not serve; undefined when it does. */
+async function failureOf(
+  triton: Triton,
+  { modelName }: ServedModel,
+  { modelControlMode, loadModel }: CompleteTritonConfig,
+): Promise<string | undefined> {
+  if (modelControlMode === 'explicit' && !loadModel.includes('*') && !loadModel.includes(modelName)) {
+    return 'it is not loaded: clients load it, or --load-model';
+  }
+  try {
+    await triton.ready(modelName);
+    return undefined;
+  } catch (error) {
+    return TritonError.from(error).message;
+  }
+}
+
+function placesOf(triton: Triton, config: CompleteTritonConfig): ServedAt {
+  const place = (scheme: string, address: string, port: number | undefined) =>
+    port === undefined ? undefined : `${scheme}://${hostOf(address)}:${port}`;
+  const metrics = place('http', config.metricsAddress, triton.metricsPort);
+  return {
+    http: place(config.httpUseSsl || config.httpUseSslMutual ? 'https' : 'http', config.httpAddress, triton.httpPort),
+    grpc: place(config.grpcUseSsl || config.grpcUseSslMutual ? 'grpcs' : 'grpc', config.grpcAddress, triton.grpcPort),
+    metrics: metrics && `${metrics}/metrics`,
+  };
+}
+
+/** An address that stands for all of the machine's cannot be asked. */
+function hostOf(address: string): string {
+  if (['0.0.0.0', '::', ''].includes(address)) return 'localhost';
+  return address.includes(':') ? `[${address}]` : address;
+}
+
+function wantsToken({ restrictedEndpoints = [] }: CompleteTritonConfig): boolean {
+  return restrictedEndpoints.includes('inference');
+}
+
+function accessOf(config: CompleteTritonConfig): Access {
+  const usesTls = config.httpUseSsl || config.httpUseSslMutual;
+  return {
+    tokenVariable: wantsToken(config) ? TOKEN_VARIABLE : undefined,
+    ca: usesTls ? config.httpServerCert : undefined,
+  };
+}
+
+function introducedModels(
+  models: readonly ServedModel[],
+  failures: readonly (string | undefined)[],
+): readonly IntroducedModel[] {
+  const configs = models.map((model) => new ModelBinding(model).config);
+  return configs.map((config, index) => ({
+    ...config,
+    askedVersion: configs.filter(({ name }) => name === config.name).length > 1 ? config.version : undefined,
+    failure: failures[index],
+  }));
+}
+
+/** For programs that start a server and want to know where it is. */
+function jsonOf(models: readonly IntroducedModel[], at: ServedAt): object {
+  const listed = models.map(({ name, version, failure }) => ({
+    name,
+    version,
+    ready: failure === undefined,
+    ...(failure !== undefined && { failure }),
+  }));
+  return { ...at, models: listed };
+}

@@ -1,0 +1,177 @@
+// A ModelConfig message in protobuf's JSON with all defaults, whichever way it came: as JSON of a client's, or as the text of
+// a file. Its parts are turned into a model's options here.
+
+import { create, fromJson, type JsonObject, type JsonValue, type MessageShape, toJson } from '@bufbuild/protobuf';
+
+import type { DynamicBatcher, QueuePolicy, TimeoutAction } from '../model/model-config.js';
+import type { ModelWarmup, WarmupInput } from '../model/model-warmup.js';
+import { EVERY_VERSION, type VersionPolicy } from '../model/version-policy.js';
+import { ModelConfigSchema } from './grpc/generated/model_config_pb.js';
+import { datatypeOfConfig } from './model-signature.js';
+import { readTextFormat } from './text-format/read-text-format.js';
+
+/** A ModelConfig message in protobuf's JSON, defaults included, in which numbers of 64 bits are texts. */
+export interface ConfigJson {
+  readonly name: string;
+  readonly platform: string;
+  readonly backend: string;
+  readonly max_batch_size: number;
+  readonly input: readonly TensorJson[];
+  readonly output: readonly TensorJson[];
+  readonly instance_group: readonly InstanceGroupJson[];
+  readonly optimization?: OptimizationJson;
+  readonly default_model_filename: string;
+  readonly parameters: Readonly<Record<string, { readonly string_value: string }>>;
+  readonly model_warmup: readonly WarmupJson[];
+  readonly version_policy?: {
+    readonly all?: object;
+    readonly latest?: { readonly num_versions: number };
+    readonly specific?: { readonly versions: readonly string[] };
+  };
+  readonly dynamic_batching?: BatcherJson;
+  readonly model_transaction_policy?: { readonly decoupled: boolean };
+  readonly response_cache?: { readonly enable: boolean };
+}
+
+/** An input or output; some members are of one of them alone. */
+export interface TensorJson {
+  readonly name: string;
+  readonly data_type: string;
+  readonly dims: readonly string[];
+  readonly reshape?: { readonly shape: readonly string[] };
+  readonly format?: string;
+  readonly optional?: boolean;
+  readonly label_filename?: string;
+  readonly is_shape_tensor: boolean;
+  readonly allow_ragged_batch?: boolean;
+  readonly is_non_linear_format_io: boolean;
+}
+
+export interface InstanceGroupJson {
+  readonly name: string;
+  readonly kind: string;
+  readonly count: number;
+  readonly gpus: readonly number[];
+  readonly secondary_devices: readonly unknown[];
+  readonly profile: readonly string[];
+  readonly passive: boolean;
+  readonly host_policy: string;
+  readonly rate_limiter?: unknown;
+}
+
+interface OptimizationJson {
+  readonly graph?: { readonly level: number };
+  readonly priority: string;
+  readonly cuda?: unknown;
+  readonly execution_accelerators?: unknown;
+  readonly eager_batching: boolean;
+}
+
+interface BatcherJson {
+  readonly preferred_batch_size: readonly number[];
+  readonly max_queue_delay_microseconds: string;
+  readonly preserve_ordering: boolean;
+  readonly priority_levels: string;
+  readonly default_priority_level: string;
+  readonly default_queue_policy?: QueuePolicyJson;
+  readonly priority_queue_policy: Readonly<Record<string, QueuePolicyJson>>;
+}
+
+interface QueuePolicyJson {
+  readonly timeout_action: TimeoutAction;
+  readonly default_timeout_microseconds: string;
+  readonly allow_timeout_override: boolean;
+  readonly max_queue_size: number;
+}
+
+export interface WarmupJson {
+  readonly name: string;
+  readonly batch_size: number;
+  readonly count: number;
+  readonly inputs: Readonly<Record<string, WarmupInputJson>>;
+}
+
+interface WarmupInputJson {
+  readonly data_type: string;
+  readonly dims: readonly string[];
+  readonly zero_data?: boolean;
+  readonly random_data?: boolean;
+  readonly input_data_file?: string;
+}
+
+/** Throws what is wrong with JSON that is no such message. */
+export function canonical(json: JsonValue): JsonObject {
+  return messageJson(fromJson(ModelConfigSchema, json));
+}
+
+/** Throws a TextFormatError for what is no such message. */
+export function readConfigText(text: string): ConfigJson {
+  return messageJson(readTextFormat(ModelConfigSchema, text)) as unknown as ConfigJson;
+}
+
+/** A configuration that says nothing. */
+export function emptyConfig(): ConfigJson {
+  return messageJson(create(ModelConfigSchema)) as unknown as ConfigJson;
+}
+
+function messageJson(message: MessageShape<typeof ModelConfigSchema>): JsonObject {
+  return toJson(ModelConfigSchema, message, { alwaysEmitImplicit: true, useProtoFieldName: true }) as JsonObject;
+}
+
+export function batcherOf(json: BatcherJson): DynamicBatcher {
+  const { default_queue_policy: policy } = json;
+  return {
+    preferredBatchSize: json.preferred_batch_size,
+    maxQueueDelayMicroseconds: Number(json.max_queue_delay_microseconds),
+    preserveOrdering: json.preserve_ordering,
+    priorityLevels: Number(json.priority_levels),
+    defaultPriorityLevel: Number(json.default_priority_level),
+    ...(policy && { defaultQueuePolicy: policyOf(policy) }),
+    priorityQueuePolicy: Object.fromEntries(
+      Object.entries(json.priority_queue_policy).map(([level, own]) => [level, policyOf(own)]),
+    ),
+  };
+}
+
+function policyOf(json: QueuePolicyJson): QueuePolicy {
+  return {
+    timeoutAction: json.timeout_action,
+    defaultTimeoutMicroseconds: Number(json.default_timeout_microseconds),
+    allowTimeoutOverride: json.allow_timeout_override,
+    maxQueueSize: json.max_queue_size,
+  };
+}
+
+/** Where the file of an input lies, by the name that the message gives it; it may refuse them. */
+export type FindInputFile = (file: string, input: string) => string;
+
+export function warmupOf(
+  { name, batch_size: batchSize, count, inputs }: WarmupJson,
+  findFile: FindInputFile,
+): ModelWarmup {
+  return {
+    name,
+    batchSize: Math.max(1, batchSize),
+    count: Math.max(1, count),
+    inputs: Object.fromEntries(
+      Object.entries(inputs).map(([input, source]) => [input, warmupInputOf(source, input, findFile)]),
+    ),
+  };
+}
+
+function warmupInputOf(json: WarmupInputJson, input: string, findFile: FindInputFile): WarmupInput {
+  return {
+    dtype: datatypeOfConfig(json.data_type),
+    shape: json.dims.map(Number),
+    zeroData: json.zero_data ?? false,
+    randomData: json.random_data ?? false,
+    ...(json.input_data_file === undefined ? {} : { inputDataFile: findFile(json.input_data_file, input) }),
+  };
+}
+
+/** Undefined where the message has none. */
+export function versionPolicyOf({ version_policy: policy }: ConfigJson): VersionPolicy | undefined {
+  if (policy?.latest !== undefined) return { latest: { numVersions: policy.latest.num_versions } };
+  if (policy?.specific !== undefined) return { specific: { versions: policy.specific.versions.map(Number) } };
+  return policy?.all === undefined ? undefined : EVERY_VERSION;
+}

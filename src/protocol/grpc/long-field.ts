@@ -1,0 +1,37 @@
+// Where the first long field of a message begins, as far as its beginning tells: memory for the message is laid out so that the tensor
+// there can be viewed as numbers.
+
+import { FIXED32, FIXED64, LENGTH_DELIMITED, VARINT, WireReader } from './wire-reader.js';
+
+/** Smaller tensors are copied wherever they lie. */
+const LONG_BYTES = 65_536;
+
+/** 0 when nothing tells. */
+export function longFieldAt(beginning: Buffer): number {
+  const reader = new WireReader('message');
+  reader.start(beginning);
+  try {
+    while (reader.position < reader.limit) {
+      const tag = reader.tag();
+      switch (tag & 7) {
+        case LENGTH_DELIMITED: {
+          reader.varint();
+          const length = reader.high === 0 ? reader.low >>> 0 : Infinity;
+          if (length >= LONG_BYTES) return reader.position;
+          reader.position += length;
+          break;
+        }
+        case VARINT:
+        case FIXED64:
+        case FIXED32:
+          reader.skip(tag);
+          break;
+        default:
+          return 0;
+      }
+    }
+  } catch {
+    // Cut, or no message at all: whoever decodes it says so.
+  }
+  return 0;
+}

@@ -1,0 +1,118 @@
+import { toJson } from '@bufbuild/protobuf';
+import { StructSchema } from '@bufbuild/protobuf/wkt';
+import { describe, expect, it } from 'vitest';
+
+import { Random } from '../../../test/support/random-life/random.js';
+import { SEED } from '../../../test/support/seed.js';
+import { ModelConfigSchema } from '../grpc/generated/model_config_pb.js';
+import { readTextFormat } from './read-text-format.js';
+import { TextFormatError } from './tokens.js';
+
+function read(text: string): unknown {
+  return toJson(ModelConfigSchema, readTextFormat(ModelConfigSchema, text), { useProtoFieldName: true });
+}
+
+function refusal(text: string): string {
+  try {
+    read(text);
+  } catch (error) {
+    if (error instanceof TextFormatError) return error.message;
+    throw error;
+  }
+  return 'read';
+}
+
+describe('readTextFormat', () => {
+  it('reads messages, lists, maps and scalars in all their notations', () => {
+    const text = `
+      name: "two" ' parts' # a comment
+      max_batch_size : 0x10;
+      input [ { name: "x" data_type: TYPE_FP32, dims: [ 3, -1 ] }, < name: 'y' data_type: 9 dims: 010 dims: 1 > ]
+      input: { name: "z", optional: t }
+      version_policy { specific { versions: [1, 3] } }
+      parameters { key: "a" value { string_value: "\\303\\244\\n" } }
+      metric_tags [ { key: "b" value: "c" }, { key: "b" value: "d" } ]`;
+    expect(read(text)).toEqual({
+      name: 'two parts',
+      max_batch_size: 16,
+      input: [
+        { name: 'x', data_type: 'TYPE_FP32', dims: ['3', '-1'] },
+        { name: 'y', data_type: 'TYPE_INT64', dims: ['8', '1'] },
+        { name: 'z', optional: true },
+      ],
+      version_policy: { specific: { versions: ['1', '3'] } },
+      parameters: { a: { string_value: 'ä\n' } },
+      metric_tags: { b: 'd' },
+    });
+  });
+
+  it.each([
+    [
+      'name: "a"\nmax_batchsize: 8',
+      '2:1: Message type "inference.ModelConfig" has no field named "max_batchsize"; did you mean "max_batch_size"?',
+    ],
+    [
+      'input [ {}, { dimms: 1 } ]',
+      '1:15: Message type "inference.ModelInput" has no field named "dimms" of input[1]; did you mean "dims"?',
+    ],
+    [
+      'input {\n  data_type: TYPE_FLOAT32\n}',
+      '2:14: Unknown enumeration value of "TYPE_FLOAT32" for field input[0].data_type; expected one of TYPE_INVALID, TYPE_BOOL, TYPE_UINT8, TYPE_UINT16, TYPE_UINT32, TYPE_UINT64, TYPE_INT8, TYPE_INT16, TYPE_INT32, TYPE_INT64, TYPE_FP16, TYPE_FP32, TYPE_FP64, TYPE_STRING, TYPE_BF16',
+    ],
+    ['input { data_type: 99 }', '1:20: Unknown enumeration value of "99" for field input[0].data_type'],
+    ['max_batch_size 8', '1:16: expected ":" after max_batch_size, got "8"'],
+    ['max_batch_size: "8"', '1:17: expected an integer for max_batch_size, got the string "8"'],
+    [
+      'max_batch_size: 2147483648',
+      '1:17: Integer out of range for max_batch_size: expected -2147483648 to 2147483647, got 2147483648',
+    ],
+    ['max_batch_size: [8]', '1:17: max_batch_size has one value, got a list'],
+    ['name: "a" name: "b"', '1:11: Non-repeated field "name" is specified multiple times'],
+    [
+      'dynamic_batching {}\n sequence_batching {}',
+      '2:2: Field "sequence_batching" is specified along with field "dynamic_batching", another member of oneof "scheduling_choice"',
+    ],
+    ['input { dims: [ 1, 2, ] }', '1:23: expected an integer for input[0].dims[2], got "]"'],
+    ['input { name: "a"', '1:18: expected } or a field of input[0], got the end of the text'],
+    ['input { name: "a" >', '1:19: expected the name of a field of input[0], got ">"'],
+    ['input ( )', '1:7: the character "(" stands outside of strings and comments'],
+    ['name: "a', '1:7: the string has no end on its line'],
+    ['name: "\\q"', '1:8: "\\\\q" is no escape sequence'],
+    ['name: "\\377"', '1:7: the bytes of name are not UTF-8'],
+    ['max_batch_size: 08', '1:17: "08" is no number'],
+    ['response_cache { enable: yes }', '1:26: expected true or false for response_cache.enable, got "yes"'],
+    ['[my.extension]: 1', '1:1: extensions and Any are not supported, got [my.extension]'],
+    ['parameters { key: "a" key: "b" }', '1:23: an entry of parameters has its key twice'],
+    ['parameters { name: "a" }', '1:14: expected }, "key" or "value" of parameters, got "name"'],
+  ])('refuses %j', (text, message) => {
+    expect(refusal(text)).toBe(message);
+  });
+
+  it('limits how deep messages lie in each other', () => {
+    const nested = (depth: number) =>
+      `${'fields { key: "a" value < struct_value {'.repeat(depth)} ${'} > }'.repeat(depth)}`;
+    expect(() => readTextFormat(StructSchema, nested(33))).not.toThrow();
+    expect(() => readTextFormat(StructSchema, nested(34))).toThrow('messages lie in each other more than 100 deep');
+    expect(() => readTextFormat(StructSchema, nested(100_000))).toThrow('1:1328: messages lie in each other');
+  });
+
+  it('refuses a text that ends anywhere, or has anything in it, with a place inside of it', () => {
+    const whole = `name: "a\\n" 'b' input [ { dims: [ 1, -1 ] data_type: TYPE_FP32 }, < optional: true > ] # end
+      model_metrics { metric_control { histogram_options { buckets: [ .5f, inf, 1e3 ] } } } metric_tags { key: "k", value: "v" }`;
+    const random = new Random(SEED);
+    const characters = [...'{}<>[]:;,-.#"\'\\ \n\0aé0x1_'.split(''), 'name', '😀'];
+    const places: number[] = [];
+    for (let run = 0; run < 4000; run++) {
+      const at = random.integer(0, whole.length - 1);
+      const length = random.integer(0, 3);
+      const added = run % 3 === 0 ? '' : random.of(characters);
+      const text = run % 5 === 0 ? whole.slice(0, at) : whole.slice(0, at) + added + whole.slice(at + length);
+      const [, line, column] = /^(\d+):(\d+): /.exec(refusal(text)) ?? [];
+      if (line === undefined) continue;
+      const found = text.split('\n')[Number(line) - 1]!;
+      places.push(found.length + 1 - Number(column));
+    }
+    expect(places.length).toBeGreaterThan(1000);
+    expect(Math.min(...places)).toBeGreaterThanOrEqual(0);
+  });
+});

@@ -1,0 +1,354 @@
+// Reads protobuf's text format, of which config.pbtxt is one, by the descriptor of a message: the whole grammar but
+// extensions and Any, which no message here has. As strict as Triton's own reader: a field that is there twice, a number
+// out of range, a name that is unknown are errors, with the place in the text and the field.
+
+import {
+  create,
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type MessageShape,
+  ScalarType,
+} from '@bufbuild/protobuf';
+import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
+
+import { nearest } from '../../model/nearest.js';
+import { clip, type Position, TextFormatError, type Token, Tokens } from './tokens.js';
+
+/** Messages inside of each other. */
+const MAX_DEPTH = 100;
+/** No integer of 64 bits is longer, in any notation, but for zeros in front. */
+const LONGEST_INTEGER = 64;
+
+const CLOSING: Readonly<Record<string, string>> = { '{': '}', '<': '>' };
+
+/** Throws {@link TextFormatError}. */
+export function readTextFormat<D extends DescMessage>(desc: D, text: string): MessageShape<D> {
+  const message = create(desc);
+  new TextFormatReader(text).read(reflect(desc, message, false));
+  return message;
+}
+
+/** A message and the place of it: `input[1].reshape`. */
+interface Place {
+  readonly message: ReflectMessage;
+  readonly path: string;
+  readonly depth: number;
+  /** Fields and choices that were given; each may be once. */
+  readonly given: Map<string, string>;
+}
+
+class TextFormatReader {
+  readonly #tokens: Tokens;
+
+  constructor(text: string) {
+    this.#tokens = new Tokens(text);
+  }
+
+  read(message: ReflectMessage): void {
+    this.#fields({ message, path: '', depth: 1, given: new Map() }, undefined);
+  }
+
+  /** Up to the closing bracket, which is taken, or to the end. */
+  #fields(place: Place, closing: string | undefined): void {
+    for (;;) {
+      const token = this.#tokens.take();
+      if (token.kind === 'end') {
+        if (closing === undefined) return;
+        throw new TextFormatError(`expected ${closing} or a field${of(place.path)}, got the end of the text`, token);
+      }
+      if (closing !== undefined && token.kind === 'symbol' && token.text === closing) return;
+      this.#field(this.#named(place, token), place, token);
+      const { current } = this.#tokens;
+      if (current.kind === 'symbol' && (current.text === ',' || current.text === ';')) this.#tokens.take();
+    }
+  }
+
+  /** The field that a token names. */
+  #named({ message, path }: Place, token: Token): DescField {
+    const { desc } = message;
+    if (token.kind === 'symbol' && token.text === '[') {
+      let name = '';
+      for (let { current } = this.#tokens; current.kind !== 'end'; current = this.#tokens.current) {
+        if (current.kind === 'symbol' && current.text === ']') break;
+        name += shownIn(this.#tokens.take());
+      }
+      throw new TextFormatError(`extensions and Any are not supported, got [${name.slice(0, 80)}]${of(path)}`, token);
+    }
+    if (token.kind !== 'identifier')
+      throw new TextFormatError(`expected the name of a field${of(path)}, got ${shown(token)}`, token);
+    const field = desc.fields.find(({ name }) => name === token.text);
+    if (field !== undefined) return field;
+    const names = desc.fields.map(({ name }) => name);
+    const hint = nearest(token.text, names);
+    throw new TextFormatError(
+      `Message type "${desc.typeName}" has no field named ${clip(token.text)}${of(path)}${
+        hint === undefined ? '' : `; did you mean ${JSON.stringify(hint)}?`
+      }`,
+      token,
+    );
+  }
+
+  #field(field: DescField, place: Place, at: Position): void {
+    const path = place.path === '' ? field.name : `${place.path}.${field.name}`;
+    const isMessage = holdsMessages(field);
+    const colon = this.#takeSymbol(':');
+    if (!colon && !isMessage)
+      throw new TextFormatError(`expected ":" after ${path}, got ${shown(this.#tokens.current)}`, this.#tokens.current);
+    const { current } = this.#tokens;
+    if (field.fieldKind !== 'list' && field.fieldKind !== 'map') {
+      if (current.kind === 'symbol' && current.text === '[')
+        throw new TextFormatError(`${path} has one value, got a list`, current);
+      refuseSecond(field, place, at);
+      place.message.set(field, this.#value(field, path, place.depth));
+      return;
+    }
+    if (!this.#takeSymbol('[')) return this.#entry(field, place, path);
+    if (this.#takeSymbol(']')) return;
+    do this.#entry(field, place, path);
+    while (this.#takeSymbol(','));
+    if (!this.#takeSymbol(']')) {
+      const next = this.#tokens.current;
+      throw new TextFormatError(`expected "," or "]" in the list of ${path}, got ${shown(next)}`, next);
+    }
+  }
+
+  /** One element of a list, or one entry of a map. */
+  #entry(field: DescField & { readonly fieldKind: 'list' | 'map' }, { message, depth }: Place, path: string): void {
+    if (field.fieldKind === 'list') {
+      const list = message.get(field);
+      list.add(this.#value(field, `${path}[${list.size}]`, depth));
+    } else {
+      const [key, value] = this.#mapEntry(field, path, depth);
+      message.get(field).set(key as string, value);
+    }
+  }
+
+  #mapEntry(field: DescField & { readonly fieldKind: 'map' }, path: string, depth: number): [unknown, unknown] {
+    const closing = this.#open(path, depth);
+    let key: unknown;
+    let value: unknown;
+    for (;;) {
+      const token = this.#tokens.take();
+      if (token.kind === 'symbol' && token.text === closing) break;
+      const name = token.kind === 'identifier' ? token.text : undefined;
+      if (name !== 'key' && name !== 'value')
+        throw new TextFormatError(`expected ${closing}, "key" or "value" of ${path}, got ${shown(token)}`, token);
+      if ((name === 'key' ? key : value) !== undefined)
+        throw new TextFormatError(`an entry of ${path} has its ${name} twice`, token);
+      const isMessage = name === 'value' && field.mapKind === 'message';
+      if (!this.#takeSymbol(':') && !isMessage) {
+        const next = this.#tokens.current;
+        throw new TextFormatError(`expected ":" after the ${name} of ${path}, got ${shown(next)}`, next);
+      }
+      if (name === 'key') key = this.#scalar(field.mapKey, `the key of ${path}`);
+      else value = this.#value(field, `${path}.value`, depth + 1);
+      if (!this.#takeSymbol(',')) this.#takeSymbol(';');
+    }
+    return [key ?? zeroOf(field.mapKey), value ?? emptyValue(field)];
+  }
+
+  /** The value of a field, an element, or an entry's value. */
+  #value(field: DescField, path: string, depth: number): unknown {
+    if (field.message !== undefined) {
+      const message = reflect(field.message, undefined, false);
+      this.#fields({ message, path, depth: depth + 1, given: new Map() }, this.#open(path, depth));
+      return message;
+    }
+    return field.enum === undefined ? this.#scalar(scalarOf(field), path) : this.#enumerated(field.enum, path);
+  }
+
+  /** Takes the bracket that a message begins with, and gives the one that ends it. */
+  #open(path: string, depth: number): string {
+    const token = this.#tokens.take();
+    const closing = token.kind === 'symbol' ? CLOSING[token.text] : undefined;
+    if (closing === undefined) throw new TextFormatError(`expected "{" or "<" for ${path}, got ${shown(token)}`, token);
+    if (depth < MAX_DEPTH) return closing;
+    throw new TextFormatError(`messages lie in each other more than ${MAX_DEPTH} deep`, token);
+  }
+
+  #enumerated(desc: DescEnum, path: string): number {
+    const { current } = this.#tokens;
+    if (current.kind === 'identifier') {
+      this.#tokens.take();
+      const value = desc.values.find(({ name }) => name === current.text);
+      if (value !== undefined) return value.number;
+      const names = desc.values.map(({ name }) => name).join(', ');
+      throw new TextFormatError(
+        `Unknown enumeration value of ${clip(current.text)} for field ${path}; expected one of ${names}`,
+        current,
+      );
+    }
+    const number = Number(this.#integer(path, [-(2n ** 31n), 2n ** 31n - 1n]));
+    if (desc.values.some((value) => value.number === number)) return number;
+    throw new TextFormatError(`Unknown enumeration value of "${number}" for field ${path}`, current);
+  }
+
+  #scalar(type: ScalarType, path: string): unknown {
+    switch (type) {
+      case ScalarType.STRING:
+        return this.#text(path);
+      case ScalarType.BYTES:
+        return this.#bytes(path);
+      case ScalarType.BOOL:
+        return this.#boolean(path);
+      case ScalarType.DOUBLE:
+        return this.#float(path);
+      case ScalarType.FLOAT:
+        return Math.fround(this.#float(path));
+      case ScalarType.INT64:
+      case ScalarType.SINT64:
+      case ScalarType.SFIXED64:
+        return this.#integer(path, [-(2n ** 63n), 2n ** 63n - 1n]);
+      case ScalarType.UINT64:
+      case ScalarType.FIXED64:
+        return this.#integer(path, [0n, 2n ** 64n - 1n]);
+      case ScalarType.UINT32:
+      case ScalarType.FIXED32:
+        return Number(this.#integer(path, [0n, 2n ** 32n - 1n]));
+      case ScalarType.INT32:
+      case ScalarType.SINT32:
+      case ScalarType.SFIXED32:
+        return Number(this.#integer(path, [-(2n ** 31n), 2n ** 31n - 1n]));
+    }
+  }
+
+  #bytes(path: string): Uint8Array {
+    const first = this.#tokens.take();
+    if (first.kind !== 'string') throw new TextFormatError(`expected a string for ${path}, got ${shown(first)}`, first);
+    const parts = [first.bytes];
+    for (let { current } = this.#tokens; current.kind === 'string'; current = this.#tokens.current) {
+      parts.push(current.bytes);
+      this.#tokens.take();
+    }
+    return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+  }
+
+  #text(path: string): string {
+    const at = this.#tokens.current;
+    const bytes = this.#bytes(path);
+    try {
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    } catch {
+      throw new TextFormatError(`the bytes of ${path} are not UTF-8`, at);
+    }
+  }
+
+  #boolean(path: string): boolean {
+    const token = this.#tokens.take();
+    const text =
+      token.kind === 'integer' && token.text.length < LONGEST_INTEGER
+        ? String(Number(valueOf(token.text)))
+        : shownIn(token);
+    if (token.kind === 'integer' || token.kind === 'identifier') {
+      if (['true', 'True', 't', '1'].includes(text)) return true;
+      if (['false', 'False', 'f', '0'].includes(text)) return false;
+    }
+    throw new TextFormatError(`expected true or false for ${path}, got ${shown(token)}`, token);
+  }
+
+  #float(path: string): number {
+    const isNegative = this.#takeSymbol('-');
+    const token = this.#tokens.take();
+    const magnitude = magnitudeOf(token);
+    if (magnitude === undefined) throw new TextFormatError(`expected a number for ${path}, got ${shown(token)}`, token);
+    return isNegative ? -magnitude : magnitude;
+  }
+
+  #integer(path: string, [least, most]: readonly [bigint, bigint]): bigint {
+    const { current } = this.#tokens;
+    const isNegative = this.#takeSymbol('-');
+    const token = this.#tokens.take();
+    if (token.kind !== 'integer')
+      throw new TextFormatError(
+        `expected an integer for ${path}, got ${isNegative ? '-' : ''}${shown(token)}`,
+        current,
+      );
+    const magnitude = token.text.length > LONGEST_INTEGER ? undefined : valueOf(token.text);
+    const value = magnitude === undefined ? undefined : isNegative ? -magnitude : magnitude;
+    if (value !== undefined && value >= least && value <= most) return value;
+    const got = `${isNegative ? '-' : ''}${token.text.slice(0, LONGEST_INTEGER)}`;
+    throw new TextFormatError(`Integer out of range for ${path}: expected ${least} to ${most}, got ${got}`, current);
+  }
+
+  #takeSymbol(text: string): boolean {
+    const { current } = this.#tokens;
+    if (current.kind !== 'symbol' || current.text !== text) return false;
+    this.#tokens.take();
+    return true;
+  }
+}
+
+function refuseSecond(field: DescField, { given, path }: Place, at: Position): void {
+  const key = field.oneof === undefined ? field.name : `oneof ${field.oneof.name}`;
+  const before = given.get(key);
+  given.set(key, field.name);
+  if (before === undefined) return;
+  const what =
+    before === field.name
+      ? `Non-repeated field "${field.name}"${of(path)} is specified multiple times`
+      : `Field "${field.name}"${of(path)} is specified along with field "${before}", another member of oneof "${field.oneof?.name}"`;
+  throw new TextFormatError(what, at);
+}
+
+function holdsMessages(field: DescField): boolean {
+  return field.fieldKind === 'map' || field.message !== undefined;
+}
+
+function scalarOf(field: DescField): ScalarType {
+  // Of what is neither a message nor an enumeration.
+  return (field as { readonly scalar: ScalarType }).scalar;
+}
+
+function zeroOf(type: ScalarType): unknown {
+  switch (type) {
+    case ScalarType.STRING:
+      return '';
+    case ScalarType.BYTES:
+      return new Uint8Array();
+    case ScalarType.BOOL:
+      return false;
+    case ScalarType.INT64:
+    case ScalarType.SINT64:
+    case ScalarType.SFIXED64:
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return 0n;
+    default:
+      return 0;
+  }
+}
+
+function emptyValue(field: DescField & { readonly fieldKind: 'map' }): unknown {
+  if (field.message !== undefined) return reflect(field.message, undefined, false);
+  return field.enum === undefined ? zeroOf(scalarOf(field)) : field.enum.values[0]!.number;
+}
+
+/** Of an integer without a sign. */
+function valueOf(text: string): bigint {
+  return BigInt(/^0[0-7]+$/.test(text) ? `0o${text}` : text);
+}
+
+function magnitudeOf(token: Token): number | undefined {
+  if (token.kind === 'float') return Number(token.text);
+  // Triton's reader takes no other notation here.
+  if (token.kind === 'integer') return /^0./.test(token.text) ? undefined : Number(token.text);
+  if (token.kind !== 'identifier') return undefined;
+  const word = token.text.toLowerCase();
+  if (word === 'nan') return Number.NaN;
+  return word === 'inf' || word === 'infinity' ? Number.POSITIVE_INFINITY : undefined;
+}
+
+function of(path: string): string {
+  return path === '' ? '' : ` of ${path}`;
+}
+
+function shown(token: Token): string {
+  if (token.kind === 'end') return 'the end of the text';
+  if (token.kind === 'string') return `the string ${clip(Buffer.from(token.bytes.subarray(0, 50)).toString())}`;
+  return clip(token.text);
+}
+
+function shownIn(token: Token): string {
+  return token.kind === 'end' || token.kind === 'string' ? '' : token.text;
+}

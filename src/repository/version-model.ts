@@ -1,0 +1,20 @@
+// What a backend makes of one version of a model, and what it makes it from.
+
+import type { BoundModel } from '../model/bound-model.js';
+import type { TensorSpecs } from '../model/tensor-spec.js';
+
+/** What `Triton.bind` takes. */
+export type VersionModel = BoundModel<TensorSpecs, TensorSpecs, boolean>;
+
+/** Where the files of a version lie. */
+export interface VersionFiles {
+  readonly version: number;
+  /** Of the model's own file. */
+  readonly path: string;
+  /** The file of a warm-up's input. */
+  readonly findInputFile: (file: string) => string;
+  /** By the names of the outputs that have some. */
+  readonly labels: ReadonlyMap<string, readonly string[]>;
+  /** Whether the configuration must say all that the model's file does. */
+  readonly isStrict: boolean;
+}

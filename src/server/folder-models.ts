@@ -1,0 +1,329 @@
+// The models of the model repositories, in the user's thread: reads their folders, binds what is there, replaces what has
+// changed, unbinds what is gone. One model that is broken keeps no other from being served, and a state of it that does not load
+// leaves the last one serving.
+
+import { describe, loadFailed } from '../core/model-control.js';
+import type { LoadParameters } from '../core/inference-server.js';
+import { invalidArg, TritonError } from '../errors.js';
+import type { Logger } from '../model/logger.js';
+import type { RepositoryModel } from '../model/repository-model.js';
+import { readFolderModel } from '../repository/folder-model.js';
+import { GivenFiles } from '../repository/given-files.js';
+import { type ModelFolder, readModelFolder, stateOf } from '../repository/model-folder.js';
+import { modelNamesIn } from '../repository/model-names.js';
+import {
+  chosenVersions,
+  readGivenConfig,
+  readWrittenConfig,
+  type WrittenConfig,
+} from '../repository/written-config.js';
+import { ModelBinding } from './model-binding.js';
+import type { ModelBindings } from './model-bindings.js';
+
+export interface FolderModelsOptions {
+  readonly repositories: readonly string[];
+  /** Those that are loaded without a client's asking; undefined: all of them. */
+  readonly names: readonly string[] | undefined;
+  readonly disableAutoCompleteConfig: boolean;
+  readonly bindings: ModelBindings;
+  /** What is refused of a model by the server's own options. Throws INVALID_ARG. */
+  readonly check: (binding: ModelBinding) => void;
+  /** Where there is a server, its log. */
+  readonly logger: () => Pick<Logger, 'error' | 'info'> | undefined;
+}
+
+/** What is known of one version. */
+interface KnownVersion {
+  /** Of the folder, and of what a client gave, when it was last tried. */
+  readonly state: string;
+  readonly binding: ModelBinding | undefined;
+  /** Why the last try failed. */
+  readonly failure: TritonError | undefined;
+}
+
+interface KnownModel {
+  readonly versions: Map<number, KnownVersion>;
+  /** Why its folder could not be read the last time. */
+  failure: TritonError | undefined;
+  /** Of a load with files of a client's. */
+  files: GivenFiles | undefined;
+}
+
+/** A model as it is to be served. */
+interface Wanted {
+  readonly folder: ModelFolder;
+  readonly written: WrittenConfig;
+  /** The versions to serve, and the state of each. */
+  readonly states: ReadonlyMap<number, string>;
+}
+
+/** At once: each may start a thread. */
+const MOST_AT_ONCE = 4;
+
+export class FolderModels {
+  readonly #options: FolderModelsOptions;
+  readonly #known = new Map<string, KnownModel>();
+  /** What happens to a model now; never rejects. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+  #polling: Promise<void> = Promise.resolve();
+
+  constructor(options: FolderModelsOptions) {
+    this.#options = options;
+  }
+
+  /** What could not be bound, as the index shows it. */
+  get broken(): readonly RepositoryModel[] {
+    return [...this.#known].flatMap(([name, { versions, failure }]): RepositoryModel[] => {
+      const line = (version: string, error: TritonError): RepositoryModel => ({
+        name,
+        version,
+        state: 'UNAVAILABLE',
+        reason: describe(error),
+      });
+      const unbound = [...versions].flatMap(([version, own]) =>
+        own.failure !== undefined && own.binding === undefined ? [line(String(version), own.failure)] : [],
+      );
+      const serves = [...versions.values()].some(({ binding }) => binding !== undefined);
+      return failure !== undefined && !serves ? [line('', failure)] : unbound;
+    });
+  }
+
+  /**
+   * Looks at all folders: what is new, has changed or is gone since the last time, and `again` at what failed then. Rejects when a
+   * repository cannot be read.
+   */
+  poll({ again = false }: { readonly again?: boolean } = {}): Promise<void> {
+    this.#polling = this.#polling.catch(() => undefined).then(() => this.#poll(again));
+    return this.#polling;
+  }
+
+  async #poll(again: boolean): Promise<void> {
+    const { names: wanted } = this.#options;
+    const places = this.#places();
+    const names = [...places.keys()].filter((name) => wanted === undefined || wanted.includes(name));
+    for (const name of wanted ?? [])
+      if (!places.has(name) && this.#options.bindings.find(name).length === 0) this.#missing(name);
+    const gone = [...this.#known.keys()].filter((name) => wanted === undefined && !places.has(name));
+    await inTurns([...names, ...gone], (name) =>
+      this.#inTurn(name, () => this.#refresh(name, places.get(name) ?? [], again).catch(() => undefined)),
+    );
+  }
+
+  /** The repositories that each model lies in. Throws INVALID_ARG. */
+  #places(): ReadonlyMap<string, readonly string[]> {
+    const places = new Map<string, string[]>();
+    for (const repository of this.#options.repositories) {
+      let names: readonly string[];
+      try {
+        names = modelNamesIn(repository);
+      } catch (error) {
+        throw invalidArg(`cannot read the model repository ${repository}: ${TritonError.from(error).message}`, {
+          cause: error,
+        });
+      }
+      for (const name of names) places.set(name, [...(places.get(name) ?? []), repository]);
+    }
+    return places;
+  }
+
+  #missing(name: string): void {
+    this.#model(name).failure = notPolled(name, 'no model repository has a folder of that name');
+  }
+
+  /** Brings a model to what its folder holds. Rejects with what is wrong with it. */
+  async #refresh(name: string, repositories: readonly string[], again: boolean): Promise<void> {
+    if (repositories.length === 0) return this.#remove(name);
+    const known = this.#model(name);
+    let wanted: Wanted;
+    try {
+      wanted = await this.#read(name, repositories, {});
+      known.failure = undefined;
+    } catch (thrown) {
+      const error = TritonError.from(thrown);
+      // Not every time again.
+      if (known.failure?.message !== error.message) this.#log(name, error);
+      known.failure = error;
+      throw error;
+    }
+    const isNew = (version: number) => {
+      const own = known.versions.get(version);
+      return own?.state !== wanted.states.get(version) || (again && own?.failure !== undefined);
+    };
+    await this.#serve(wanted, [...wanted.states.keys()].filter(isNew), { now: false, isGiven: false });
+  }
+
+  /**
+   * Loads a model for a client as it lies in its folder now, or as the client gives it; versions that are ready and unchanged stay
+   * as they are. False when no folder has it, and the client brings none. Rejects in Triton's words.
+   */
+  load(name: string, { config, files }: LoadParameters, ready: readonly string[]): Promise<boolean> {
+    return this.#inTurn(name, async () => {
+      const isBound = this.#options.bindings.find(name).some((binding) => !this.#isOurs(binding));
+      const repositories = this.#places().get(name) ?? [];
+      const bringsFiles = Object.keys(files).length > 0;
+      if (isBound || (repositories.length === 0 && !bringsFiles)) {
+        // A model that is in its folder no more is no more to be loaded.
+        if (!isBound && this.#known.has(name)) await this.#remove(name);
+        return false;
+      }
+      const given = bringsFiles ? await GivenFiles.write(name, files, config) : undefined;
+      const isNew = !this.#known.has(name);
+      const known = this.#model(name);
+      let wanted: Wanted;
+      try {
+        wanted = await this.#read(name, given === undefined ? repositories : [given.repository], { config });
+        known.failure = undefined;
+      } catch (thrown) {
+        await given?.remove();
+        const error = TritonError.from(thrown);
+        known.failure = error;
+        // What nobody has wanted before but this client, who is told, is no reason not to be ready.
+        if (isNew) this.#known.delete(name);
+        this.#log(name, error);
+        throw notPolled(name, error.message);
+      }
+      const isStale = (version: number) => {
+        const own = known.versions.get(version);
+        return (
+          own?.state !== wanted.states.get(version) || own?.failure !== undefined || !ready.includes(String(version))
+        );
+      };
+      try {
+        const isGiven = given !== undefined;
+        await this.#serve(wanted, [...wanted.states.keys()].filter(isStale), { now: true, isGiven });
+      } catch (error) {
+        await given?.remove();
+        throw error;
+      }
+      const before = known.files;
+      known.files = given;
+      await before?.remove();
+      return true;
+    });
+  }
+
+  /** Nothing serves any more: removes what clients have brought. */
+  async close(): Promise<void> {
+    await this.#polling.catch(() => undefined);
+    await Promise.all(this.#turns.values());
+    // They are not there for the next run.
+    const brought = [...this.#known].filter(([, { files }]) => files !== undefined);
+    for (const [name] of brought) await this.#remove(name);
+  }
+
+  async #read(
+    name: string,
+    repositories: readonly string[],
+    { config }: { readonly config?: string | undefined },
+  ): Promise<Wanted> {
+    if (repositories.length > 1)
+      throw invalidArg(`model appears in two or more repositories: ${repositories.join(', ')}`);
+    if (this.#options.bindings.find(name).some((binding) => !this.#isOurs(binding)))
+      throw invalidArg(`a model of that name is bound by the program; give the folder another name`);
+    const folder = await readModelFolder(repositories[0]!, name);
+    const written =
+      config === undefined
+        ? readWrittenConfig(folder.config, { name, path: `${folder.path}/config.pbtxt` })
+        : readGivenConfig(config, name);
+    const { model, versions } = await stateOf(folder);
+    const chosen = chosenVersions(written, folder.versions);
+    const states = new Map(
+      chosen.map((version) => [version, [folder.path, config ?? '', model, versions.get(version)].join('\n')] as const),
+    );
+    return { folder, written, states };
+  }
+
+  /** Has the given versions served, then the others no more. Rejects with what failed; the others stay then. */
+  async #serve(
+    { folder, written, states }: Wanted,
+    changed: readonly number[],
+    { now, isGiven }: { readonly now: boolean; readonly isGiven: boolean },
+  ): Promise<void> {
+    const { name } = folder;
+    const { versions } = this.#model(name);
+    const failures = new Map<number, TritonError>();
+    // The highest one has the policy that counts.
+    for (const version of changed.toSorted((a, b) => b - a)) {
+      const state = states.get(version)!;
+      let binding = versions.get(version)?.binding;
+      let failure: TritonError | undefined;
+      try {
+        const isStrict = this.#options.disableAutoCompleteConfig;
+        const { model, more } = await readFolderModel(folder, written, { version, isStrict, isGiven });
+        const next = new ModelBinding(model, more);
+        this.#options.check(next);
+        // A place stays taken by what did not load at first, so that the index tells why.
+        const isFirst = binding === undefined;
+        if (isFirst) versions.set(version, { state, binding: (binding = next), failure: undefined });
+        await this.#options.bindings.put(next, { now });
+        binding = next;
+      } catch (thrown) {
+        failure = TritonError.from(thrown);
+        failures.set(version, failure);
+        this.#log(`${name}' version '${version}`, failure);
+      }
+      versions.set(version, { state, binding, failure });
+    }
+    if (failures.size > 0) throw loadFailed(name, failures);
+    for (const [version, { binding }] of versions) {
+      if (states.has(version)) continue;
+      versions.delete(version);
+      if (binding !== undefined) await this.#unbind(binding);
+    }
+  }
+
+  async #remove(name: string): Promise<void> {
+    const known = this.#known.get(name);
+    this.#known.delete(name);
+    for (const { binding } of known?.versions.values() ?? []) if (binding !== undefined) await this.#unbind(binding);
+    await known?.files?.remove();
+  }
+
+  async #unbind(binding: ModelBinding): Promise<void> {
+    const { name, version } = binding.config;
+    const { bindings } = this.#options;
+    // The program may have done it.
+    if (bindings.find(name, version).length > 0) await bindings.remove(name, version);
+  }
+
+  #isOurs(binding: ModelBinding): boolean {
+    const { name, version } = binding.config;
+    return (
+      this.#known.get(name)?.versions.get(version)?.binding?.key === binding.key && binding.config.file !== undefined
+    );
+  }
+
+  #model(name: string): KnownModel {
+    const known = this.#known.get(name) ?? { versions: new Map(), failure: undefined, files: undefined };
+    this.#known.set(name, known);
+    return known;
+  }
+
+  #log(name: string, error: TritonError): void {
+    this.#options.logger()?.error(`failed to load '${name}': ${error.message}`);
+  }
+
+  #inTurn<T>(name: string, action: () => Promise<T>): Promise<T> {
+    const done = (this.#turns.get(name) ?? Promise.resolve()).then(action);
+    const turn = done
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#turns.get(name) === turn) this.#turns.delete(name);
+      });
+    this.#turns.set(name, turn);
+    return done;
+  }
+}
+
+function notPolled(name: string, reason: string): TritonError {
+  return invalidArg(`failed to load '${name}', failed to poll from model repository: ${reason}`);
+}
+
+/** Does something to all of them, a few at a time. */
+async function inTurns<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  const lane = async () => {
+    for (const item of left) await action(item);
+  };
+  await Promise.all(Array.from({ length: MOST_AT_ONCE }, lane));
+}
