@@ -68,7 +68,7 @@ describe('rules for restricted APIs', () => {
     [
       'without a value',
       { grpcRestrictedProtocol: ['trace:key='] },
-      "grpcRestrictedProtocol must be like 'api,api:key=value', got 'trace:key='",
+      "grpcRestrictedProtocol must be like 'api,api:key=value', got 'trace:…'",
     ],
     [
       'with a key that no header has',

@@ -65,7 +65,9 @@ function parseGroups(texts: readonly string[] = [], option: string): Restriction
   return texts.map((text) => {
     const match = /^([^:]*):([^=]+)=(.+)$/s.exec(text);
     if (match === null) {
-      throw invalidArg(`${option} must be like 'api,api:key=value', got '${text}'`);
+      // Its value is a secret wherever it stands, and errors are logged.
+      const known = text.replace(/([:=]).+/s, '$1…');
+      throw invalidArg(`${option} must be like 'api,api:key=value', got '${known}'`);
     }
     const [, names = '', key = '', value = ''] = match;
     if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(key)) {

@@ -38,6 +38,9 @@ export interface Surroundings extends SharedByConnections {
   readonly isSpare: boolean;
 }
 
+/** Older ones are broken; said here, because Node may be started with another default. */
+const OLDEST_TLS = 'TLSv1.2';
+
 export interface ListenerOptions {
   /** Makes the connection; `read` gives its socket and has it read to the sink from then on. */
   readonly connect: (read: (sink: ByteSink) => Socket, surroundings: Surroundings) => ListenedConnection;
@@ -86,7 +89,9 @@ export class Listener {
       );
       return;
     }
-    this.#server = createTlsServer({ ...tls, ...sockets }, (socket) => this.#connectSecure(socket));
+    this.#server = createTlsServer({ minVersion: OLDEST_TLS, ...tls, ...sockets }, (socket) =>
+      this.#connectSecure(socket),
+    );
     this.#server.on('connection', (socket: Socket) => this.#keep(socket));
     this.#server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
       onHandshakeError?.(error);

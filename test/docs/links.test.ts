@@ -11,6 +11,8 @@ const FOLDERS = ['docs', 'bench', 'examples', 'test'];
 const DOCUMENTS = [
   'README.md',
   'CHANGELOG.md',
+  'RELIABILITY.md',
+  'SECURITY.md',
   ...FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.md'))

@@ -21,7 +21,7 @@ export interface ServiceOptions extends InferOptions {
 }
 
 /** The services with their methods, each with the category by which it can be restricted (Triton's restricted_features.h). */
-const SERVICES: Readonly<Record<string, Readonly<Record<string, Category | undefined>>>> = {
+export const SERVICES: Readonly<Record<string, Readonly<Record<string, Category | undefined>>>> = {
   'inference.GRPCInferenceService': {
     ServerLive: 'health',
     ServerReady: 'health',

@@ -8,7 +8,7 @@ const POST = ['POST'];
 const GET_OR_POST = ['GET', 'POST'];
 
 /** The endpoints with their methods, and the categories by which they can be restricted (Triton's restricted_features.h). */
-const ENDPOINTS = {
+export const ENDPOINTS = {
   'server metadata': { methods: GET, category: 'metadata' },
   live: { methods: GET, category: 'health' },
   ready: { methods: GET, category: 'health' },
