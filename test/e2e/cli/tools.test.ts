@@ -128,7 +128,9 @@ describe('tstriton deploy', () => {
   it('writes them into a folder', async () => {
     const { code, stdout, stderr } = await installed.run(['deploy', 'model.js', ...REQUIRED, '--output', 'out/k8s']);
     expect([code, stdout]).toEqual([0, '']);
-    expect(stderr).toBe('wrote out/k8s/deployment.yaml\nwrote out/k8s/service.yaml\nwrote out/k8s/pod-disruption-budget.yaml\n');
+    expect(stderr).toBe(
+      'wrote out/k8s/deployment.yaml\nwrote out/k8s/service.yaml\nwrote out/k8s/pod-disruption-budget.yaml\n',
+    );
     expect(readFileSync(join(installed.folder, 'out/k8s/service.yaml'), 'utf8')).toContain('kind: Service');
   });
 
