@@ -18,7 +18,7 @@ async function readInput(): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-process.exitCode = await runCli(process.argv.slice(2), {
+const exitCode = await runCli(process.argv.slice(2), {
   out: (data) => void process.stdout.write(data),
   err: (text) => void process.stderr.write(text),
   env: process.env,
@@ -31,3 +31,12 @@ process.exitCode = await runCli(process.argv.slice(2), {
   outputClosed: outputClosed.signal,
   readInput,
 });
+
+/** Resolves when what was written is out, or nobody reads it any more. */
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => stream.write('', () => resolve()));
+}
+
+// Timers and connections that a served module has left behind do not keep the process.
+await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+process.exit(exitCode);

@@ -204,6 +204,34 @@ export default { modelName: 'Waits', inputs: { x }, outputs: { x }, inferFunc: (
     expect(await asked).toBeInstanceOf(Error);
   });
 
+  it.each(['true', 'false'])('ends with 1 after an unrecoverable error, whatever the model has left behind, --server-thread %s', async (thread) => {
+    installed.write('lost.mjs', `
+import { TritonUnrecoverableError } from 'tstriton';
+setInterval(() => undefined, 1000);
+const x = { dtype: 'int32', shape: [-1] };
+export default { modelName: 'Lost', inputs: { x }, outputs: { x }, inferFunc: () => { throw new TritonUnrecoverableError('the device is gone'); } };`);
+    await using server = installed.start(['serve', 'lost.mjs', '--json', '--server-thread', thread, ...FREE]);
+    const { http } = await server.served();
+    await ask(http, 'Lost', 1).catch(() => undefined);
+    const { code, stderr } = await server.ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^tstriton: the device is gone$/m);
+  }); // prettier-ignore
+
+  it('ends with 0 after SIGTERM when a callable goes on after the exit timeout, or has left a timer behind', async () => {
+    installed.write('stays.mjs', `
+setInterval(() => undefined, 1000);
+const x = { dtype: 'int32', shape: [-1] };
+export default { modelName: 'Stays', inputs: { x }, outputs: { x }, inferFunc: () => new Promise(() => console.error('it waits')) };`); // prettier-ignore
+    await using server = installed.start(['serve', 'stays.mjs', '--json', '--exit-timeout-secs', '1', ...FREE]);
+    const { http } = await server.served();
+    const asked = ask(http, 'Stays', 1).catch((error: unknown) => error);
+    await server.until(/it waits/);
+    server.signal('SIGTERM');
+    expect((await server.ended).code).toBe(0);
+    expect(await asked).toEqual(expect.anything());
+  });
+
   it('says which model clients are to load', async () => {
     await using server = installed.start(['serve', 'scale.ts', '--json', '--model-control-mode', 'explicit', ...FREE]);
     expect((await server.served()).models).toEqual([
