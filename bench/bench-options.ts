@@ -22,7 +22,7 @@ const OPTIONS = `options
                         parts: socket, codec, engine, callable, hop; memory: start, resident; peers: http-binary, http-json, grpc;
                         batcher: decision, closed, poisson-90, poisson-120;
                         callables: stream, ready, threads, tensor, fair; http2: 1x1, 16x1, 64x1, 1x64, large;
-                        onnx: mlp, conv, http-binary, grpc; hostile: names of its requests
+                        onnx: mlp, conv, http-binary, grpc; hostile: names of its requests; attacks: names of its attacks
   --servers A,B,…       identity: of floor, raw (the load generator's ceiling), thread, inline (default floor,thread,inline);
                         batcher, callables, growth, memory: of thread, inline (default both); large: of floor, thread, inline, grpc-js
                         peers: of thread, inline, triton-core, triton-python, pytriton, mlserver, kserve, litserve (default all)

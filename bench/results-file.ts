@@ -37,6 +37,11 @@ export async function lastResults(isQuick: boolean): Promise<ReadonlyMap<string,
   return last;
 }
 
+/** What the page has that no run tells. */
+export function readExplained(): Promise<string> {
+  return readFile(new URL('bench/page/explained.md', PACKAGE), 'utf8');
+}
+
 /** Writes the page and its pictures, and returns the page's path relative to the package. */
 export async function writePage(isQuick: boolean, files: Readonly<Record<string, string>>): Promise<string> {
   const folder = isQuick ? folderOf(true) : 'docs/';

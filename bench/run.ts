@@ -5,13 +5,14 @@ import { readOptions, usage } from './bench-options.js';
 import type { BenchRequest } from './bench-options.js';
 import { benchmarksPage } from './page/benchmarks-page.js';
 import { chosen } from './chosen.js';
-import { lastResults, writePage } from './results-file.js';
+import { lastResults, readExplained, writePage } from './results-file.js';
 import { runSuite } from './run-suite.js';
 import { SUITES } from './suites.js';
 
 async function makePage(isQuick: boolean): Promise<void> {
   const abouts = Object.entries(SUITES).map(([name, { about }]) => ({ name, about }));
-  console.log(`page: ${await writePage(isQuick, await benchmarksPage(abouts, await lastResults(isQuick)))}`);
+  const files = await benchmarksPage(abouts, await lastResults(isQuick), await readExplained());
+  console.log(`page: ${await writePage(isQuick, files)}`);
 }
 
 async function runAll({ only, ...options }: BenchRequest['options']): Promise<void> {

@@ -1,6 +1,7 @@
 // The suites by name.
 
 import type { Suite } from './suite.js';
+import { runAttacks } from './suites/attacks.js';
 import { runBatcher } from './suites/batcher.js';
 import { runCallables } from './suites/callables.js';
 import { runClients } from './suites/clients.js';
@@ -48,6 +49,10 @@ export const SUITES: Readonly<Record<string, { readonly about: string; readonly 
   'hostile-clients': {
     about: 'what clients that attack do to a good one and to memory: bombs, stalled uploads, unread answers, silence',
     run: runHostileClients,
+  },
+  attacks: {
+    about: "a good client's p99 beside hostile traffic, against that beside harmless traffic of as many bytes",
+    run: runAttacks,
   },
   onnx: { about: 'two ONNX networks over HTTP binary and gRPC beside onnxruntime alone', run: runOnnx },
 };

@@ -17,10 +17,11 @@ export type KeptRuns = ReadonlyMap<string, { readonly path: string; readonly run
 
 const PICTURE = 'benchmarks.svg';
 
-/** The files by name, the page first. */
+/** The files by name, the page first. `explained`: what was written by hand of the distance that is left. */
 export async function benchmarksPage(
   suites: readonly SuiteName[],
   runs: KeptRuns,
+  explained = '',
 ): Promise<Readonly<Record<string, string>>> {
   const measured = suites.filter(({ name }) => runs.has(name));
   const missing = suites.filter(({ name }) => !runs.has(name));
@@ -28,7 +29,7 @@ export async function benchmarksPage(
   const text = [
     '# Benchmarks',
     '',
-    '`npm run bench -- all` measures and writes this page; nothing here is written by hand. [bench/README.md](../bench/README.md) tells what is measured and how to read it.',
+    '`npm run bench -- all` measures and writes this page; no figure of a suite is written by hand. [bench/README.md](../bench/README.md) tells what is measured and how to read it.',
     '',
     ...formatMachines(measured, runs),
     ...(missing.length === 0
@@ -36,6 +37,7 @@ export async function benchmarksPage(
       : ['', `Not run: ${missing.map(({ name, about }) => `**${name}** (${about})`).join('; ')}.`]),
     '',
     ...formatGoalTable(goals),
+    explained,
     ...measured.flatMap((suite) => formatRun(suite, runs.get(suite.name)!)),
   ].join('\n');
   const page = await format(text, { parser: 'markdown', printWidth: 120 });

@@ -72,6 +72,14 @@ describe('the page of benchmarks', () => {
     expect(page).toMatch(/\| P8 +\| peak <RSS> & more \| at most 6, better 4 +\| 12.0 +\| \*\*missed\*\* \| large/);
   });
 
+  it('explains what is left between the goals and the runs', async () => {
+    const explained = '## Where the rest goes\n\nTo the kernel.\n';
+    const { 'benchmarks.md': page } = await benchmarksPage(SUITES, kept(run('large', { goals: [SLOW] })), explained);
+    const titles = page!.split('\n').filter((line) => line.startsWith('#'));
+    expect(titles).toEqual(['# Benchmarks', '## Goals', '## Where the rest goes', '## large']);
+    expect(page).toContain('\nTo the kernel.\n');
+  });
+
   it('is formatted as the other documents are', async () => {
     const { 'benchmarks.md': page } = await benchmarksPage(SUITES, kept(run('identity', { goals: [FAST] })));
     expect(await format(page!, { parser: 'markdown', printWidth: 120, singleQuote: true })).toBe(page);
