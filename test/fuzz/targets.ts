@@ -6,6 +6,7 @@ import { events } from './targets/events.js';
 import { httpRequests } from './targets/http-requests.js';
 import { json } from './targets/json.js';
 import { messageFrames } from './targets/message-frames.js';
+import { textFormat } from './targets/text-format.js';
 import { controlMessages, inferRequests, inferResponses } from './targets/protobuf.js';
 
 /** Decoders: functions of bytes. */
@@ -19,6 +20,7 @@ export const TARGETS: Readonly<Record<string, FuzzTarget>> = {
   'infer-requests': inferRequests,
   'infer-responses': inferResponses,
   'control-messages': controlMessages,
+  'text-format': textFormat,
 };
 
 /** Whole connections: tests that fuzz, made long by variables of the environment, which say how long and where to begin. */
