@@ -64,7 +64,7 @@ describe('decodeInferResponse', () => {
     const ids = ['"1"', '"2"', '""', '"a longer one"', '"1"', String.raw`"\u0031"`, '"é"', 'null', '"2"'];
     for (const [index, id] of ids.entries()) {
       const response = answer(id, [index, 1], known);
-      expect(response, id).toEqual(answer(id, [index, 1]));
+      expect(response).toEqual(answer(id, [index, 1]));
       expect([response.id, response.modelName, response.outputs[0]!.name]).toEqual([JSON.parse(id) ?? '', '1', 'id']);
       expect([...response.outputs[0]!.bytes]).toEqual([index, 1]);
     }
