@@ -15,11 +15,11 @@ it('properties are tried with the seed of the run', () => {
   expect(draw()).toEqual(draw());
 });
 
-it('tests draw no numbers of their own, but for a long life', () => {
+it('tests draw no numbers of their own, but for a long life and what draws a seed to print it', () => {
   const files = ['src', 'test'].flatMap((folder) =>
     readdirSync(`${ROOT}/${folder}`, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
   );
   const tests = files.filter((path) => /\.test\.ts$|^test\/.*\.[jt]s$/.test(path));
   const drawing = tests.filter((path) => /Math\.random\(\)/.test(readFileSync(`${ROOT}/${path}`, 'utf8')));
-  expect(drawing).toEqual(['test/fault/random-life.test.ts']);
+  expect(drawing.toSorted()).toEqual(['test/fault/random-life.test.ts', 'test/fuzz/run.ts', 'test/reliability/run.ts']);
 });

@@ -19,6 +19,7 @@ import { startServer } from '../support/start-server.js';
 import { temporaryFolder } from '../support/temporary-files.js';
 
 const file = temporaryFolder();
+let records = 0;
 const PROGRAM = fileURLToPath(new URL('../fixtures/recording-server.js', import.meta.url));
 const INT = { dtype: 'int32', shape: [1] } as const;
 const record = defineModel({
@@ -100,7 +101,7 @@ describe('a clock that jumps', () => {
 
 /** The recording server in a process of its own, with options of Node's. */
 async function startProcess(...options: readonly string[]) {
-  const child = spawn(process.execPath, [...options, PROGRAM, '0', '0', file(`record-${Math.random()}`)], {
+  const child = spawn(process.execPath, [...options, PROGRAM, '0', '0', file(`record-${records++}`)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
