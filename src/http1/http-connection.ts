@@ -280,7 +280,9 @@ export class HttpConnection implements ExchangeConnection {
   }
 
   get #isHeld(): boolean {
-    return this.#unanswered >= this.#mostUnanswered || this.unreadBytes > MAX_UNSENT_BYTES;
+    // A request that has begun is read to its end: it could not be answered otherwise.
+    const isFull = this.#unanswered >= this.#mostUnanswered && this.#body.exchange === undefined;
+    return isFull || this.unreadBytes > MAX_UNSENT_BYTES;
   }
 
   /** Answers that were given at once, to many requests of one read, may only have to be written. */
