@@ -25,6 +25,27 @@ describe('Call', () => {
     }
   });
 
+  it('is over when its time has passed by the clock, though its timer had no turn', () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      const call = new Call({ ...LIMITS, timeoutMs: 250 });
+      vi.advanceTimersByTime(249);
+      call.throwIfOver();
+      vi.advanceTimersByTime(1);
+      expect(() => call.throwIfOver()).toThrow('deadline of 250 ms exceeded');
+      expect(call.expired).toBe(true);
+      const paused = new Call({ ...LIMITS, timeoutMs: 250 });
+      paused.pause();
+      vi.advanceTimersByTime(1000);
+      paused.throwIfOver();
+      paused.restart();
+      paused.throwIfOver();
+      paused.end();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('is aborted by any of its signals with CANCELLED, and keeps the reason as cause', () => {
     const [one, two] = [new AbortController(), new AbortController()];
     const call = new Call({ ...LIMITS, signals: [one.signal, undefined, two.signal] });

@@ -16,7 +16,7 @@ export interface CallLimits {
 
 export class Call {
   readonly #limits: CallLimits;
-  #deadline = 0;
+  #deadline = Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #callbacks = new Set<(error: TritonError) => void>();
   readonly #unfollow: (() => void)[] = [];
@@ -65,20 +65,24 @@ export class Call {
     this.pause();
     if (this.#error !== undefined) return;
     this.#deadline = performance.now() + this.#limits.timeoutMs;
-    this.#timer = setTimeout(() => {
-      this.#expired = true;
-      this.abort(this.deadlineError());
-    }, this.#limits.timeoutMs);
+    this.#timer = setTimeout(() => this.#expire(), this.#limits.timeoutMs);
   }
 
   /** No time passes until {@link restart}. */
   pause(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#deadline = Infinity;
   }
 
   throwIfAborted(): void {
     if (this.#error !== undefined) throw this.#error;
+  }
+
+  /** The same, by the clock: a timer is late by up to a millisecond, and by more in a thread that is busy. */
+  throwIfOver(): void {
+    if (this.#error === undefined && performance.now() >= this.#deadline) this.#expire();
+    this.throwIfAborted();
   }
 
   /** Calls back once when the call is aborted, at once if it was. Returns the function that takes the callback back. */
@@ -142,6 +146,11 @@ export class Call {
       this.abort(error);
     });
     this.#unfollow.push(unfollow);
+  }
+
+  #expire(): void {
+    this.#expired = true;
+    this.abort(this.deadlineError());
   }
 
   #cancel(signal: AbortSignal): void {

@@ -84,6 +84,7 @@ export class ClientCalls {
     begin = onTimings === undefined ? 0 : performance.now(),
   ): Promise<T> {
     for (let count = 1; ; count++) {
+      call.throwIfOver();
       const clock = onTimings === undefined ? undefined : new CallClock(count, performance.now() - begin);
       call.clock = clock;
       const outcome = await settled(attempt);

@@ -1,12 +1,10 @@
-// A model repository in a folder of its own, gone after the tests of its file.
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// A model repository in a folder of its own, gone after the test or file that made it.
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-
-import { afterAll } from 'vitest';
 
 import { callJson } from './grpc-service.js';
 import { inferJson } from './start-server.js';
+import { emptyFolder } from './temporary-files.js';
 
 export interface TestedRepository {
   readonly path: string;
@@ -18,8 +16,7 @@ export interface TestedRepository {
 
 /** With these files. */
 export function modelRepository(files: Readonly<Record<string, Uint8Array | string>> = {}): TestedRepository {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), 'tstriton-repository-')));
-  afterAll(() => rmSync(path, { recursive: true, force: true }));
+  const path = emptyFolder('tstriton-repository-');
   const repository: TestedRepository = {
     path,
     write: (file, content) => {
