@@ -3,11 +3,12 @@ import { Duplex } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { encodeFrame, FRAME, PREFACE, setting, type RawFrame } from '../../test/support/raw-http2.js';
+import { encodeFrame, FLAG, FRAME, PREFACE, setting, type RawFrame } from '../../test/support/raw-http2.js';
 import { frames } from '../../test/support/tested-http2.js';
 import { HEAD, OK } from '../../test/support/http2-echo.js';
 import type { ConnectionListener } from './connection-listener.js';
 import type { Http2Stream } from './http2-stream.js';
+import { ByteBudget } from '../sockets/byte-budget.js';
 import { BlockPool } from '../sockets/output.js';
 import { SocketConnection } from './socket-connection.js';
 import { KEEPS_NOTHING } from '../sockets/socket-reader.js';
@@ -17,6 +18,7 @@ import { WriteTurn } from '../sockets/write-turn.js';
 class FakeSocket extends Duplex {
   readonly writes: Buffer[] = [];
   isSlow = false;
+  bytesWritten = 0;
   #done: (() => void) | undefined;
 
   constructor(highWaterMark: number) {
@@ -43,7 +45,9 @@ class FakeSocket extends Duplex {
   }
 
   #take(chunks: readonly Buffer[], done: () => void): void {
-    this.writes.push(Buffer.concat(chunks));
+    const bytes = Buffer.concat(chunks);
+    this.writes.push(bytes);
+    this.bytesWritten += bytes.length;
     if (this.isSlow) this.#done = done;
     else done();
   }
@@ -56,7 +60,10 @@ interface Bound {
   send(...sent: readonly RawFrame[]): void;
 }
 
-function bind(listener: ConnectionListener = {}, { highWaterMark = KEEPS_NOTHING } = {}): Bound {
+function bind(
+  listener: ConnectionListener = {},
+  { highWaterMark = KEEPS_NOTHING, budget }: { highWaterMark?: number; budget?: ByteBudget } = {},
+): Bound {
   const socket = new FakeSocket(highWaterMark);
   const streams: Http2Stream[] = [];
   const bound = new SocketConnection(() => socket as unknown as Socket, {
@@ -70,6 +77,7 @@ function bind(listener: ConnectionListener = {}, { highWaterMark = KEEPS_NOTHING
     }),
     pool: new BlockPool(),
     turn: new WriteTurn(),
+    budget,
   });
   const send = (...sent: readonly RawFrame[]): void => {
     const bytes = Buffer.concat(sent.map((frame) => encodeFrame(frame)));
@@ -214,5 +222,64 @@ describe('SocketConnection', () => {
     socket.emit('error', new Error('read ECONNRESET'));
     socket.emit('close');
     expect(ends).toEqual(['the connection is lost: read ECONNRESET']);
+  });
+});
+
+describe('a peer that takes nothing of its answers', () => {
+  const MINUTE = 60_000;
+
+  /** A connection whose peer lets nothing be sent, with an answer of so many bytes. */
+  async function unread(bytes: number) {
+    const budget = new ByteBudget(64 << 20);
+    const ends: string[] = [];
+    const bound = bind({ onClose: (error) => ends.push(error?.message ?? 'in order') }, { budget });
+    const acknowledged = { type: FRAME.SETTINGS, flags: FLAG.ACK };
+    bound.send(acknowledged, frames.settings(setting(4, 0)), ...requests(1));
+    bound.streams[0]!.sendMessage(HEAD, [Buffer.alloc(bytes)], OK);
+    await turn();
+    bound.bound.tick(0);
+    return { ...bound, budget, ends };
+  }
+
+  it('for five minutes has its connection closed, and what waited for it is given back', async () => {
+    const { bound, socket, budget, ends } = await unread(1 << 20);
+    expect(budget.held).toBeGreaterThanOrEqual(1 << 20);
+    bound.tick(5 * MINUTE);
+    expect(socket.destroyed).toBe(false);
+    bound.tick(5 * MINUTE + 1);
+    expect(socket.destroyed).toBe(true);
+    await turn();
+    expect([budget.held, ends]).toEqual([0, ['the peer closed the connection']]);
+  });
+
+  it('has five more minutes when it has taken some', async () => {
+    const { bound, socket, send } = await unread(1 << 20);
+    bound.tick(4 * MINUTE);
+    send(frames.windowUpdate(1, 1));
+    bound.tick(5 * MINUTE);
+    bound.tick(10 * MINUTE);
+    expect(socket.destroyed).toBe(false);
+    bound.tick(10 * MINUTE + 1);
+    expect(socket.destroyed).toBe(true);
+  });
+
+  it('is not helped by pings, to which the answers are taken', async () => {
+    const { bound, socket, send } = await unread(1 << 20);
+    for (let minute = 1; minute <= 6; minute++) {
+      send(frames.ping());
+      bound.tick(minute * MINUTE);
+    }
+    expect(socket.destroyed).toBe(true);
+  });
+
+  it('may leave a little for as long as it likes, until others need the room', async () => {
+    const { bound, socket, budget } = await unread(1000);
+    bound.tick(5000);
+    expect(bound.isStalled).toBe(false);
+    bound.tick(60 * MINUTE);
+    expect([bound.isStalled, socket.destroyed]).toEqual([true, false]);
+    bound.evict();
+    await turn();
+    expect([socket.destroyed, budget.held]).toEqual([true, 0]);
   });
 });

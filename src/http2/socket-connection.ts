@@ -18,7 +18,7 @@ import type { Writing, WriteTurn } from '../sockets/write-turn.js';
 const FLUSH_MILLISECONDS = 30_000;
 /** How long the peer may take to close its side when ours is closed; until then it can read why. */
 const LINGER_MILLISECONDS = 1000;
-/** A peer that takes nothing of more than a little for so long is gone. */
+/** A peer that takes nothing of more than a little for so long is gone; of a little it may be about to read. */
 const UNREAD_MILLISECONDS = 300_000;
 const LEAST_UNREAD = 65_536;
 /** The same when others need the room. */
@@ -105,10 +105,11 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   tick(now: number): void {
     const { connection, socket } = this;
     const { sender, unreadBytes } = connection;
-    const taken = sender.sentBytes + takenBytes(socket);
-    this.#idle = this.#reader.look(now, unreadBytes > LEAST_UNREAD, taken);
+    // Answers to pings go past data that no window lets out, and are no progress of it.
+    const taken = sender.sentBytes + (socket.writableLength > 0 ? takenBytes(socket) : 0);
+    this.#idle = this.#reader.look(now, unreadBytes > 0, taken);
     connection.tick(now);
-    if (this.#idle > UNREAD_MILLISECONDS) socket.destroy();
+    if (this.#idle > UNREAD_MILLISECONDS && unreadBytes > LEAST_UNREAD) socket.destroy();
   }
 
   get idleFor(): number {

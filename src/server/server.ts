@@ -19,6 +19,7 @@ import { VertexAiService } from '../frontend/vertex-ai/vertex-ai-service.js';
 import { afterReading } from '../sockets/after-reading.js';
 import { ByteBudget } from '../sockets/byte-budget.js';
 import { ConnectionLimit, possibleConnections } from '../sockets/connection-limit.js';
+import { OpenFiles } from '../sockets/open-files.js';
 import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
 import { type LogEntry, type LogSettings, ServerLogger } from '../logger.js';
@@ -78,6 +79,7 @@ export class Server {
     living: new Set(),
     isEnding: false,
   };
+  readonly #openFiles: OpenFiles;
   #frontends: readonly NamedFrontend[] = [];
   #vertexAi: VertexAiService | undefined;
 
@@ -88,6 +90,11 @@ export class Server {
     this.#sink = openLogSink(options.logFile, onLog);
     const { id, strictReadiness, maskErrors, modelControlMode, allowClientShm, modelRepository } = options;
     const logger = (this.#logger = new ServerLogger(this.#sink, options.logSettings));
+    this.#openFiles = new OpenFiles({
+      onNone: (code) =>
+        logger.error(`no more files can be opened (${code}): new connections are closed until some are`),
+      onEnough: () => logger.info('files can be opened again: new connections are taken'),
+    });
     const { tracing } = options;
     this.#traceFile = tracing?.mode === 'triton' ? new TraceFile(tracing.file, logger) : undefined;
     this.#engine = new InferenceServer({
@@ -135,6 +142,7 @@ export class Server {
         this.#frontends[failed]![0],
       );
     }
+    this.#openFiles.watch();
     const ports: Partial<Record<FrontendName, number>> = {};
     for (const [index, [name]] of this.#frontends.entries()) {
       ports[name] = (started[index] as PromiseFulfilledResult<number>).value;
@@ -263,6 +271,7 @@ export class Server {
 
   /** The log that callables in this thread write to. */
   #closeFiles(): void {
+    this.#openFiles.close();
     this.#traceFile?.close();
     this.#sink.close();
   }

@@ -2,11 +2,11 @@
 // are served on, and there is room again when a client has gone.
 import { gzipSync } from 'node:zlib';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { ModelClient } from 'tstriton/client';
 import { framed, rawGrpcCall } from '../support/raw-grpc.js';
-import { encodeFrame, encodeHeaders, FLAG, FRAME, PREFACE, RawHttp2 } from '../support/raw-http2.js';
+import { encodeFrame, encodeHeaders, FLAG, FRAME, PREFACE, RawHttp2, setting } from '../support/raw-http2.js';
 import { RawConnection } from '../support/raw-http.js';
 import { inferJson, startServer, type RunningServer } from '../support/start-server.js';
 
@@ -59,6 +59,30 @@ function wants(bytes: number): Buffer {
   contents.writeInt32LE(bytes);
   const input = Buffer.concat([field(1, 'x'), field(2, 'INT32'), field(3, Buffer.of(1))]);
   return framed(Buffer.concat([field(1, 'large'), field(5, input), field(7, contents)]));
+}
+
+/** A client that lets no data be sent, with so many answers of 5 MiB that wait for it, or are refused. */
+async function readsNothing(server: RunningServer, calls: number): Promise<RawHttp2> {
+  const noWindow = encodeFrame({ type: FRAME.SETTINGS, payload: setting(4, 0) });
+  const acknowledged = encodeFrame({ type: FRAME.SETTINGS, flags: FLAG.ACK });
+  const client = await RawHttp2.open(portOf(server.grpc), Buffer.concat([PREFACE, noWindow, acknowledged]));
+  const block = encodeHeaders([
+    [':method', 'POST'],
+    [':scheme', 'http'],
+    [':path', INFER],
+    [':authority', 'h'],
+    ['content-type', 'application/grpc'],
+  ]);
+  for (let i = 0; i < calls; i++) {
+    const stream = 2 * i + 1;
+    client.send(
+      { type: FRAME.HEADERS, flags: FLAG.END_HEADERS, stream, payload: block },
+      { type: FRAME.DATA, flags: FLAG.END_STREAM, stream, payload: wants(5 * MIB) },
+    );
+  }
+  // Refusals are headers alone, which no window holds back.
+  await client.until(() => client.countOf(FRAME.HEADERS) === calls);
+  return client;
 }
 
 describe.each([{ serverThread: true }, { serverThread: false }])('a budget of bytes, with %o', ({ serverThread }) => {
@@ -114,27 +138,8 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a budget of by
 
   it('refuses answers that it has no room for, while others are not read', async () => {
     await using server = await start(serverThread);
-    using unread = await RawHttp2.open(
-      portOf(server.grpc),
-      Buffer.concat([PREFACE, encodeFrame({ type: FRAME.SETTINGS, payload: Buffer.from('000400000000', 'hex') })]),
-    );
-    const block = encodeHeaders([
-      [':method', 'POST'],
-      [':scheme', 'http'],
-      [':path', INFER],
-      [':authority', 'h'],
-      ['content-type', 'application/grpc'],
-    ]);
     const CALLS = 20;
-    for (let i = 0; i < CALLS; i++) {
-      const stream = 2 * i + 1;
-      unread.send(
-        { type: FRAME.HEADERS, flags: FLAG.END_HEADERS, stream, payload: block },
-        { type: FRAME.DATA, flags: FLAG.END_STREAM, stream, payload: wants(5 * MIB) },
-      );
-    }
-    // Refusals are headers alone, which no window holds back.
-    await unread.until(() => unread.countOf(FRAME.HEADERS) === CALLS);
+    using unread = await readsNothing(server, CALLS);
     const refused = unread.frames.filter(
       ({ type, flags }) => type === FRAME.HEADERS && (flags & FLAG.END_STREAM) !== 0,
     );
@@ -144,6 +149,37 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a budget of by
       { name: 'x', datatype: 'INT32', shape: [1], data: [5 * MIB] },
     ]);
     expect(answer.status).toBe(200);
+    await servesOn(server);
+  });
+});
+
+// In this thread, where the test can have the time pass.
+describe('a gRPC client that reads no answer for five minutes', () => {
+  it('is disconnected, and nobody else', async () => {
+    await using server = await start(false);
+    await using http = new ModelClient(server.http, 'large', { retry: false });
+    await using grpc = new ModelClient(server.grpc, 'large', { retry: false });
+    const ask = async (client: typeof http, bytes: number) =>
+      (await client.inferSample({ x: Int32Array.of(bytes) })).y!.data.length;
+    for (const client of [http, grpc]) await ask(client, 1);
+    using first = await readsNothing(server, 5);
+    using second = await readsNothing(server, 5);
+    // They hold 50 MiB of 56.
+    await expect(ask(grpc, 10 * MIB)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+
+    const now = performance.now.bind(performance);
+    let ahead = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead);
+    // The server looks each half second, by a timer of the same event loop.
+    const tick = () => new Promise((resolve) => setTimeout(resolve, 600));
+    await tick();
+    ahead = 290_000;
+    await tick();
+    expect([first.isClosed, second.isClosed]).toEqual([false, false]);
+    ahead = 302_000;
+    await Promise.all([first.closed(), second.closed()]);
+    expect(await ask(grpc, 10 * MIB)).toBe(10 * MIB);
+    expect(await ask(http, 1)).toBe(1);
     await servesOn(server);
   });
 });

@@ -1,8 +1,8 @@
-// What the machine does to a server: disks that are full, clocks that jump, processes that are stopped for a while, little memory, and
-// networks that delay, cut and reset.
+// What the machine does to a server: disks that are full, clocks that jump, processes that are stopped for a while, little memory, no
+// files to open, and networks that delay, cut and reset.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -15,12 +15,14 @@ import { ModelClient } from 'tstriton/client';
 import { Random } from '../support/random-life/random.js';
 import { SEED } from '../support/seed.js';
 import { expectAlive } from '../support/http-infer.js';
+import { RawConnection } from '../support/raw-http.js';
 import { startServer } from '../support/start-server.js';
 import { temporaryFolder } from '../support/temporary-files.js';
 
 const file = temporaryFolder();
 let records = 0;
-const PROGRAM = fileURLToPath(new URL('../fixtures/recording-server.js', import.meta.url));
+const RECORDING = fixture('recording-server.js');
+const HOARDING = fixture('hoarding-server.js');
 const INT = { dtype: 'int32', shape: [1] } as const;
 const record = defineModel({
   modelName: 'Record',
@@ -33,6 +35,16 @@ const big = defineModel({
   inputs: { x: { dtype: 'float32', shape: [-1] } },
   outputs: { y: { dtype: 'float32', shape: [-1] } },
 });
+
+const hoard = defineModel({
+  modelName: 'Hoard',
+  inputs: { x: { dtype: 'int32', shape: [1] } },
+  outputs: { y: { dtype: 'int32', shape: [1] } },
+});
+
+function fixture(name: string): string {
+  return fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+}
 
 function bind(triton: Triton): void {
   triton.bind({ ...record, inferFunc: (requests) => requests });
@@ -100,10 +112,13 @@ describe('a clock that jumps', () => {
 });
 
 /** The recording server in a process of its own, with options of Node's. */
-async function startProcess(...options: readonly string[]) {
-  const child = spawn(process.execPath, [...options, PROGRAM, '0', '0', file(`record-${records++}`)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+function startProcess(...options: readonly string[]) {
+  return startProgram(process.execPath, ...options, RECORDING, '0', '0', file(`record-${records++}`));
+}
+
+/** A server that prints its ports, in a process of its own. */
+async function startProgram(command: string, ...parameters: readonly string[]) {
+  const child = spawn(command, parameters, { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   const [http, grpc] = line.split(' ');
   return {
@@ -149,6 +164,46 @@ describe('a process', () => {
     }
   });
 });
+
+// Elsewhere than on Unix nothing limits the files of a process.
+describe.runIf(process.platform !== 'win32').each(['thread', 'inline'])(
+  'a process that can open no more files, %s',
+  (host) => {
+    it('serves on the connections that it has, says so once, and takes new ones when it can', async () => {
+      const log = file(`hoard-${host}`);
+      const run = `ulimit -n 128; exec "$0" "$@"`;
+      await using server = await startProgram('bash', '-c', run, process.execPath, HOARDING, host, log);
+      const ports = [server.http, server.grpc].map((url) => Number(new URL(url).port));
+      await using http = new ModelClient(server.http, hoard, { retry: false });
+      await using grpc = new ModelClient(server.grpc, hoard, { retry: false });
+      const ask = async (client: typeof http, x: number) => (await client.inferSample({ x: [x] })).y!.data[0]!;
+      for (const client of [http, grpc]) expect(await ask(client, 0)).toBe(0);
+
+      const taken = await ask(grpc, 1);
+      expect(taken).toBeGreaterThan(10);
+      for (const port of ports) {
+        await using late = await RawConnection.open(port);
+        await late.closed();
+      }
+      const said = () => readFileSync(log, 'utf8').match(/no more files can be opened \(EMFILE\)/g)?.length;
+      await expect.poll(said).toBe(1);
+      for (let i = 0; i < 20; i++) for (const client of [http, grpc]) expect(await ask(client, 1)).toBe(taken);
+      // Who is refused is so each time, and each time it is no news.
+      for (const url of [server.http, server.grpc]) {
+        await using late = new ModelClient(url, hoard, { retry: false });
+        await expect(ask(late, 0)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      }
+
+      expect(await ask(http, 0)).toBe(taken);
+      for (const url of [server.http, server.grpc]) {
+        await using late = new ModelClient(url, hoard, { retry: false });
+        expect(await ask(late, 0)).toBe(0);
+      }
+      await expectAlive(server.http);
+      expect(said()).toBe(1);
+    });
+  },
+);
 
 /** A network between clients and a port: it waits before it hands on, and now and then resets or cuts a connection. */
 async function badNetwork(port: number, random: Random) {

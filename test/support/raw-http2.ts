@@ -124,6 +124,10 @@ export class RawHttp2 implements Disposable {
     while (!this.#closed) await new Promise<void>((resolve) => this.#onChange.push(resolve));
   }
 
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
   [Symbol.dispose](): void {
     this.#socket.destroy();
   }
