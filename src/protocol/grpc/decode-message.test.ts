@@ -3,13 +3,24 @@ import { describe, expect, it } from 'vitest';
 
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { decodeMessage } from './decode-message.js';
-import { RepositoryIndexRequestSchema } from './generated/grpc_service_pb.js';
+import {
+  ModelInferRequestSchema,
+  RepositoryIndexRequestSchema,
+  TraceSettingRequestSchema,
+} from './generated/grpc_service_pb.js';
 import { ServerReflectionRequestSchema } from './generated/reflection_v1_pb.js';
 
 const known = toBinary(
   ServerReflectionRequestSchema,
   create(ServerReflectionRequestSchema, { host: 'h', messageRequest: { case: 'listServices', value: '' } }),
 );
+/** A length-delimited field. */
+const field = (number: number, content: Buffer | string) => {
+  const bytes = Buffer.from(content);
+  const { length } = bytes;
+  const written = length < 128 ? [length] : [(length & 0x7f) | 0x80, length >>> 7];
+  return Buffer.concat([Buffer.of(number * 8 + 2, ...written), bytes]);
+};
 /** `count` times field 15 with the varint 0. */
 const unknown = (count: number) => Buffer.alloc(2 * count, Buffer.of(0x78, 0));
 
@@ -30,6 +41,53 @@ describe('decodeMessage', () => {
         message: `expected a request with at most ${controlFields} protobuf fields, got more`,
       }),
     );
+  });
+
+  it('counts nested fields as well', () => {
+    const { controlFields } = REQUEST_LIMITS;
+    const settings = field(1, Buffer.concat([field(1, 'k'), field(2, Buffer.alloc(2 * controlFields, field(1, '')))]));
+    expect(() => decodeMessage(TraceSettingRequestSchema, settings)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARG' }),
+    );
+  });
+
+  it('takes a field of another wire type for one that it does not know, nested ones too', () => {
+    const varint = (number: number) => Buffer.of(number * 8, 7);
+    const value = Buffer.concat([varint(1), field(1, 'rate'), Buffer.of(0x0b, 0x08, 1, 0x0c)]);
+    const entry = Buffer.concat([varint(2), field(1, 'k'), field(2, value), varint(1)]);
+    const message = decodeMessage(
+      TraceSettingRequestSchema,
+      Buffer.concat([varint(2), field(1, entry), field(2, 'm'), Buffer.of(0x15, 1, 2, 3, 4)]),
+    );
+    expect(message.modelName).toBe('m');
+    expect(Object.entries(message.settings).map(([key, { value: values }]) => [key, values])).toEqual([
+      ['k', ['rate']],
+    ]);
+  });
+
+  it.each([
+    ['a map entry whose key runs past its end', field(1, Buffer.of(0x0a, 4, 0x6b)), field(2, 'name')],
+    ['one whose value does', field(1, Buffer.concat([field(1, 'k'), Buffer.of(0x12, 4)])), field(2, 'name')],
+    [
+      'a value whose text does',
+      field(1, Buffer.concat([field(1, 'k'), field(2, Buffer.of(0x0a, 9))])),
+      field(2, 'name'),
+    ],
+    ['a tag that ends beyond', field(1, Buffer.of(0x8a)), Buffer.of(0x00)],
+  ])('refuses %s, whatever follows', (_, ...parts) => {
+    expect(() => decodeMessage(TraceSettingRequestSchema, Buffer.concat(parts))).toThrow(
+      expect.objectContaining({ code: 'INTERNAL', message: 'Unable to parse request' }),
+    );
+  });
+
+  it('refuses packed numbers whose last one runs past their end', () => {
+    const shape = (...packed: readonly number[]) =>
+      decodeMessage(
+        ModelInferRequestSchema,
+        Buffer.concat([field(5, Buffer.concat([field(3, Buffer.from(packed)), field(1, 'x')]))]),
+      ).inputs[0]!.shape;
+    expect(shape(1, 0x81, 1)).toEqual([1n, 129n]);
+    expect(() => shape(1, 0x81)).toThrow(expect.objectContaining({ code: 'INTERNAL' }));
   });
 
   it.each([

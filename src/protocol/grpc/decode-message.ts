@@ -5,6 +5,7 @@ import { fromBinary, type DescMessage, type MessageShape } from '@bufbuild/proto
 
 import { TritonError } from '../../errors.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
+import { knownFields } from './known-fields.js';
 import { WireReader } from './wire-reader.js';
 
 const reader = new WireReader('request', {
@@ -13,22 +14,13 @@ const reader = new WireReader('request', {
   textBytes: REQUEST_LIMITS.controlBytes,
 });
 
-/** Throws INTERNAL when the bytes are no such message, and INVALID_ARG when it has too many fields. */
+/** Throws INTERNAL when the bytes are no such message, and INVALID_ARG when it has too many fields, nested ones included. */
 export function decodeMessage<Schema extends DescMessage>(schema: Schema, bytes: Uint8Array): MessageShape<Schema> {
-  countFields(bytes);
+  // Each field may become an object, or an entry of a map.
+  const fields = knownFields(schema, bytes, reader);
   try {
-    return fromBinary(schema, bytes, { readUnknownFields: false });
+    return fromBinary(schema, fields, { readUnknownFields: false });
   } catch (error) {
     throw new TritonError('INTERNAL', 'Unable to parse request', { cause: error });
-  }
-}
-
-/** Each field may become an object, or an entry of a map. */
-function countFields(bytes: Uint8Array): void {
-  reader.start(bytes);
-  try {
-    while (reader.position < reader.limit) reader.skip(reader.tag());
-  } finally {
-    reader.release();
   }
 }

@@ -1,6 +1,16 @@
 // Messages of gRPC, whole and spoilt: what our decoders of inference take for good reads the same for the generic decoder, and what
 // it refuses, ours refuse.
-import { fromBinary, toBinary, type DescMessage, type MessageShape, create } from '@bufbuild/protobuf';
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  fromBinary,
+  type MessageShape,
+  ScalarType,
+  toBinary,
+  toJsonString,
+} from '@bufbuild/protobuf';
 
 import { TritonError } from '../../../src/errors.js';
 import { finishPaced } from '../../../src/model/paced-work.js';
@@ -11,6 +21,7 @@ import { decodeModelConfigResponse } from '../../../src/protocol/grpc/decode-mod
 import { decodeModelReference } from '../../../src/protocol/grpc/decode-model-reference.js';
 import { decodeStreamResponse } from '../../../src/protocol/grpc/decode-stream-response.js';
 import * as service from '../../../src/protocol/grpc/generated/grpc_service_pb.js';
+import { ServerReflectionRequestSchema } from '../../../src/protocol/grpc/generated/reflection_v1_pb.js';
 import { DATATYPE_BYTE_SIZE } from '../../../src/tensor/dtype.js';
 import { NO_SHARED_MEMORY } from '../../support/no-shared-memory.js';
 import type { Random } from '../../support/random-life/random.js';
@@ -196,41 +207,73 @@ const CONTROL = [
   service.CudaSharedMemoryRegisterRequestSchema,
   service.TraceSettingRequestSchema,
   service.LogSettingsRequestSchema,
+  ServerReflectionRequestSchema,
 ] as const;
 
-/** A message of any schema: what it has of strings and numbers is filled. */
-function filled(random: Random, schema: DescMessage): Buffer {
-  const values: Record<string, unknown> = {};
-  for (const { fieldKind, localName, ...field } of schema.fields) {
-    if (fieldKind !== 'scalar' || random.chance(0.3)) continue;
-    const sample = create(schema) as unknown as Record<string, unknown>;
-    const empty = sample[localName];
-    values[localName] =
-      typeof empty === 'string'
-        ? random.of(['m', '1', 'é', ''])
-        : typeof empty === 'bigint'
-          ? random.of(DIMS.slice(0, 7))
-          : 'oneof' in field
-            ? empty
-            : undefined;
+const TEXTS = ['m', '1', 'é', ''];
+
+function scalar(random: Random, type: ScalarType): string | boolean | number | bigint | Uint8Array {
+  switch (type) {
+    case ScalarType.STRING:
+      return random.of(TEXTS);
+    case ScalarType.BYTES:
+      return Buffer.from(random.of(TEXTS));
+    case ScalarType.BOOL:
+      return random.chance(0.7);
+    case ScalarType.DOUBLE:
+      return 0.5;
+    case ScalarType.INT32:
+    case ScalarType.UINT32:
+      return random.integer(0, 300);
+    default:
+      return random.of(DIMS.slice(0, 7));
   }
-  const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-  return bytesOf(schema, create(schema, given));
+}
+
+/** A value of what a field has one of, or has in its list or map. */
+function valueOf(random: Random, field: DescField): unknown {
+  if (field.message !== undefined) return filled(random, field.message);
+  return field.scalar === undefined ? 0 : scalar(random, field.scalar);
+}
+
+/** A message of any schema, with some of its fields. */
+function filled(random: Random, schema: DescMessage): MessageShape<DescMessage> {
+  const values: Record<string, unknown> = {};
+  for (const field of schema.fields) {
+    if (random.chance(0.3)) continue;
+    const { localName, oneof } = field as DescField & { readonly oneof?: DescOneof };
+    const several = Array.from({ length: random.of([0, 1, 1, 3]) }, () => valueOf(random, field));
+    if (field.fieldKind === 'list') values[localName] = several;
+    else if (field.fieldKind === 'map')
+      values[localName] = Object.fromEntries(several.map((value) => [scalar(random, field.mapKey), value]));
+    else if (oneof === undefined) values[localName] = valueOf(random, field);
+    else values[oneof.localName] = { case: localName, value: valueOf(random, field) };
+  }
+  return create(schema, values);
 }
 
 export const controlMessages: FuzzTarget = {
-  about: 'messages of the repository, settings, statistics and shared memory',
-  make: (random) =>
-    Buffer.concat([Buffer.of(random.integer(0, CONTROL.length - 1)), filled(random, random.of(CONTROL))]),
+  about: 'messages of the repository, settings, statistics, reflection and shared memory',
+  make(random) {
+    const chosen = random.integer(0, CONTROL.length - 1);
+    const schema: DescMessage = CONTROL[random.chance(0.9) ? chosen : random.integer(0, CONTROL.length - 1)]!;
+    return Buffer.concat([Buffer.of(chosen), bytesOf(schema, filled(random, schema))]);
+  },
   check(input) {
     const schema: DescMessage = CONTROL[(input[0] ?? 0) % CONTROL.length]!;
     const message = input.subarray(1);
     outcomeOf(() => decodeModelReference(message), REFUSED);
     outcomeOf(() => decodeModelConfigResponse(message), REFUSED);
     const ours = outcomeOf(() => decodeMessage(schema, message), REFUSED);
-    if (ours instanceof TritonError) return false;
-    // What is read is written, and read, the same again.
+    const theirs = generic(schema, message);
+    if (ours instanceof TritonError) {
+      must(theirs === undefined, () => `refused: ${ours.message}`);
+      return false;
+    }
+    must(theirs !== undefined, () => 'the generic decoder takes it for no message');
     const written = bytesOf(schema, ours);
+    must(written.equals(bytesOf(schema, theirs!)), () => `read ${toJsonString(schema, ours)}`);
+    // What is read is written, and read, the same again.
     must(bytesOf(schema, decodeMessage(schema, written)).equals(written), () => 'written otherwise than read');
     return true;
   },
