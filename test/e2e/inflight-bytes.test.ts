@@ -1,20 +1,23 @@
 // What all clients together may have the server hold, with a small budget: what there is no room for is refused, small requests
 // are served on, and there is room again when a client has gone.
+import { connect, type IncomingHttpHeaders } from 'node:http2';
 import { gzipSync } from 'node:zlib';
 
+import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it, vi } from 'vitest';
 
 import { ModelClient } from 'tstriton/client';
+import { ModelInferRequestSchema } from '../../src/protocol/grpc/generated/grpc_service_pb.js';
 import { framed, rawGrpcCall } from '../support/raw-grpc.js';
 import { encodeFrame, encodeHeaders, FLAG, FRAME, PREFACE, RawHttp2, setting } from '../support/raw-http2.js';
 import { RawConnection } from '../support/raw-http.js';
-import { inferJson, startServer, type RunningServer } from '../support/start-server.js';
+import { gate, inferJson, startServer, type RunningServer } from '../support/start-server.js';
 
 const MIB = 1 << 20;
 const WAIT = { timeout: 10_000 };
 const INFER = '/inference.GRPCInferenceService/ModelInfer';
 
-function start(serverThread: boolean): Promise<RunningServer> {
+function start(serverThread: boolean, opened: Promise<void> = Promise.resolve()): Promise<RunningServer> {
   return startServer(
     (triton) => {
       triton.bind({
@@ -23,6 +26,16 @@ function start(serverThread: boolean): Promise<RunningServer> {
         outputs: { y: { dtype: 'float32', shape: [-1] } },
         config: { batching: false },
         inferFunc: (requests) => requests,
+      });
+      triton.bind({
+        modelName: 'held',
+        inputs: { x: { dtype: 'uint8', shape: [-1] } },
+        outputs: { y: { dtype: 'uint8', shape: [1] } },
+        config: { batching: false },
+        inferFunc: async (requests) => {
+          await opened;
+          return requests.map(() => ({ y: Uint8Array.of(1) }));
+        },
       });
       triton.bind({
         modelName: 'large',
@@ -59,6 +72,42 @@ function wants(bytes: number): Buffer {
   contents.writeInt32LE(bytes);
   const input = Buffer.concat([field(1, 'x'), field(2, 'INT32'), field(3, Buffer.of(1))]);
   return framed(Buffer.concat([field(1, 'large'), field(5, input), field(7, contents)]));
+}
+
+/** A gRPC request for the model `held`. */
+function holds(bytes: number): Buffer {
+  const inputs = [{ name: 'x', datatype: 'UINT8', shape: [BigInt(bytes)] }];
+  const request = create(ModelInferRequestSchema, {
+    modelName: 'held',
+    inputs,
+    rawInputContents: [Buffer.alloc(bytes)],
+  });
+  return Buffer.from(toBinary(ModelInferRequestSchema, request));
+}
+
+/** A stream of requests, each a message, and how many answers have come. */
+function streamTo(server: RunningServer, messages: readonly Buffer[]) {
+  const session = connect(server.grpc.replace('grpc', 'http'));
+  const path = '/inference.GRPCInferenceService/ModelStreamInfer';
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  });
+  const received: Buffer[] = [];
+  stream.on('data', (chunk: Buffer) => received.push(chunk)).on('error', () => undefined);
+  for (const message of messages) stream.write(framed(message));
+  return {
+    stream,
+    get answers() {
+      let count = 0;
+      const bytes = Buffer.concat(received);
+      for (let at = 0; at + 5 <= bytes.length; at += 5 + bytes.readUInt32BE(at + 1)) count++;
+      return count;
+    },
+    [Symbol.dispose]: () => session.destroy(),
+  };
 }
 
 /** A client that lets no data be sent, with so many answers of 5 MiB that wait for it, or are refused. */
@@ -150,6 +199,59 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a budget of by
     ]);
     expect(answer.status).toBe(200);
     await servesOn(server);
+  });
+
+  it('counts the requests of a stream until they are answered', async () => {
+    const { open, opened } = gate();
+    await using server = await start(serverThread, opened);
+    await using client = new ModelClient(server.http, 'echo', { retry: false });
+    const asked = () => client.inferSample({ x: new Float32Array(10 * (MIB / 4)) }).then(() => 'answered', String);
+    const messages = Array.from({ length: 5 }, () => holds(5 * MIB));
+    using first = streamTo(server, messages);
+    using second = streamTo(server, messages);
+    const waiting = async () =>
+      /pending_request_count\{model="held",version="1"\} (\d+)/.exec(await (await fetch(server.metrics)).text())?.[1];
+    // One runs.
+    await expect.poll(waiting, WAIT).toBe('9');
+    // They hold 50 MiB of 56.
+    expect(await asked()).toContain('hold too many bytes');
+    // One more is refused, and answered in its turn.
+    first.stream.write(framed(messages[0]!));
+    await servesOn(server);
+    open();
+    await expect.poll(() => [first.answers, second.answers], WAIT).toEqual([6, 5]);
+    expect(await asked()).toBe('answered');
+  });
+
+  it('counts what small messages inflate to', async () => {
+    const { open, opened } = gate();
+    await using server = await start(serverThread, opened);
+    const message = framed(gzipSync(holds(120 * 1024)));
+    expect(message.length).toBeLessThan(1024);
+    message[0] = 1;
+    const session = connect(server.grpc.replace('grpc', 'http'));
+    const statuses: number[] = [];
+    const CALLS = 300;
+    for (let i = 0; i < CALLS; i++) {
+      const head = { ':method': 'POST', ':path': INFER, 'content-type': 'application/grpc', te: 'trailers' };
+      const stream = session.request({ ...head, 'grpc-encoding': 'gzip' });
+      const told = (headers: IncomingHttpHeaders) => {
+        if (headers['grpc-status'] !== undefined) statuses.push(Number(headers['grpc-status']));
+      };
+      stream
+        .on('response', told)
+        .on('trailers', told)
+        .on('error', () => undefined)
+        .resume()
+        .end(message);
+    }
+    // Half of the budget for what is large, at 120 KiB each, waits.
+    const most = Math.floor((28 * MIB) / (120 * 1024));
+    await expect.poll(() => statuses.length, WAIT).toBeGreaterThanOrEqual(CALLS - most);
+    expect(new Set(statuses)).toEqual(new Set([8]));
+    open();
+    await expect.poll(() => statuses.length, WAIT).toBe(CALLS);
+    session.destroy();
   });
 });
 

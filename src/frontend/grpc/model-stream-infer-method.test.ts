@@ -320,3 +320,16 @@ it('takes no more requests of one stream at a time than a connection may have ca
   expect(taken).toHaveLength(5000);
   expect(client.call.ends).toEqual(['OK']);
 });
+
+it('takes no more requests of a stream when it has many bytes of them, until some are answered', async () => {
+  const { client, taken } = startStream({ maxMessageSize: 1 << 26 });
+  const rawInputContents = [Buffer.alloc(30 << 20)];
+  const inputs = [{ name: 'x', datatype: 'UINT8', shape: [30n << 20n] }];
+  const large = request('m', 'large', { inputs, rawInputContents });
+  client.send(large, large, large, large);
+  await expect.poll(() => taken.length, { timeout: 5000 }).toBe(3);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(taken).toHaveLength(3);
+  void taken[0]!.sink.respond(answer(taken[0]!), true);
+  await expect.poll(() => taken.length, { timeout: 5000 }).toBe(4);
+});

@@ -13,11 +13,15 @@ import {
 import { encodeStreamError } from '../../protocol/grpc/encode-infer-response.js';
 import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
 import { completeRequest, type IncomingRequest, type InferOptions } from '../complete-request.js';
+import { NO_ROOM } from './grpc-call.js';
 import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js';
 import { StreamedRequest } from './streamed-request.js';
 
 /** More requests of one stream than this are not taken at a time: as many as a connection may have calls. */
 const MAX_REQUESTS_UNDER_WAY = 4096;
+
+/** With so many bytes of requests no more are taken, until some are answered. */
+const MANY_BYTES = 64 << 20;
 
 const STOPPED = 'GRPC server is shutting down and has stopped accepting new requests.';
 
@@ -39,6 +43,8 @@ export class InferStream implements StreamHandler {
   /** Whether the first error of a model ends the stream with its status. */
   readonly #errorsEndStream: boolean;
   readonly #open = new Set<StreamedRequest>();
+  /** Of the requests that are open. */
+  #bytes = 0;
   /** Requests to ordinary models in order, whose answers were not sent yet. */
   #first: StreamedRequest | undefined;
   #last: StreamedRequest | undefined;
@@ -59,10 +65,13 @@ export class InferStream implements StreamHandler {
   message(bytes: Buffer): void {
     this.#read(bytes);
     // No more of them while this one is read, or while answers to earlier ones are not taken.
-    const isFull = this.#stream.room !== undefined || this.#open.size >= MAX_REQUESTS_UNDER_WAY;
-    if (this.#reading === undefined && !isFull) return;
+    if (this.#reading === undefined && this.#stream.room === undefined && !this.#isFull) return;
     this.#stream.hold();
     this.#resume();
+  }
+
+  get #isFull(): boolean {
+    return this.#open.size >= MAX_REQUESTS_UNDER_WAY || this.#bytes >= MANY_BYTES;
   }
 
   #read(bytes: Buffer): void {
@@ -70,7 +79,7 @@ export class InferStream implements StreamHandler {
     let isLate = false;
     this.#reading = startPaced(this.#complete(bytes, read), {
       done: (incoming) => {
-        this.#run(read.reference!, incoming);
+        this.#run(read, incoming, bytes.length);
         if (isLate) this.#hasRead();
       },
       failed: (thrown) => {
@@ -101,8 +110,14 @@ export class InferStream implements StreamHandler {
     this.#endWhenIdle();
   }
 
-  #run(reference: RequestReference, incoming: IncomingRequest<CompleteInferRequest>): void {
-    const request = new StreamedRequest(this, reference, incoming);
+  #run({ reference, decoupled }: ReadRequest, incoming: IncomingRequest<CompleteInferRequest>, bytes: number): void {
+    if (!this.#stream.keep(this.#bytes + bytes)) {
+      incoming.release();
+      this.#refuse(reference!, decoupled, new TritonError('UNAVAILABLE', NO_ROOM));
+      return;
+    }
+    const request = new StreamedRequest(this, reference!, incoming, bytes);
+    this.#bytes += bytes;
     this.#begin(request);
     request.started(this.#options.server.infer(incoming.request, request, incoming.load));
   }
@@ -156,6 +171,7 @@ export class InferStream implements StreamHandler {
   #deliver(request: StreamedRequest): void {
     const { outcome } = request;
     this.#open.delete(request);
+    if (request.bytes > 0) this.#stream.keep((this.#bytes -= request.bytes));
     if (request === this.#first) {
       this.#first = request.next;
       if (this.#first === undefined) this.#last = undefined;
@@ -184,7 +200,7 @@ export class InferStream implements StreamHandler {
   /** Takes further requests as soon as there is room for them and for their answers. */
   #resume(): void {
     if (this.#ended || this.#waiting || this.#reading !== undefined) return;
-    if (this.#open.size >= MAX_REQUESTS_UNDER_WAY) return;
+    if (this.#isFull) return;
     const { room } = this.#stream;
     if (room === undefined) return this.#stream.resume();
     this.#waiting = true;

@@ -37,6 +37,8 @@ export interface AnswerStream extends CallContext {
   /** No further `message` before {@link resume}. */
   hold(): void;
   resume(): void;
+  /** The handler has so many bytes of messages that it was given. False, and it is as before, when there is no room for them. */
+  keep(bytes: number): boolean;
   /** Ends the stream with OK. */
   finish(): void;
   /** Ends the stream with this error after what was sent. */
@@ -73,6 +75,8 @@ export class StreamCall implements CallListener, AnswerStream {
   #paused = false;
   #reading = false;
   #held = false;
+  /** What the handler has of messages. */
+  #kept = 0;
   #inflating = false;
   /** Until the next turn of the event loop. */
   #resting = false;
@@ -163,6 +167,12 @@ export class StreamCall implements CallListener, AnswerStream {
     this.#read();
   }
 
+  keep(bytes: number): boolean {
+    if (!this.#call.hold(this.#frames.expected + bytes)) return false;
+    this.#kept = bytes;
+    return true;
+  }
+
   finish(): void {
     if (this.#ended) return;
     this.#stop();
@@ -188,7 +198,7 @@ export class StreamCall implements CallListener, AnswerStream {
     }
     this.#reading = false;
     if (this.#ended) return;
-    if (!this.#inflating && !this.#call.hold(this.#frames.expected)) {
+    if (!this.#inflating && !this.#call.hold(this.#frames.expected + this.#kept)) {
       this.#abort(GRPC_STATUS.RESOURCE_EXHAUSTED, NO_ROOM);
       return;
     }
@@ -227,7 +237,7 @@ export class StreamCall implements CallListener, AnswerStream {
     if (!compressed) return this.#give(bytes);
     this.#inflating = true;
     const encoding = this.#call.header('grpc-encoding') as MessageEncoding;
-    const hold = (held: number) => !this.#ended && this.#call.hold(held);
+    const hold = (held: number) => !this.#ended && this.#call.hold(held + this.#kept);
     inflateMessage(bytes, encoding, { maxSize: this.#options.maxMessageSize, hold }, (message) => {
       this.#inflating = false;
       if (this.#ended) return;

@@ -30,6 +30,8 @@ export class StreamedRequest implements ResponseSink {
   /** The one behind it in order. */
   next: StreamedRequest | undefined;
   outcome: StreamOutcome | undefined;
+  /** Of its message. */
+  readonly bytes: number;
   readonly #stream: RequestStream;
   readonly #reference: RequestReference;
   readonly #incoming: IncomingRequest<CompleteInferRequest> | undefined;
@@ -43,7 +45,9 @@ export class StreamedRequest implements ResponseSink {
     stream: RequestStream,
     reference: RequestReference,
     incoming: IncomingRequest<CompleteInferRequest> | undefined,
+    bytes = 0,
   ) {
+    this.bytes = bytes;
     this.#stream = stream;
     this.#reference = reference;
     this.#incoming = incoming;

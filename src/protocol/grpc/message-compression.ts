@@ -51,7 +51,9 @@ export function inflateMessage(
     const limit = Math.min(maxSize, LARGEST_INLINE_RESULT);
     const run = encoding === 'gzip' ? gunzipSync : inflateSync;
     try {
-      done(checked(run(compressed, { ...options, maxOutputLength: Math.max(1, limit) }), compressed, encoding));
+      const inflated = run(compressed, { ...options, maxOutputLength: Math.max(1, limit) });
+      const message = checked(inflated, compressed, encoding);
+      done(Buffer.isBuffer(message) && !hold(message.length) ? NO_ROOM : message);
       return;
     } catch (error) {
       if (!isTooLarge(error) || limit === maxSize) {
