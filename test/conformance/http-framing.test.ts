@@ -202,6 +202,18 @@ describe('the connection (RFC 9112, 9)', () => {
     await connection.closed();
   });
 
+  it('ends a stream without its last chunk when the client closes its sending half', async () => {
+    await using connection = await RawConnection.open(triton.httpPort!);
+    await connection.send(generateStream(3).replace('count', 'held') + LIVE);
+    await expect.poll(() => connection.rest.toString()).toContain(EVENT(0).replace('count', 'held'));
+    connection.end();
+    await connection.closed();
+    const text = connection.rest.toString();
+    expect(text.match(/data: /g)).toHaveLength(1);
+    expect(text).not.toContain('0\r\n\r\n');
+    expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+  });
+
   it('answers HEAD without a body', async () => {
     await using connection = await RawConnection.open(triton.httpPort!);
     for (const [path, status] of [
