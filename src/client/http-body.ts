@@ -62,7 +62,9 @@ export class HttpBody {
   #resize(capacity: number, used: number): void {
     const start = (8 - (this.#aligned % 8)) % 8;
     // What lies before the body stays as it is; the rest is written before anybody has it.
-    const body = Buffer.allocUnsafeSlow(start + capacity).fill(0, 0, start).subarray(start);
+    const body = Buffer.allocUnsafeSlow(start + capacity)
+      .fill(0, 0, start)
+      .subarray(start);
     this.#body?.copy(body, 0, 0, used);
     this.#body = body;
   }
