@@ -40,7 +40,7 @@ describe('open files', () => {
 
   it('can be opened as long as the system lets them', () => {
     vi.useFakeTimers();
-    const onNone = vi.fn();
+    const onNone = vi.fn<() => void>();
     const files = new OpenFiles({ onNone, onEnough: onNone });
     files.watch();
     vi.advanceTimersByTime(2000);
