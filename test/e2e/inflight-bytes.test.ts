@@ -201,6 +201,18 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a budget of by
     await servesOn(server);
   });
 
+  it('lets one message inflate to seven sixteenths of it', async () => {
+    await using server = await start(serverThread);
+    const statusOf = async (bytes: number) => {
+      const message = framed(gzipSync(holds(bytes)));
+      message[0] = 1;
+      return (await rawGrpcCall(server.grpc, INFER, message, { 'grpc-encoding': 'gzip' })).status.code;
+    };
+    expect(await statusOf(27 * MIB)).toBe(0);
+    expect(await statusOf(28 * MIB)).toBe(8);
+    expect(await statusOf(27 * MIB)).toBe(0);
+  });
+
   it('counts the requests of a stream until they are answered', async () => {
     const { open, opened } = gate();
     await using server = await start(serverThread, opened);
