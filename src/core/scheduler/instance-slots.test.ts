@@ -5,7 +5,7 @@ import { InstanceSlots } from './instance-slots.js';
 
 /** Slots with instances of these names, each of which may work on `concurrency` batches. */
 function slotsOf(names: string, concurrency = 1) {
-  const instances = new Map([...names].map((name) => [name, { name } as unknown as ModelInstance]));
+  const instances = new Map(names.split('').map((name) => [name, { name } as unknown as ModelInstance]));
   const slots = new InstanceSlots(concurrency);
   for (const instance of instances.values()) slots.add(instance);
   const nameOf = (wanted: ModelInstance) => [...instances].find(([, instance]) => instance === wanted)![0];
