@@ -173,8 +173,12 @@ describe('HpackDecoder', () => {
     expect(failure(decoder, 'be')).toBe('COMPRESSION_ERROR');
   });
 
-  it('takes an empty block', () => {
-    expect(fieldsOf(new HpackDecoder(OPTIONS), '')).toEqual([]);
+  it('takes an empty block, and no change of the table from behind it', () => {
+    const decoder = new HpackDecoder(OPTIONS);
+    decode(decoder, inserted('a', '1'));
+    expect(decode(decoder, '', ['82', '2082']).fields).toEqual([]);
+    expect(decode(decoder, '3fe11f', ['82', '2082']).fields).toEqual([]);
+    expect(fieldsOf(decoder, 'be')).toEqual([['a', '1']]);
   });
 
   it('allows a larger table than the default when that was announced', () => {
