@@ -2,10 +2,10 @@
 // unit tests that reach the place, and prints the changes that no test noticed and the share of those that one did. Stryker does it,
 // in a folder of its own beside the repository: it is installed there, so that `npm install` has nothing to do with it. What
 // survives is to be read: it is a missing assertion, needless code, or a change that makes no difference.
-import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
@@ -68,6 +68,22 @@ function mutate(group: string, folder: string, { mutate: files, concurrency }: W
   const file = join(folder, `${group}.json`);
   writeFileSync(file, JSON.stringify(options));
   run(process.execPath, [join(stryker, 'core', 'bin', 'stryker.js'), 'run', file], ROOT, group);
+  checkFiles(group);
+}
+
+/** Stryker says nothing of test files that do not load beside its mutants, and takes what they would have noticed for unnoticed. */
+function checkFiles(group: string): void {
+  const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
+  const listed = execFileSync(
+    process.execPath,
+    [vitest, 'list', '--filesOnly', '--json', '--config', 'test/mutation/vitest.config.ts'],
+    { cwd: ROOT, encoding: 'utf8', env: { ...process.env, MUTATION_GROUP: group } },
+  );
+  const wanted = JSON.parse(listed) as readonly { readonly file: string }[];
+  const report = JSON.parse(readFileSync(join(REPORTS, `${group}.json`), 'utf8')) as { readonly testFiles: object };
+  const ran = Object.keys(report.testFiles);
+  const missing = wanted.map(({ file }) => relative(ROOT, file)).filter((file) => !ran.includes(file));
+  if (missing.length > 0) throw new Error(`these tests did not run against the mutants: ${missing.join(', ')}`);
 }
 
 const { values, positionals } = parseArgs({
