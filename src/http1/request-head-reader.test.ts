@@ -240,6 +240,12 @@ describe('what is no head', () => {
     expect(read(text)).toMatchObject({ status: 400, message: `malformed HTTP request: ${detail}`, detail });
   });
 
+  it('is that of another protocol when the first line has no version', () => {
+    const message = 'HTTP/0.9 is not supported, expected HTTP/1.1 or HTTP/1.0';
+    expect(read('GET /v2\r\n')).toMatchObject({ status: 505, message });
+    expect(read('GET /v2\r')).toBeUndefined();
+  });
+
   it('has values without the blanks around them, however many', () => {
     const found = read(head('A: \t b \t c \t ', 'B: \t ', 'C:d', 'D:')) as RequestHead;
     expect(found.rawHeaders.slice(2)).toEqual(['A', 'b \t c', 'B', '', 'C', 'd', 'D', '']);
