@@ -372,6 +372,20 @@ describe('validateContents', () => {
     expect(pausesOf(check(elements('x', 1, 'é'.repeat(8 << 20))))).toBeGreaterThan(10);
   });
 
+  it('pauses on the way through elements that may be any bytes', () => {
+    const million = pausesOf(check(elements('x', 0), elements('z', 1_000_000)));
+    // Two bytes an element, and 65 536 between two pauses.
+    expect(million).toBeGreaterThan(25);
+    expect(million).toBeLessThan(35);
+    expect(pausesOf(check(elements('x', 0), elements('z', 20_000)))).toBe(0);
+  });
+
+  it('holds each input against its own declaration', () => {
+    const bad = (name: string) => raw(name, 'BYTES', [1], [1, 0, 0, 0, 0xff]);
+    expect(() => finishPaced(check(elements('x', 1, 'é'), bad('z')))).not.toThrow();
+    expect(() => finishPaced(check(bad('x'), elements('z', 1)))).toThrow("inference input 'x' holds strings, but");
+  });
+
   it('limits the elements of all inputs together', () => {
     const most = REQUEST_LIMITS.bytesElements;
     expect(() => finishPaced(check(elements('x', most)))).not.toThrow();
@@ -411,6 +425,20 @@ describe('validateRequest with very many', () => {
     const long = Array.from({ length: 4000 }, (_, i) => raw(`${i}${'x'.repeat(1000)}`, 'UINT8', [1], [0]));
     expect(refusal({ inputs: FLOATS }, long).length).toBeLessThan(6000);
     expect(refusal({ inputs: FLOATS }, long)).toContain("x',…]");
+  });
+});
+
+describe('validateRequest and requested outputs', () => {
+  it.each([1, 2, 15, 16, 17, 40])('knows each of %d declared outputs, and no others', (count) => {
+    const names = Array.from({ length: count }, (_, i) => `y${i}`);
+    const outputs = Object.fromEntries(names.map((name) => [name, { dtype: 'float32', shape: [-1] } as const]));
+    const inputs = { a: { dtype: 'float32', shape: [2] } } as const;
+    const config = completeModelConfig({ modelName: 'm', inputs, outputs, config: { batching: false } }, 1);
+    const asking = (...asked: readonly string[]) =>
+      validateRequest(inferRequest({ inputs: [floats('a', [2])], outputs: asked }), config);
+    for (const name of names) expect(() => asking(name)).not.toThrow();
+    expect(() => asking(...names)).not.toThrow();
+    expect(() => asking(...names, 'z')).toThrow("unexpected inference output 'z' for model 'm'");
   });
 });
 

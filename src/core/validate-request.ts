@@ -45,7 +45,7 @@ export function validateRequest(request: ModelInferRequest, config: CompleteMode
       throw refuse(request, `input '${input.name}' batch size does not match other inputs for '${name}'`);
     if (batch === 0) throw refuse(request, `inference request batch-size must be >= 1 for '${name}', got 0`);
   }
-  if (rows > config.maxBatchSize && config.maxBatchSize > 0) {
+  if (rows > config.maxBatchSize) {
     throw refuse(request, `inference request batch-size must be <= ${config.maxBatchSize} for '${name}'`);
   }
   for (let i = 0; i < inputs.length; i++) {

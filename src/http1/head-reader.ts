@@ -63,7 +63,6 @@ export abstract class HeadReader<Head extends MessageHead> {
     const length = this.#next;
     const text = bytes.toString('latin1', start, start + length);
     const head = this.headOf(text, this.#places, this.#framing);
-    if (!('text' in head)) return this.#fail(head);
     this.#reset();
     this.length = length;
     return head;
@@ -166,9 +165,8 @@ function isBlank(byte: number): boolean {
 /** Whether a name, of the length of `name`, is that in any case. */
 function isNamed(bytes: Buffer, start: number, name: string): boolean {
   for (let i = 0; i < name.length; i++) {
-    const wanted = name.charCodeAt(i);
-    const byte = bytes[start + i]!;
-    if (byte !== wanted && ((byte | 0x20) !== wanted || wanted === 0x2d)) return false;
+    // Among the bytes of names only capital letters become another one of them.
+    if ((bytes[start + i]! | 0x20) !== name.charCodeAt(i)) return false;
   }
   return true;
 }

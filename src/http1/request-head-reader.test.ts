@@ -50,12 +50,27 @@ describe('a head', () => {
     [['Connection: keep-alive, CLOSE'], false],
     [['Connection: keep-alive', 'Connection: x, close'], false],
     [['Connection: closed'], true],
+    [['Connectiox: close'], true],
   ])('with %j lets the connection live: %s', (lines, keepsAlive) => {
     expect(read(head(...lines))).toMatchObject({ keepsAlive });
   });
 
   it.each([
+    [['Connection: keep-alive'], true],
+    [['Connection: x , Keep-Alive'], true],
+    [['Connection: keep-alives'], false],
+    [['Connection: keep-alive, close'], false],
+    [[], false],
+  ])('of HTTP/1.0 with %j lets the connection live: %s', (lines, keepsAlive) => {
+    expect(read(head(...lines).replace('/1.1', '/1.0'))).toMatchObject({ keepsAlive });
+  });
+
+  it.each([
     [['Content-Length: 5'], 5],
+    [['CONTENT-LENGTH:5'], 5],
+    [['Content-Lengtx: 5', 'Content_Length: 6', 'Transfer-Encodinx: 7', 'Transfer_Encoding: chunked'], 0],
+    [['Content-Length: 0'], 0],
+    [[`Content-Length: ${'0'.repeat(30)}10`], 10],
     [['Content-Length: 0005'], 5],
     [['Content-Length: 18446744073709551615'], 2 ** 64],
     [['Transfer-Encoding: chunked'], undefined],
@@ -69,8 +84,19 @@ describe('a head', () => {
     [[], 'nothing'],
     [['Expect: 100-Continue'], '100-continue'],
     [['Expect: 200-ok'], 'something else'],
+    [['Expect: 200-ok', 'Expect: 100-continue'], '100-continue'],
+    [['Expect: 100-continue', 'Expect: 200-ok'], '100-continue'],
+    [['Expect: 1', 'Expect: 00-continue'], 'something else'],
+    [['Expect: 100-continued'], 'something else'],
+    [['Expecx: 200-ok'], 'nothing'],
   ])('with %j expects %s', (lines, expects) => {
     expect(read(head(...lines))).toMatchObject({ expects });
+  });
+});
+
+describe('the expectations of HTTP/1.0', () => {
+  it('are none, whatever is said', () => {
+    expect(read(head('Expect: 100-continue').replace('/1.1', '/1.0'))).toMatchObject({ expects: 'nothing' });
   });
 });
 
@@ -91,6 +117,9 @@ describe('the framing of a message', () => {
     [505, 'HTTP/2.0 is not supported, expected HTTP/1.1 or HTTP/1.0', '2.0', ['Host', 'h']],
     [505, 'HTTP/0.9 is not supported, expected HTTP/1.1 or HTTP/1.0', '0.9', []],
     [400, 'malformed HTTP request: no Host header', '1.1', ['Accept', 'Host']],
+    [400, 'malformed HTTP request: no Host header', '1.1', ['Hosx', 'h']],
+    [400, 'malformed HTTP request: invalid HTTP version', '1.2', ['Host', 'h']],
+    [400, 'malformed HTTP request: invalid HTTP version', '3.0', ['Host', 'h']],
     [400, 'malformed HTTP request: more than one Host header', '1.1', ['Host', 'h', 'host', 'h']],
     [400, 'malformed HTTP request: more than one Host header', '1.0', ['Host', 'h', 'hOST', 'h']],
     [400, `${LAST}xchunked`, '1.1', ['Host', 'h', 'Transfer-Encoding', 'xchunked']],
@@ -121,6 +150,18 @@ describe('the framing of a message', () => {
       ['Host', 'h', 'Content-Length', '5', 'Content-Length', '5'],
     ],
     [400, 'malformed HTTP request: Content-Length overflows', '1.1', ['Host', 'h', 'Content-Length', '9'.repeat(20)]],
+    [
+      400,
+      'malformed HTTP request: Content-Length overflows',
+      '1.1',
+      ['Host', 'h', 'Content-Length', '100000000000000000000'],
+    ],
+    [
+      400,
+      'malformed HTTP request: Content-Length overflows',
+      '1.1',
+      ['Host', 'h', 'Content-Length', '18446744073709551616'],
+    ],
     [400, 'malformed HTTP request: Content-Length is not a number', '1.1', ['Host', 'h', 'Content-Length', '5, 5']],
   ])('that is not clear is refused with %d: %s', (status, message, version, headers) => {
     expect(faultOf(version, ...headers)).toMatchObject({ status, message });
@@ -130,6 +171,15 @@ describe('the framing of a message', () => {
 describe('what is no head', () => {
   it.each([
     ['an unknown method', 'BREW / HTTP/1.1\r\nHost: h\r\n\r\n'],
+    ['a tab before the target', 'GET\t/ HTTP/1.1\r\nHost: h\r\n\r\n'],
+    ['a tab behind the target', 'GET /\tHTTP/1.1\r\nHost: h\r\n\r\n'],
+    ['a byte beyond ASCII in the target', 'GET /\xe9 HTTP/1.1\r\nHost: h\r\n\r\n'],
+    ['a first line that ends with another byte and a line feed', 'GET / HTTP/1.1x\nHost: h\r\n\r\n'],
+    ['a first line that ends with a carriage return and another byte', 'GET / HTTP/1.1\rxHost: h\r\n\r\n'],
+    ['a value that ends with NUL and a line feed', head('X: a\0\nY: b')],
+    ['a header without a name', head(': a')],
+    ['a header without a colon', head('X')],
+    ['an empty line that ends with another byte', 'GET / HTTP/1.1\r\nHost: h\r\n\rX'],
     ['two spaces before the target', 'GET  / HTTP/1.1\r\nHost: h\r\n\r\n'],
     ['two spaces behind the target', 'GET /  HTTP/1.1\r\nHost: h\r\n\r\n'],
     ['a space behind the version', 'GET / HTTP/1.1 \r\nHost: h\r\n\r\n'],
@@ -162,6 +212,44 @@ describe('what is no head', () => {
     expect(read(head(...Array.from({ length: 2001 }, () => 'a:')))).toMatchObject({ status: 431 });
     expect(read(head(`X: ${'a'.repeat(16_000)}`))).toMatchObject({ method: 'GET' });
   });
+
+  it('is not too large up to 16 kB and 2000 headers', () => {
+    const empty = head('X:').length;
+    const largest = head(`X:${'a'.repeat(16_384 - empty)}`);
+    expect(read(largest)).toMatchObject({ method: 'GET' });
+    expect(read(head(`X:${'a'.repeat(16_385 - empty)}`))).toMatchObject({ status: 431 });
+    const reader = new RequestHeadReader();
+    const bytes = Buffer.from(`${largest}x`);
+    expect(reader.read(bytes, 0, 16_383)).toBeUndefined();
+    expect(reader.read(bytes, 0, 16_384)).toMatchObject({ method: 'GET' });
+    expect(read(head(...Array.from({ length: 1999 }, () => 'a:')))).toMatchObject({ method: 'GET' });
+    expect(read(head(...Array.from({ length: 2000 }, () => 'a:')))).toMatchObject({ status: 431 });
+  });
+
+  it.each([
+    ['BREW / HTTP/1.1\r\n', 'Invalid method encountered'],
+    ['GET\t/ HTTP/1.1\r\n', 'Invalid method encountered'],
+    ['GET host HTTP/1.1\r\n', 'Unexpected char in url schema'],
+    ['GET /\0 HTTP/1.1\r\n', 'invalid request target'],
+    ['GET / HTTP/1.1 \r\n', 'invalid HTTP version'],
+    ['GET / HTTX/1.1\r\n', 'invalid HTTP version'],
+    ['GET / HTTP/1.1\r\nX : a\r\n', 'invalid header name'],
+    ['GET / HTTP/1.1\r\nX: \0\r\n', 'invalid header value'],
+    ['GET / HTTP/1.1\r\n\rx', 'a carriage return without a line feed'],
+  ])('is refused with what is wrong: %j', (text, detail) => {
+    expect(read(text)).toMatchObject({ status: 400, message: `malformed HTTP request: ${detail}`, detail });
+  });
+
+  it('is that of another protocol when the first line has no version', () => {
+    const message = 'HTTP/0.9 is not supported, expected HTTP/1.1 or HTTP/1.0';
+    expect(read('GET /v2\r\n')).toMatchObject({ status: 505, message });
+    expect(read('GET /v2\r')).toBeUndefined();
+  });
+
+  it('has values without the blanks around them, however many', () => {
+    const found = read(head('A: \t b \t c \t ', 'B: \t ', 'C:d', 'D:')) as RequestHead;
+    expect(found.rawHeaders.slice(2)).toEqual(['A', 'b \t c', 'B', '', 'C', 'd', 'D', '']);
+  });
 });
 
 describe('a head in pieces', () => {
@@ -183,6 +271,18 @@ describe('a head in pieces', () => {
     for (let cut = 1; cut < bytes.length; cut++) {
       const other = new RequestHeadReader();
       expect(other.read(bytes, 0, cut) ?? other.read(bytes, 0, bytes.length)).toEqual(whole);
+    }
+  });
+
+  it.each([...TEXTS, head('X: ', 'Y:b ')])('does not depend on what lies behind what has come: %j', (text) => {
+    const whole = read(text);
+    for (const behind of ['x', ' ', '\r', '\n', '\0']) {
+      const reader = new RequestHeadReader();
+      let found: RequestHead | Fault | undefined;
+      for (let end = 1; found === undefined && end <= text.length; end++) {
+        found = reader.read(Buffer.from(text.slice(0, end) + behind.repeat(40), 'latin1'), 0, end);
+      }
+      expect(found).toEqual(whole);
     }
   });
 

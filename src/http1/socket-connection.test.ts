@@ -3,12 +3,14 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { ByteBudget } from '../sockets/byte-budget.js';
 import { BlockPool } from '../sockets/output.js';
 import { allocateReadMemory, readAccepted } from '../sockets/socket-reader.js';
 import { WriteTurn } from '../sockets/write-turn.js';
 import type { ServeRequest } from './http-exchange.js';
 import { SocketConnection } from './socket-connection.js';
 
+const MIB = 1 << 20;
 const GET = 'GET / HTTP/1.1\r\nHost: h\r\n\r\n';
 
 const open: { close(): unknown }[] = [];
@@ -17,7 +19,7 @@ afterEach(async () => {
 });
 
 /** A connection on a socket that was accepted, and its client. */
-async function accept(serve: ServeRequest) {
+async function accept(serve: ServeRequest, budget?: ByteBudget) {
   const listener = createServer({ pauseOnConnect: true, allowHalfOpen: true });
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   open.push({ close: () => new Promise((resolve) => listener.close(resolve)) });
@@ -30,6 +32,7 @@ async function accept(serve: ServeRequest) {
     clock,
     pool: new BlockPool(),
     turn: new WriteTurn(),
+    budget,
   });
   open.push({ close: () => (client.destroy(), connection.socket.destroy()) });
   return { client, connection, tick: (now: number) => connection.tick((clock.now = now)) };
@@ -78,5 +81,63 @@ describe('a socket', () => {
     client.on('data', (chunk: Buffer) => (received += chunk.toString()));
     await expect.poll(() => received.match(/200 OK/g)?.length).toBe(50);
     expect(writes).toBe(1);
+  });
+
+  it('whose upload stands still makes room for others, and for nobody before', async () => {
+    const budget = new ByteBudget(64 * MIB);
+    const other = budget.open({ isStalled: false, evict: () => undefined });
+    const { client, connection, tick } = await accept((request) => {
+      request.hold(20 * MIB);
+      request.readBody({ memory: (length) => Buffer.alloc(length), data: () => undefined, end: () => undefined });
+    }, budget);
+    let received = '';
+    client.on('data', (chunk: Buffer) => (received += chunk.toString()));
+    client.write(`POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${20 * MIB}\r\n\r\nsome of it`);
+    await expect.poll(() => budget.held).toBe(20 * MIB);
+    tick(0);
+    tick(4900);
+    expect(connection.isStalled).toBe(false);
+    expect(other.change(0, 40 * MIB)).toBe(false);
+    tick(5100);
+    expect(connection.isStalled).toBe(true);
+    // The budget looks at connections again after a while.
+    await expect.poll(() => other.change(0, 40 * MIB)).toBe(true);
+    await once(client, 'end');
+    expect(received).toMatch(/^HTTP\/1\.1 408 [^]*"Request Timeout"/);
+    expect(budget.held).toBe(40 * MIB);
+    expect(connection.isStalled).toBe(false);
+  });
+
+  it('whose answers nobody reads makes room for others, at the cost of the connection', async () => {
+    const budget = new ByteBudget(256 * MIB);
+    const other = budget.open({ isStalled: false, evict: () => undefined });
+    const body = Buffer.alloc(100 * MIB);
+    const { client, connection, tick } = await accept(
+      (_, answer) => answer.respond(200, ['Content-Length', String(body.length)], [body]),
+      budget,
+    );
+    client.pause().on('error', () => undefined);
+    client.write(GET);
+    await expect.poll(() => budget.held).toBeGreaterThan(80 * MIB);
+    tick(0);
+    tick(5000);
+    expect(connection.isStalled).toBe(false);
+    tick(5100);
+    expect(connection.isStalled).toBe(true);
+    expect(other.change(0, 200 * MIB)).toBe(true);
+    expect(connection.socket.destroyed).toBe(true);
+    expect(budget.held).toBe(200 * MIB);
+  });
+
+  it('gives its place to others while it is idle', async () => {
+    const { client, connection } = await accept((_, answer) => answer.respond(200, ['Content-Length', '0'], []));
+    client.resume();
+    expect(connection.hasServed).toBe(false);
+    client.write(GET);
+    await expect.poll(() => connection.hasServed).toBe(true);
+    const closed = once(client, 'end');
+    connection.closeIdle();
+    await closed;
+    expect(connection.socket.destroyed).toBe(true);
   });
 });

@@ -14,11 +14,14 @@ import { SocketConnection } from './socket-connection.js';
 import { KEEPS_NOTHING } from '../sockets/socket-reader.js';
 import { WriteTurn } from '../sockets/write-turn.js';
 
+const MIB = 1 << 20;
+
 /** A socket that passes on what it is given at once, or when it is told to. */
 class FakeSocket extends Duplex {
   readonly writes: Buffer[] = [];
-  isSlow = false;
+  /** As sockets have it: what was passed on. */
   bytesWritten = 0;
+  isSlow = false;
   #done: (() => void) | undefined;
 
   constructor(highWaterMark: number) {
@@ -60,10 +63,12 @@ interface Bound {
   send(...sent: readonly RawFrame[]): void;
 }
 
-function bind(
-  listener: ConnectionListener = {},
-  { highWaterMark = KEEPS_NOTHING, budget }: { highWaterMark?: number; budget?: ByteBudget } = {},
-): Bound {
+interface BindOptions {
+  readonly highWaterMark?: number;
+  readonly budget?: ByteBudget;
+}
+
+function bind(listener: ConnectionListener = {}, { highWaterMark = KEEPS_NOTHING, budget }: BindOptions = {}): Bound {
   const socket = new FakeSocket(highWaterMark);
   const streams: Http2Stream[] = [];
   const bound = new SocketConnection(() => socket as unknown as Socket, {
@@ -222,6 +227,88 @@ describe('SocketConnection', () => {
     socket.emit('error', new Error('read ECONNRESET'));
     socket.emit('close');
     expect(ends).toEqual(['the connection is lost: read ECONNRESET']);
+  });
+
+  it('resets the uploads that stand still when others need their room, and no other stream', async () => {
+    const budget = new ByteBudget(64 * MIB);
+    const other = budget.open({ isStalled: false, evict: () => undefined });
+    const ends: string[] = [];
+    const { bound, send, socket, streams } = bind(
+      {
+        onStream: (stream) => {
+          streams.push(stream);
+          stream.hold(10 * MIB);
+          stream.receiveInto(new Uint8Array(10 * MIB));
+          return {
+            onData: () => undefined,
+            onEnd: () => undefined,
+            onClose: (error) => ends.push(`${stream.id} ${error?.code}`),
+          };
+        },
+      },
+      { budget },
+    );
+    send(frames.request(1), frames.request(3), frames.data(1, 'some'), frames.data(3, 'some'));
+    bound.tick(0);
+    bound.tick(5000);
+    expect(bound.isStalled).toBe(false);
+    send(frames.data(3, 'more'));
+    bound.tick(5001);
+    expect(bound.isStalled).toBe(true);
+    expect(other.change(0, 40 * MIB)).toBe(true);
+    await turn();
+    expect(ends).toEqual(['1 ENHANCE_YOUR_CALM']);
+    expect(streams.map(({ isClosed }) => isClosed)).toEqual([true, false]);
+    expect(budget.held).toBe(50 * MIB);
+    expect(socket.writes.at(-1)!.subarray(-13)).toEqual(
+      encodeFrame({ type: FRAME.RST_STREAM, stream: 1, payload: Buffer.of(0, 0, 0, 11) }),
+    );
+    expect(bound.isStalled).toBe(false);
+  });
+
+  it('whose answers nobody reads makes room for others, at the cost of the connection', async () => {
+    const budget = new ByteBudget(64 * MIB);
+    const other = budget.open({ isStalled: false, evict: () => undefined });
+    const { bound, send, socket, streams } = bind({}, { budget });
+    send(...requests(1));
+    socket.isSlow = true;
+    streams[0]!.sendMessage(HEAD, [Buffer.alloc(30 * MIB)], OK);
+    await turn();
+    expect(budget.held).toBeGreaterThan(10 * MIB);
+    bound.tick(0);
+    bound.tick(5000);
+    expect(bound.isStalled).toBe(false);
+    bound.tick(5001);
+    expect(bound.isStalled).toBe(true);
+    expect(other.change(0, 50 * MIB)).toBe(true);
+    expect(socket.destroyed).toBe(true);
+    expect(budget.held).toBe(50 * MIB);
+    socket.emit('close');
+  });
+
+  it('ends a connection that takes nothing of its answers for minutes, whoever needs the room', async () => {
+    const { bound, send, socket, streams } = bind();
+    send(...requests(1));
+    socket.isSlow = true;
+    streams[0]!.sendMessage(HEAD, [Buffer.alloc(MIB)], OK);
+    await turn();
+    bound.tick(0);
+    bound.tick(300_000);
+    expect(socket.destroyed).toBe(false);
+    bound.tick(300_001);
+    expect(socket.destroyed).toBe(true);
+    socket.emit('close');
+  });
+
+  it('says goodbye when it gives its place to others while it is idle', () => {
+    const { bound, send, socket } = bind();
+    expect(bound.hasServed).toBe(false);
+    send(...requests(1));
+    expect(bound.hasServed).toBe(true);
+    bound.closeIdle();
+    expect(socket.writes.at(-1)![3]).toBe(FRAME.GOAWAY);
+    expect(socket.destroyed).toBe(true);
+    socket.emit('close');
   });
 });
 

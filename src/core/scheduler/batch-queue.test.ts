@@ -140,6 +140,8 @@ describe('BatchQueue with a delay', () => {
     ['a single one is above it', { preferredBatchSize: [4] }, [5], 'a preferred'],
     ['a single one has the maximum size', { preferredBatchSize: [4] }, [8], 'a full'],
     ['a smaller preferred size is reached', { preferredBatchSize: [2, 4] }, [1, 1, 1], 'ab preferred'],
+    ['a preferred size is reached and more wait', { preferredBatchSize: [2] }, [1, 1, 1, 1], 'ab preferred'],
+    ['a preferred size is reached and more than fit wait', { preferredBatchSize: [4] }, [4, 4, 4], 'a preferred'],
     ['the next does not fit', {}, [5, 4], 'a full'],
   ])('sends before the delay is over when %s', (_, batcher, rows, expected) => {
     const queue = queueOf({ ...DELAY, ...batcher });
@@ -409,6 +411,15 @@ describe('BatchQueue with timeouts', () => {
     queue.expire(100);
     for (const id of 'cd') queue.enqueue(request(id), 150);
     expect(batchesAt(queue, 150)).toEqual(['cd', 'ab']);
+  });
+
+  it('takes a later arrival before a delayed one that was looked at already', () => {
+    const queue = queueOf({ ...policy(100, { timeoutAction: 'DELAY' }), maxQueueDelayMicroseconds: 500_000 }, 4);
+    queue.enqueue(request('a'), 0);
+    queue.expire(100);
+    expect(told(queue.next(100))).toBe('wait until 500');
+    queue.enqueue(request('b'), 450);
+    expect(told(queue.next(500))).toBe('ba delay');
   });
 
   it('keeps delayed requests before lower levels', () => {

@@ -55,9 +55,8 @@ export class BatchScan<R extends QueuedRequest> {
     this.#first = undefined;
   }
 
-  /** Takes the request behind the last one in. False when it has to stay out, or when none did fit before it. */
+  /** Takes the request behind the last one in, while the batch is not closed. False when it has closed. */
   add(entry: QueueEntry): boolean {
-    if (this.closed !== undefined) return false;
     const request = entry.request as R;
     const grown = this.rows + request.rows;
     this.end = entry;

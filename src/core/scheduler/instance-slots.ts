@@ -49,7 +49,6 @@ export class InstanceSlots {
     let best: Slot | undefined;
     for (let i = 0; i < count; i++) {
       const slot = this.#slots[(this.#turn + i) % count]!;
-      if (slot.running === 0) return slot;
       if (slot.running < (best?.running ?? this.#concurrency)) best = slot;
     }
     return best;

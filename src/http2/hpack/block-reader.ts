@@ -69,7 +69,7 @@ export class BlockReader {
 
   // Each character of the text stands for one byte.
   #string(isName: boolean): string {
-    if (this.at >= this.end) throw cutOff();
+    // Of the byte that the length begins with, if there is one.
     const isCoded = (this.#bytes[this.at]! & HUFFMAN) !== 0;
     const length = this.integer(7);
     const start = this.at;

@@ -5,9 +5,10 @@ type Fields = readonly (readonly [string, string])[];
 
 const OPTIONS = { tableSize: 4096, maxListSize: 65_536 };
 
-function decode(decoder: HpackDecoder, hex: string) {
-  const bytes = Buffer.from(hex.replaceAll(' ', ''), 'hex');
-  return decoder.decode(bytes, 0, bytes.length);
+/** Blocks lie among other bytes, which could go on with any of them. */
+function decode(decoder: HpackDecoder, hex: string, [before, behind] = ['82', '01018282']) {
+  const bytes = Buffer.from(before + hex + behind, 'hex');
+  return decoder.decode(bytes, before.length / 2, (before.length + hex.length) / 2);
 }
 
 function fieldsOf(decoder: HpackDecoder, hex: string): Fields {
@@ -20,6 +21,15 @@ function failure(decoder: HpackDecoder, hex: string): unknown {
     decode(decoder, hex);
   } catch (error) {
     return (error as { code?: unknown }).code;
+  }
+  return undefined;
+}
+
+function reasonOf(hex: string): string | undefined {
+  try {
+    decode(new HpackDecoder(OPTIONS), hex);
+  } catch (error) {
+    return (error as Error).message;
   }
   return undefined;
 }
@@ -123,21 +133,37 @@ describe('HpackDecoder', () => {
   });
 
   it.each([
-    ['index 0', '80'],
-    ['an index beyond both tables', 'be'],
-    ['an index for a name beyond both tables', '7e0161'],
-    ['an index that is cut off', 'ff'],
-    ['an index far too large', 'ffffffffff7f'],
-    ['a length with zeros without end', '00ff808080808080808001'],
-    ['a name that is cut off', '000261'],
-    ['a value that is missing', '000161'],
-    ['a value that is cut off', '0001610261'],
-    ['a string of Huffman code without an end', '000161811e'],
-    ['EOS in a string', '00016184ffffffff'],
-    ['a table larger than was allowed', '3fe21f'],
-    ['a change of the table after a field', '8220'],
-  ])('refuses %s', (_, hex) => {
+    ['index 0', '80', 'a field with index 0'],
+    ['an index beyond both tables', 'be', 'a field with index 62, expected at most 61'],
+    ['an index beyond both tables, where one has a field', `${inserted('a', '1')}bf`, 'a field with index 63, expected at most 62'],
+    ['an index for a name beyond both tables', '7e0161', 'a field with index 62, expected at most 61'],
+    ['an index that is cut off', 'ff', 'a header block ends inside a field'],
+    ['an index that is cut off later', 'ff80', 'a header block ends inside a field'],
+    ['an index far too large', 'ffffffffff7f', 'a number in a header block is too large: expected at most 268435455'],
+    ['a number of zeros without end', '3f808080808000', 'a number in a header block is too large: expected at most 268435455'],
+    ['a length with zeros without end', '00ff808080808080808001', 'a number in a header block is too large: expected at most 268435455'],
+    ['a name that is missing', '00', 'a header block ends inside a field'],
+    ['a name that is cut off', '000261', 'a header block ends inside a field'],
+    ['a value that is missing', '000161', 'a header block ends inside a field'],
+    ['a value whose length is cut off', '0001617f', 'a header block ends inside a field'],
+    ['a value that is cut off', '0001610261', 'a header block ends inside a field'],
+    ['a string of Huffman code without an end', '000161811e', 'a string in a header block has no valid Huffman coding'],
+    ['EOS in a string', '00016184ffffffff', 'a string in a header block has no valid Huffman coding'],
+    ['a table larger than was allowed', '3fe21f', 'a dynamic table of 4097 bytes, expected at most 4096'],
+    ['a change of the table after a field', '8220', 'a dynamic table size update after the first field of a header block'],
+    ['another one', '823fe10f', 'a dynamic table size update after the first field of a header block'],
+  ])('refuses %s, whatever lies behind the block', (_, hex, reason) => {
     expect(failure(new HpackDecoder(OPTIONS), hex)).toBe('COMPRESSION_ERROR');
+    expect(reasonOf(hex)).toBe(reason);
+  }); // prettier-ignore
+
+  it.each<[string, Fields, string]>([
+    ['the last entry of the static table', [['www-authenticate', '']], 'bd'],
+    ['the name of the last entry of the static table', [['www-authenticate', 'a']], '7d0161'],
+    ['an empty string of Huffman code', [['a', '']], '00016180'],
+    ['a number with as many zeros as it may have', [[':method', 'GET']], '3f808080800082'],
+  ])('takes %s', (_, fields, hex) => {
+    expect(fieldsOf(new HpackDecoder(OPTIONS), hex)).toEqual(fields);
   });
 
   it('takes several changes of the table before the first field', () => {
@@ -147,8 +173,12 @@ describe('HpackDecoder', () => {
     expect(failure(decoder, 'be')).toBe('COMPRESSION_ERROR');
   });
 
-  it('takes an empty block', () => {
-    expect(fieldsOf(new HpackDecoder(OPTIONS), '')).toEqual([]);
+  it('takes an empty block, and no change of the table from behind it', () => {
+    const decoder = new HpackDecoder(OPTIONS);
+    decode(decoder, inserted('a', '1'));
+    expect(decode(decoder, '', ['82', '2082']).fields).toEqual([]);
+    expect(decode(decoder, '3fe11f', ['82', '2082']).fields).toEqual([]);
+    expect(fieldsOf(decoder, 'be')).toEqual([['a', '1']]);
   });
 
   it('allows a larger table than the default when that was announced', () => {
@@ -169,6 +199,25 @@ describe('HpackDecoder', () => {
     after.settingsAcknowledged();
     expect(failure(after, '3f4582')).toBeUndefined();
     expect(failure(after, '3f4682')).toBe('COMPRESSION_ERROR');
+  });
+
+  it('wants no update where the table is no larger than it may be', () => {
+    const same = new HpackDecoder(OPTIONS);
+    same.settingsAcknowledged();
+    expect(failure(same, '82')).toBeUndefined();
+    const shrunk = new HpackDecoder({ ...OPTIONS, tableSize: 100 });
+    expect(failure(shrunk, '3f4582')).toBeUndefined();
+    shrunk.settingsAcknowledged();
+    expect(failure(shrunk, '82')).toBeUndefined();
+    const late = new HpackDecoder({ ...OPTIONS, tableSize: 100 });
+    late.settingsAcknowledged();
+    expect(failure(late, '')).toBe('COMPRESSION_ERROR');
+  });
+
+  it('says what is wrong with a table that has not shrunk', () => {
+    const decoder = new HpackDecoder({ ...OPTIONS, tableSize: 100 });
+    decoder.settingsAcknowledged();
+    expect(() => decode(decoder, '82')).toThrow('a dynamic table that is still larger than 100 bytes');
   });
 
   it('tells names and values that no message may have, wherever they come from', () => {
@@ -226,6 +275,11 @@ describe('a block that is the same as one before', () => {
       ['a', '1'],
       ['a', '1'],
     ]);
+  });
+
+  it('is remembered when it held a field that is not indexed, but may be', () => {
+    const decoder = new HpackDecoder(OPTIONS);
+    expect(decode(decoder, '0001610131')).toBe(decode(decoder, '0001610131'));
   });
 
   it('is decoded again when it held a field that must never be indexed', () => {

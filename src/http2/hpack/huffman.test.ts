@@ -76,6 +76,8 @@ describe('the Huffman code of HPACK', () => {
     ['padding that is not all ones', '1e'],
     ['EOS', 'ffffffff'],
     ['EOS after a symbol', '1ffffffffc'],
+    ['EOS among symbols', '1ffffffffc07'],
+    ['EOS before a symbol', 'fffffffc07'],
     ['a symbol that is cut off', 'ff'],
   ])('refuses %s', (_, hex) => {
     expect(decoded(Buffer.from(hex, 'hex'))).toBeUndefined();

@@ -46,6 +46,29 @@ describe('many small chunks that nobody reads yet', () => {
 });
 
 describe('MessageFrameReader', () => {
+  it('says so when there is no memory for a message, at its beginning and while it grows', () => {
+    for (const allocations of [0, 1]) {
+      let left = allocations;
+      const reader = new MessageFrameReader(100 << 20, undefined, true, {
+        allocate: (size) => {
+          if (left-- === 0) throw new RangeError('Array buffer allocation failed');
+          return Buffer.allocUnsafeSlow(size);
+        },
+        tensorsAt: () => 0,
+        spare: () => undefined,
+      });
+      reader.add(prefix(0, 50 << 20));
+      for (let i = 0; i < 20 && reader.failure === undefined; i++) {
+        reader.add(Buffer.alloc(1 << 20));
+        expect(reader.next()).toBeUndefined();
+      }
+      expect(reader.failure).toEqual({
+        status: 8,
+        message: `there is no memory for a message of ${50 << 20} bytes`,
+      });
+    }
+  });
+
   it('gives the same messages wherever the bytes are cut', () => {
     const bytes = Buffer.concat([frame('first'), frame(''), frame('second message'), frame('x')]);
     for (let first = 0; first <= bytes.length; first++) {

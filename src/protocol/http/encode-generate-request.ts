@@ -72,9 +72,15 @@ function writeParameters(writer: JsonWriter, request: ClassifiedRequest, model: 
   if (taken !== undefined) {
     throw invalidArg(`parameter '${taken[0]}' is called as an input of model '${model.name}': ${ELSEWHERE}`);
   }
-  writer.raw(',');
   // An input may be called so.
   const isNested = !names.includes(PARAMETERS);
+  if (!isNested && members.some(([name]) => name === 'id')) {
+    throw new TritonError(
+      'UNSUPPORTED',
+      `parameter 'id' beside an input '${PARAMETERS}' of model '${model.name}': ${ELSEWHERE}`,
+    );
+  }
+  writer.raw(',');
   if (isNested) writer.string(PARAMETERS).raw(':{');
   members.forEach(([name, value], index) => {
     if (index > 0) writer.raw(',');

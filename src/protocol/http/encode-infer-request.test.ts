@@ -83,6 +83,16 @@ describe('encodeInferRequest', () => {
     expect(decoded.binaryOutputs.listed?.get('o')).toBe(true);
   });
 
+  it.each([
+    [7, '7'],
+    ['größe', '"größe"'],
+    [2n ** 64n - 1n, '18446744073709551615'],
+  ])('tells the sequence %s and whether it begins and ends', (id, told) => {
+    expect(jsonOf({ ...EMPTY, sequence: { id, start: true, end: false } })).toBe(
+      `{"parameters":{"sequence_id":${told},"sequence_start":true,"sequence_end":false,"binary_data_output":true},"inputs":[]}`,
+    );
+  });
+
   it('copies no tensor', () => {
     const small = { name: 'x', datatype: 'UINT8', shape: [3], bytes: Uint8Array.of(1, 2, 3) } as const;
     const large = { name: 'y', datatype: 'UINT8', shape: [100_000], bytes: new Uint8Array(100_000) } as const;

@@ -168,11 +168,20 @@ describe('errors', () => {
     ['a cut sequence', [0xe4, 0xb8], 1],
     ['Latin-1', [0xe9, 0x62], 1],
     ['a bad byte behind good characters', [...Buffer.from('é世😀'.repeat(3000)), 0xff], 1 + 9 * 3000],
+    ['a bad byte behind a few good ones', [...Buffer.from('aé世😀b'), 0xff], 1 + 11],
+    ['a bad byte behind very many', [...Buffer.from('é世😀'.repeat(60_000)), 0xff], 1 + 9 * 60_000],
   ])('refuses %s in a string and says where', (_, content, offset) => {
     const text = Buffer.from([0x22, ...content, 0x22]);
     expect(() => parseJson(text)).toThrow(
       `failed to parse the request JSON buffer: Invalid encoding in string. at ${offset}`,
     );
+  });
+
+  it('takes characters of every length across the blocks in which they are looked at', () => {
+    for (const shift of ['', 'a', 'ab', 'abc']) {
+      const text = shift + '😀'.repeat(70_000);
+      expect(parse(JSON.stringify(text))).toBe(text);
+    }
   });
 
   it('counts offsets from where the text begins', () => {
@@ -254,6 +263,29 @@ describe('a shape', () => {
     expect(() => shaped('{"x":{"a":[{"b":nope}]}}', shape)).toThrow('Invalid value. at 17');
     expect(() => shaped('{"x":"\\ud800"}', shape)).toThrow('The surrogate pair in string is invalid.');
   });
+
+  it.each([
+    ['null', 'nul', 'true', 'tru', 'false', 'fals', 'NaN', 'Na', '-Inf', 'Infinity', 'nan'],
+    ['0', '-0', '01', '00', '-01', '7', '-', '+1', '-x', '12345678901234567890', '1e5', '1e', '1e+', '1e400', '1E-5'],
+    ['1.5', '1.', '1.x', '-1.', '0.25', '.5', '1..2', '1.5.5', '1.5e', '00.5', '-0.5', '9'.repeat(400), `1${'0'.repeat(290)}.5`],
+    ['"a"', '"a', '"\\x"', '"\\u12g4"', '"\\ud83d"', '"\n"', '"é"', '""'],
+    ['[]', '[', '[1,2', '[1 2]', '[1,]', '[,1]', '[[]]', '[[1],2]', '[1;2]', '{}', '{', '{"a":1}', '{"a" 1}', '{"a":1,}', '{1:2}'],
+  ])('is as strict where nothing is kept: %j …', (...texts) => {
+    const outcome = (parsing: () => unknown) => {
+      try {
+        parsing();
+        return 'read';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    for (const text of texts) {
+      for (const around of ['[$]', '[1,$,2]', '[1 , $ , 2]', '[$ ]', '{"a":$,"b":1}', '[[1,$],3]', '[{"a":[$]},-4]']) {
+        const whole = `{"x":${around.replace('$', () => text)}}`;
+        expect([whole, outcome(() => shaped(whole, objectOf({})))]).toEqual([whole, outcome(() => parse(whole))]);
+      }
+    }
+  }); // prettier-ignore
 
   it('finds names whatever their spelling', () => {
     const shape = objectOf({ ab: VALUE });

@@ -273,7 +273,6 @@ export class JsonScanner {
     } else if (byte >= 0x31 && byte <= 0x39) {
       do byte = bytes[++pos]!;
       while (byte >= 0x30 && byte <= 0x39 && pos < end);
-      if (pos > end) pos = end;
     } else {
       this.#checkNamedNumber(pos, byte);
       return false;
@@ -284,7 +283,6 @@ export class JsonScanner {
       if (++pos >= end || !isDigit(bytes[pos])) throw this.error('Miss fraction part in number.', pos);
       do byte = bytes[++pos]!;
       while (byte >= 0x30 && byte <= 0x39 && pos < end);
-      if (pos > end) pos = end;
     }
     let exponent = false;
     if (pos < end && (byte === 0x65 || byte === 0x45)) {

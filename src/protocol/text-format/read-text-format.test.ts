@@ -1,5 +1,14 @@
 import { toJson } from '@bufbuild/protobuf';
-import { StructSchema } from '@bufbuild/protobuf/wkt';
+import {
+  BoolValueSchema,
+  BytesValueSchema,
+  DoubleValueSchema,
+  FloatValueSchema,
+  Int64ValueSchema,
+  StructSchema,
+  UInt32ValueSchema,
+  UInt64ValueSchema,
+} from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 
 import { Random } from '../../../test/support/random-life/random.js';
@@ -132,5 +141,83 @@ describe('readTextFormat', () => {
     }
     expect(places.length).toBeGreaterThan(1000);
     expect(Math.min(...places)).toBeGreaterThanOrEqual(0);
+  });
+});
+
+describe('escape sequences', () => {
+  const name = (escaped: string) => (read(`name: "${escaped}"`) as { readonly name: string }).name;
+
+  it.each([
+    ['\\a\\b\\f\\n\\r\\t\\v', '\x07\b\f\n\r\t\v'],
+    ['\\\\ \\\' \\" \\?', '\\ \' " ?'],
+    ['\\101\\60\\7x', 'A0\x07x'],
+    ['\\x41\\X4a\\x9g', 'AJ\tg'],
+    ['\\xc3\\xa4', 'ä'],
+    ['\\u00e4\\u20AC\\U0001f600\\U0010FFFF', 'ä€😀\u{10ffff}'],
+    ['\\ud83d\\ude00!', '😀!'],
+    ['\\ud800\\udc00\\udbff\\udfff', '\u{10000}\u{10ffff}'],
+    ['\\ud7ff\\ue000', '\ud7ff\ue000'],
+  ])('are read: %j', (escaped, text) => {
+    expect(name(escaped)).toBe(text);
+  });
+
+  it.each([
+    ['\\400', 'an octal escape sequence is above \\377'],
+    ['\\ud83d', 'an escape sequence stands for half of a character'],
+    ['\\ud83dx', 'an escape sequence stands for half of a character'],
+    ['\\ud83d\\n', 'an escape sequence stands for half of a character'],
+    ['\\ud83d\\u0041', 'an escape sequence stands for half of a character'],
+    ['\\ud83d\\ue000', 'an escape sequence stands for half of a character'],
+    ['\\ude00\\ud83d', 'an escape sequence stands for half of a character'],
+    ['\\udc00\\udc00', 'an escape sequence stands for half of a character'],
+    ['\\U00110000', 'an escape sequence stands for no character'],
+    ['\\u12', '"\\\\u" is no escape sequence'],
+    ['\\8', '"\\\\8" is no escape sequence'],
+  ])('are refused with their place: %j', (escaped, what) => {
+    expect(refusal(`max_batch_size: 1\nname: "a${escaped}"`)).toBe(`2:9: ${what}`);
+  });
+});
+
+describe('values of every type', () => {
+  it.each([
+    [BytesValueSchema, 'value: "\\377" "a"', { value: Buffer.of(255, 97) }],
+    [FloatValueSchema, 'value: .1', { value: Math.fround(0.1) }],
+    [FloatValueSchema, 'value: -inf', { value: -Infinity }],
+    [DoubleValueSchema, 'value: 1e2f', { value: 100 }],
+    [DoubleValueSchema, 'value: nan', { value: NaN }],
+    [DoubleValueSchema, 'value: -Infinity', { value: -Infinity }],
+    [BoolValueSchema, 'value: f', { value: false }],
+    [BoolValueSchema, 'value: False', { value: false }],
+    [BoolValueSchema, 'value: 0x0', { value: false }],
+    [BoolValueSchema, 'value: True', { value: true }],
+    [BoolValueSchema, 'value: 01', { value: true }],
+    [Int64ValueSchema, 'value: -9223372036854775808', { value: -(2n ** 63n) }],
+    [UInt64ValueSchema, 'value: 18446744073709551615', { value: 2n ** 64n - 1n }],
+    [UInt32ValueSchema, 'value: 0xffffffff', { value: 4294967295 }],
+  ])('%s: %s', (schema, text, value) => {
+    expect(readTextFormat(schema as typeof BoolValueSchema, text)).toMatchObject(value);
+  });
+
+  it.each([
+    [DoubleValueSchema, 'value: 010', '1:8: expected a number for value, got "010"'],
+    [DoubleValueSchema, 'value: 0x10', '1:8: expected a number for value, got "0x10"'],
+    [DoubleValueSchema, 'value: infinit', '1:8: expected a number for value, got "infinit"'],
+    [BoolValueSchema, 'value: 2', '1:8: expected true or false for value, got "2"'],
+    [BoolValueSchema, 'value: "true"', '1:8: expected true or false for value, got the string "true"'],
+    [Int64ValueSchema, 'value: 9223372036854775808', '1:8: Integer out of range for value: expected -9223372036854775808 to 9223372036854775807, got 9223372036854775808'],
+    [UInt64ValueSchema, 'value: -1', '1:8: Integer out of range for value: expected 0 to 18446744073709551615, got -1'],
+    [UInt32ValueSchema, 'value: 4294967296', '1:8: Integer out of range for value: expected 0 to 4294967295, got 4294967296'],
+  ])('%s refuses %s', (schema, text, message) => {
+    expect(() => readTextFormat(schema as typeof BoolValueSchema, text)).toThrow(message);
+  }); // prettier-ignore
+
+  it('an entry of a map without a value has the empty one', () => {
+    expect(read('metric_tags { key: "a" } parameters { key: "b" }')).toEqual({
+      metric_tags: { a: '' },
+      parameters: { b: {} },
+    });
+    expect(readTextFormat(StructSchema, 'fields { key: "a" }').fields['a']).toMatchObject({
+      kind: { case: undefined },
+    });
   });
 });
