@@ -84,7 +84,7 @@ interface QueuePolicyJson {
   readonly max_queue_size: number;
 }
 
-export interface WarmupJson {
+interface WarmupJson {
   readonly name: string;
   readonly batch_size: number;
   readonly count: number;

@@ -7,7 +7,7 @@ import type { GivenFiles } from '../repository/given-files.js';
 import type { ModelBinding } from './model-binding.js';
 
 /** What is known of one version. */
-export interface KnownVersion {
+interface KnownVersion {
   /** Of the folder, and of what a client gave, when it was last tried. */
   readonly state: string;
   readonly binding: ModelBinding | undefined;

@@ -13,11 +13,6 @@ export const TIMEOUT = { timeout: Math.max(60_000, RUNS * 100) };
 /** The seeds of a run. */
 export const SEEDS: readonly number[] = Array.from({ length: RUNS }, (_, run) => FIRST + run);
 
-/** What a failure is told with. */
-export function replayOf(seed: number, text: string): string {
-  return `HTTP1_FUZZ_SEED=${seed}: ${JSON.stringify(text)}`;
-}
-
 const BYTES = ['\0', '\t', '\n', '\r', '\r\n', ' ', ',', ':', ';', '0', '5', 'a', 'A', '\x7f', '\x80', '\xff'];
 
 /** The text as it is, by this chance, or with up to three bytes changed, lost or too many. */
