@@ -2,13 +2,15 @@
 // reader of messages come in, and the end of the stream gets its meaning. What becomes of the messages is the subclass's.
 
 import { TritonError } from '../errors.js';
+import { ALIGNED_BYTES, newMemory } from '../model/exchange.js';
 import type { HeaderList } from '../http2/header-list.js';
 import type { Http2Error } from '../http2/http2-error.js';
 import type { Http2Stream } from '../http2/http2-stream.js';
 import type { OutgoingHeaders } from '../http2/outgoing-headers.js';
 import { GRPC_STATUS } from '../protocol/grpc/grpc-status.js';
 import { formatGrpcTimeout } from '../protocol/grpc/grpc-timeout.js';
-import { MessageFrameReader } from '../protocol/grpc/message-frame.js';
+import { longFieldAt } from '../protocol/grpc/long-field.js';
+import { MessageFrameReader, type MessageMemory } from '../protocol/grpc/message-frame.js';
 import type { Call } from './call.js';
 import { tooLargeError, unprocessedError } from './connection-error.js';
 import { isGrpcHead, lostError, notGrpcError, statusError } from './grpc-outcome.js';
@@ -82,7 +84,12 @@ export abstract class GrpcExchange implements StreamUser {
     this.#head = headers;
     this.call.clock?.answered();
     if (isGrpcHead(headers))
-      this.#reader = new MessageFrameReader(this.#request.maxResponseBytes, headers.get('grpc-encoding'));
+      this.#reader = new MessageFrameReader(
+        this.#request.maxResponseBytes,
+        headers.get('grpc-encoding'),
+        false,
+        RESPONSE_MEMORY,
+      );
     // Nothing but the status: it comes with the first headers.
     if (headers.get('grpc-status') !== undefined) this.#trailers = headers;
   }
@@ -154,9 +161,16 @@ export function malformed(detail: string): TritonError {
   return new TritonError('INTERNAL', `malformed response of the server: ${detail}`);
 }
 
-/** A part of a larger piece of memory would keep all of it alive and share it with other calls. */
+/** The caller's for ever, and laid out so that the first large tensor can be viewed. */
+const RESPONSE_MEMORY: MessageMemory = { allocate: newMemory, spare: () => undefined, tensorsAt: longFieldAt };
+
+/**
+ * A part of a larger piece of memory would keep all of it alive and share it with other calls. A few bytes more are what aligns the
+ * message, or its prefix.
+ */
 export function inOwnMemory(message: Buffer): Buffer {
-  return message.byteLength === message.buffer.byteLength ? message : Buffer.from(new Uint8Array(message).buffer);
+  const isOwn = message.buffer.byteLength - message.byteLength < ALIGNED_BYTES;
+  return isOwn ? message : Buffer.from(new Uint8Array(message).buffer);
 }
 
 /** White space around a value is no part of it (RFC 9110, section 5.5), and HTTP/2 does not carry it. */

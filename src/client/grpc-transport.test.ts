@@ -161,6 +161,22 @@ describe('ModelClient over gRPC', () => {
     expect(y!.data.buffer.byteLength).toBeLessThan(200);
   });
 
+  it.each([20_000, 1 << 18, 3 << 20])(
+    'gives %i values where they were received, in memory of their own',
+    async (values) => {
+      await using server = await startGrpc(echo);
+      await using client = connect(server);
+      const x = Float32Array.from({ length: values }, (_, i) => i);
+      const [one, other] = await Promise.all([client.inferSample({ x }), client.inferSample({ x })]);
+      expect(Buffer.compare(bytesOf(one.y!.data), bytesOf(x))).toBe(0);
+      expect(one.y!.data.buffer).not.toBe(other.y!.data.buffer);
+      const { buffer, byteLength, byteOffset } = one.y!.data;
+      // The whole message is in it, which was read to where it is: a copy of the tensor would have nothing beside it.
+      expect(byteOffset).toBeGreaterThan(0);
+      expect(buffer.byteLength - byteLength).toBeLessThan(100);
+    },
+  );
+
   it.each([
     [1, 'CANCELLED'],
     [2, 'UNKNOWN'],

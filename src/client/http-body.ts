@@ -58,10 +58,13 @@ export class HttpBody {
     return isCredible ? stated : Math.max(needed, Math.min(2 * needed, this.#maxBytes));
   }
 
-  /** Memory of another size, with the first `used` bytes of before. */
+  /** Memory of another size, with the first `used` bytes of before. Cleared memory would cost more than all else of a large answer. */
   #resize(capacity: number, used: number): void {
     const start = (8 - (this.#aligned % 8)) % 8;
-    const body = Buffer.from(new ArrayBuffer(start + capacity), start, capacity);
+    // What lies before the body stays as it is; the rest is written before anybody has it.
+    const body = Buffer.allocUnsafeSlow(start + capacity)
+      .fill(0, 0, start)
+      .subarray(start);
     this.#body?.copy(body, 0, 0, used);
     this.#body = body;
   }

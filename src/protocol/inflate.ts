@@ -31,7 +31,10 @@ const STREAMS = {
   either: createUnzip,
 } as const satisfies Record<CompressedForm, (options: { readonly chunkSize: number }) => unknown>;
 
+/** Each chunk is a journey to another thread and back, which costs as much as inflating some tens of kilobytes. */
 const LARGEST_CHUNK = 256 * 1024;
+/** Of the usual body, all fits into one chunk; of one that inflates to a thousand times its size, few are enough. */
+const CHUNK_TIMES_COMPRESSED = 64;
 /** Half of the threads that Node has for such work. */
 const MOST_AT_ONCE = 2;
 /** The pieces are there until they are joined. */
@@ -63,7 +66,7 @@ function inflate(compressed: Buffer, form: CompressedForm, { maxSize, hold }: In
     setImmediate(done, { kind: 'no room' });
     return;
   }
-  const chunkSize = Math.max(1024, Math.min(LARGEST_CHUNK, compressed.length * 4, maxSize));
+  const chunkSize = Math.max(1024, Math.min(LARGEST_CHUNK, compressed.length * CHUNK_TIMES_COMPRESSED, maxSize));
   const stream = STREAMS[form]({ chunkSize }) as Unzip;
   const pieces: Buffer[] = [];
   let size = 0;

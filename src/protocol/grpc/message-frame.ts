@@ -11,7 +11,7 @@ export const MESSAGE_PREFIX_BYTES = 5;
  * Frames begin with as much memory as their length asks for, up to this; the rest follows as bytes arrive. What has come
  * is copied when there is more, so that after so many bytes the length is believed: memory takes room when it is written.
  */
-const FIRST_ALLOCATION_BYTES = 1 << 20;
+const FIRST_ALLOCATION_BYTES = (1 << 20) + 16_384; // a tensor of 1 MiB, and what a message has beside it
 const GROWTH = 32;
 const BELIEVED_FROM = 8 << 20;
 /** Behind so many chunks small ones are put together: each has a cost of its own. */
