@@ -1,5 +1,6 @@
 // What hostile clients send to have a server work for nothing: for each attack the bytes of one blow, which is dealt some tens
-// of times a second, and those of a harmless client that sends as many.
+// of times a second, and those of a harmless client that sends as many. For the suite attacks, which measures a good client's latency
+// beside them; what clients do that hold on to the server for seconds is the suite hostile-clients (load/sieges.ts).
 
 import { gzipSync } from 'node:zlib';
 

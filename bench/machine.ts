@@ -34,7 +34,7 @@ export function loadAverage(): readonly number[] {
 }
 
 /** The cores of a list such as `0-2,5`. */
-export function parseCoreList(list: string): readonly number[] {
+function parseCoreList(list: string): readonly number[] {
   return list
     .trim()
     .split(',')

@@ -19,7 +19,7 @@ export interface LogSettings {
   readonly format: LogFormat;
 }
 
-export const DEFAULT_LOG_SETTINGS: LogSettings = {
+const DEFAULT_LOG_SETTINGS: LogSettings = {
   error: true,
   warning: true,
   info: true,

@@ -115,6 +115,16 @@ const MISSPELT = {
   sample: 'sample(({ a, b }) => ({ add: a, sbu: b }))',
   raw: '(requests) => requests.map(({ inputs: { a, b } }) => ({ add: a, sbu: b }))',
   'raw-asynchronous': 'async (requests) => requests.map(({ inputs: { a, b } }) => ({ add: a, sbu: b }))',
+  object:
+    'new (class { infer(requests: InferenceRequest[]) { return requests.map(({ inputs: { a, b } }) => ({ add: a!, sbu: b! })); } })()',
+  'object-asynchronous':
+    'new (class { async infer(requests: InferenceRequest[]) { return requests.map(({ inputs: { a, b } }) => ({ add: a!, sbu: b! })); } })()',
+  'object-list':
+    '[new (class { infer(requests: InferenceRequest[]) { return requests.map(({ inputs: { a, b } }) => ({ add: a!, sbu: b! })); } })()]',
+  'object-of-tensors':
+    'new (class { infer({ a, b }: { a: Tensor<"float32">; b: Tensor<"float32"> }) { return { add: a, sbu: b }; } })()',
+  method:
+    "{ object: new (class { classify(requests: InferenceRequest[]) { return requests.map(({ inputs: { a, b } }) => ({ add: a!, sbu: b! })); } })(), method: 'classify' }",
   list: '[batch(({ a, b }) => ({ add: a, sbu: b }))]',
   generator: 'batch(function* ({ a, b }) { yield { add: a, sbu: b }; })',
   stream: 'stream(async function* ({ a, b }) { yield { add: a, sbu: b }; })',
@@ -122,7 +132,7 @@ const MISSPELT = {
 
 function bound(inferFunc: string): string {
   const config = inferFunc.includes('function*') ? 'config: { decoupled: true },' : '';
-  return `import { batch, defineModel, groupByKeys, groupByValues, padBatch, sample, stream, Triton } from 'tstriton';
+  return `import { batch, defineModel, groupByKeys, groupByValues, type InferenceRequest, padBatch, sample, stream, type Tensor, Triton } from 'tstriton';
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
 const addSub = defineModel({ modelName: 'AddSub', inputs: { a: FLOATS, b: FLOATS }, outputs: { add: FLOATS, sub: FLOATS }, ${config} });
 export const used = [batch, groupByKeys, groupByValues, padBatch, sample, stream];

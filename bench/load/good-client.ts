@@ -4,6 +4,8 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { percentile } from '../statistics.js';
+
 const BODY = JSON.stringify({ inputs: [{ name: 'x', datatype: 'FP32', shape: [1], data: [1] }] });
 const PAUSE_MS = 5;
 const CHECK_EVERY = 10;
@@ -36,7 +38,7 @@ export class GoodClient {
     await this.#ended;
     this.#agent.destroy();
     const times = this.#times.sort((a, b) => a - b);
-    const at = (part: number) => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? NaN;
+    const at = (share: number) => percentile(times, share);
     return { requests: times.length, failed: this.#failed, p50: at(0.5), p99: at(0.99), worst: at(1) };
   }
 

@@ -10,7 +10,7 @@ import type { InferFunc } from 'tstriton';
 import { BATCH_MS, ROW_MS, specOf, WORKLOADS } from './batching-workloads.js';
 import type { BatchingWorkload } from './batching-workloads.js';
 
-export const CACHE_CONFIG = 'local,size=1048576';
+const CACHE_CONFIG = 'local,size=1048576';
 
 /** Where one of the two servers listens. */
 export interface ServerPorts {

@@ -73,7 +73,7 @@ function leanestOf(clients: readonly MeasuredClient[]): MeasuredClient {
   return clients.slice(1).reduce((least, one) => (median(one.costs) < median(least.costs) ? one : least));
 }
 
-export function formatClients(title: string, clients: readonly MeasuredClient[]): string {
+function formatClients(title: string, clients: readonly MeasuredClient[]): string {
   const leanest = leanestOf(clients);
   const rows = clients.map(({ title: client, costs }) => [
     client,

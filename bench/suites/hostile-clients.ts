@@ -3,7 +3,7 @@
 
 import { BenchProcess } from '../bench-process.js';
 import { chosen } from '../chosen.js';
-import { ATTACKS, type Target } from '../load/attacks.js';
+import { SIEGES, type Target } from '../load/sieges.js';
 import { GoodClient, type GoodFigures } from '../load/good-client.js';
 import { loadAverage } from '../machine.js';
 import { forgetPeak, processMemory } from '../process-memory.js';
@@ -25,7 +25,7 @@ interface ClientFigures {
 }
 
 export async function runHostileClients(options: SuiteOptions): Promise<SuiteResult> {
-  const names = chosen(Object.keys(ATTACKS), options.only, '--only');
+  const names = chosen(Object.keys(SIEGES), options.only, '--only');
   const figures: ClientFigures[] = [];
   // oxlint-disable-next-line no-await-in-loop -- one after the other
   for (const name of names) figures.push(await measure(name, options));
@@ -41,7 +41,7 @@ export async function runHostileClients(options: SuiteOptions): Promise<SuiteRes
   ]);
   const head = ['attack', 'p99 before', 'p50', 'p99 ms', 'worst', 'failed', 'peak RSS MB', 'outcome'];
   options.print(formatTable(head, rows));
-  for (const name of names) options.print(`${name}: ${ATTACKS[name]!.about}`);
+  for (const name of names) options.print(`${name}: ${SIEGES[name]!.about}`);
   const errors = figures.reduce((sum, { meanwhile }) => sum + meanwhile.failed, 0);
   return { comparisons: [], goals: [], errors, figures: { loadAverage: loadAverage(), attacks: figures } };
 }
@@ -51,7 +51,7 @@ async function measure(name: string, { isQuick, pinning }: SuiteOptions): Promis
     cpus: pinning.server,
     files: FILES,
   });
-  const attacker = await BenchProcess.start(new URL('../load/attacker.js', import.meta.url), { cpus: undefined });
+  const attacker = await BenchProcess.start(new URL('../load/besieger.js', import.meta.url), { cpus: undefined });
   try {
     const ports = { http: server.port('http'), grpc: server.port('grpc') };
     const calm = new GoodClient(ports.http);

@@ -7,15 +7,10 @@ import { invalidArg } from '../errors.js';
 import { CATEGORIES, type Category, type Restriction } from '../frontend/restricted-features.js';
 
 /** The header of the access token; over gRPC with Triton's prefix. */
-export const ACCESS_TOKEN_KEY = 'triton-access-token';
+const ACCESS_TOKEN_KEY = 'triton-access-token';
 
 /** What the access token guards when nothing else is said. */
-export const DEFAULT_RESTRICTED_ENDPOINTS: readonly Category[] = [
-  'shared-memory',
-  'model-repository',
-  'trace',
-  'logging',
-];
+const DEFAULT_RESTRICTED_ENDPOINTS: readonly Category[] = ['shared-memory', 'model-repository', 'trace', 'logging'];
 
 export interface RestrictionOptions {
   readonly accessToken: string | undefined;

@@ -6,7 +6,7 @@ import type { RepositoryState } from '../model/repository-model.js';
 import type { Model } from './model.js';
 import { type Interruption, INTERRUPTIONS } from './refusals.js';
 
-export type ModelStatus =
+type ModelStatus =
   | { readonly kind: 'loading' | 'ready' | 'unloading' | 'unloaded' }
   | { readonly kind: 'interrupted'; readonly by: Interruption }
   | { readonly kind: 'failed'; readonly reason: string };

@@ -33,11 +33,11 @@ export const FAILURE_REASONS = ['REJECTED', 'CANCELED', 'BACKEND', 'OTHER'] as c
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 /** Upper bounds in seconds: of requests and of waiting. */
-export const LATENCY_BOUNDS: readonly number[] = [
+const LATENCY_BOUNDS: readonly number[] = [
   0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50,
 ];
 /** Upper bounds in rows. The same for all models, so that sums over models have a meaning. */
-export const BATCH_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+const BATCH_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 /** Collects what happens to the requests of one model version. */
 export class InferenceStatistics {

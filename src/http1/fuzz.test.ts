@@ -1,18 +1,12 @@
 // Bytes that nobody would send, in any pieces. What is taken for a request must be what node:http takes it for, so that whoever
 // stands in front of the server, or behind it, sees the same requests: ours refuses more, and never reads otherwise.
-// HTTP1_FUZZ_RUNS makes it long, and HTTP1_FUZZ_SEED, which a failure names, makes the same run the first.
 import { createServer, type IncomingMessage } from 'node:http';
-import { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
+import { pieces, RUNS, SEEDS, spoiled, TIMEOUT, Wire } from '../../test/support/http1-fuzz.js';
 import { Random } from '../../test/support/random-life/random.js';
-import { SEED } from '../../test/support/seed.js';
 import { TestedHttp1 } from '../../test/support/tested-http1.js';
-
-const RUNS = Number(process.env['HTTP1_FUZZ_RUNS'] ?? 1000);
-const FIRST = Number(process.env['HTTP1_FUZZ_SEED'] ?? SEED);
-const TIMEOUT = { timeout: Math.max(60_000, RUNS * 100) };
 
 /** A request as somebody understood it. */
 interface Understood {
@@ -95,7 +89,9 @@ const BODIES = [
   '\r\n',
   'GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n',
 ];
-const BYTES = ['\0', '\t', '\n', '\r', '\r\n', ' ', ',', ':', ';', '0', '5', 'a', 'A', '\x7f', '\x80', '\xff'];
+
+/** Of the pieces that it comes in. */
+const SIZES = [1, 2, 3, 7, 20, 100, 1000];
 
 function request(random: Random): string {
   const headers = random.chance(0.9) ? ['Host: h'] : [];
@@ -105,22 +101,8 @@ function request(random: Random): string {
 
 /** Some requests, now and then with a byte changed, lost or too many. */
 function conversation(random: Random): string {
-  let text = Array.from({ length: random.integer(1, 3) }, () => request(random)).join('');
-  for (let i = random.chance(0.5) ? 0 : random.integer(1, 3); i > 0; i--) {
-    const at = random.integer(0, text.length);
-    text = text.slice(0, at) + random.of(['', ...BYTES]) + text.slice(at + random.integer(0, 1));
-  }
-  return text;
-}
-
-function pieces(random: Random, text: string): string[] {
-  const parts: string[] = [];
-  for (let at = 0; at < text.length;) {
-    const end = at + random.of([1, 2, 3, 7, 20, 100, 1000]);
-    parts.push(text.slice(at, end));
-    at = end;
-  }
-  return parts;
+  const text = Array.from({ length: random.integer(1, 3) }, () => request(random)).join('');
+  return spoiled(random, text, 0.5);
 }
 
 /** The whole requests that ours finds, and whether it refuses what comes then, at the latest when nothing more does. */
@@ -139,16 +121,6 @@ function ours(parts: readonly string[]): { readonly requests: readonly Understoo
       understood(method, target, { headers: rawHeaders, body }),
     ),
   };
-}
-
-/** Two ends without a network between them. */
-class Wire extends Duplex {
-  override _read(): void {
-    // What is read is pushed.
-  }
-  override _write(_chunk: unknown, _encoding: unknown, done: () => void): void {
-    done();
-  }
 }
 
 /** The whole requests that node:http finds. */
@@ -181,11 +153,11 @@ async function nodes(text: string): Promise<readonly Understood[]> {
 describe('random bytes', () => {
   it('are the same requests in any pieces', TIMEOUT, () => {
     let runs = 0;
-    for (let seed = FIRST; seed < FIRST + RUNS; seed++) {
+    for (const seed of SEEDS) {
       const random = new Random(seed);
       const text = conversation(random);
       const whole = ours([text]);
-      for (const parts of [pieces(random, text), text.split('')]) {
+      for (const parts of [pieces(random, text, SIZES), text.split('')]) {
         expect(ours(parts), `HTTP1_FUZZ_SEED=${seed}: ${JSON.stringify(text)}`).toEqual(whole);
       }
       runs++;
@@ -195,7 +167,7 @@ describe('random bytes', () => {
 
   it('are no other requests than node:http finds in them', TIMEOUT, async () => {
     let taken = 0;
-    for (let seed = FIRST; seed < FIRST + RUNS; seed++) {
+    for (const seed of SEEDS) {
       const text = conversation(new Random(seed));
       const { requests } = ours([text]);
       const others = await nodes(text);

@@ -1,17 +1,11 @@
 // Answers that no server should give, in any pieces. What is taken for an answer must be what the client of node:http takes it for:
 // ours refuses more, and never reads otherwise.
-// HTTP1_FUZZ_RUNS makes it long, and HTTP1_FUZZ_SEED, which a failure names, makes the same run the first.
 import { request as httpRequest } from 'node:http';
-import { Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 
+import { pieces, RUNS, SEEDS, spoiled, TIMEOUT, Wire } from '../../test/support/http1-fuzz.js';
 import { Random } from '../../test/support/random-life/random.js';
 import { readResponses, type UnderstoodResponse } from '../../test/support/read-responses.js';
-import { SEED } from '../../test/support/seed.js';
-
-const RUNS = Number(process.env['HTTP1_FUZZ_RUNS'] ?? 1000);
-const FIRST = Number(process.env['HTTP1_FUZZ_SEED'] ?? SEED);
-const TIMEOUT = { timeout: Math.max(60_000, RUNS * 100) };
 
 /** Pieces of answers: most are right, others have been used to make two readers see different answers. No upgrade. */
 const LINES = [
@@ -79,38 +73,17 @@ const BODIES = [
   '0\r\n\r\n',
   'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nother',
 ];
-const BYTES = ['\0', '\t', '\n', '\r', '\r\n', ' ', ',', ':', ';', '0', '5', 'a', 'A', '\x7f', '\x80', '\xff'];
+
+/** Of the pieces that it comes in. */
+const SIZES = [1, 2, 3, 7, 20, 100];
 
 /** An answer, now and then with interim ones before it, and with a byte changed, lost or too many. */
 function answer(random: Random): string {
   const headers = Array.from({ length: random.integer(0, 3) }, () => random.of(HEADERS));
   const interim = random.chance(0.2) ? 'HTTP/1.1 100 Continue\r\n\r\n' : '';
-  let text = interim + [random.of(LINES), ...headers, '', random.of(BODIES)].join(random.chance(0.97) ? '\r\n' : '\n');
-  for (let i = random.chance(0.6) ? 0 : random.integer(1, 3); i > 0; i--) {
-    const at = random.integer(0, text.length);
-    text = text.slice(0, at) + random.of(['', ...BYTES]) + text.slice(at + random.integer(0, 1));
-  }
-  return text;
-}
-
-function pieces(random: Random, text: string): string[] {
-  const parts: string[] = [];
-  for (let at = 0; at < text.length;) {
-    const end = at + random.of([1, 2, 3, 7, 20, 100]);
-    parts.push(text.slice(at, end));
-    at = end;
-  }
-  return parts;
-}
-
-/** Two ends without a network between them. */
-class Wire extends Duplex {
-  override _read(): void {
-    // What is read is pushed.
-  }
-  override _write(_chunk: unknown, _encoding: unknown, done: () => void): void {
-    done();
-  }
+  const text =
+    interim + [random.of(LINES), ...headers, '', random.of(BODIES)].join(random.chance(0.97) ? '\r\n' : '\n');
+  return spoiled(random, text, 0.6);
 }
 
 /** The answer that node:http finds; undefined: none that is whole. */
@@ -139,12 +112,12 @@ function nodes(text: string): Promise<UnderstoodResponse | undefined> {
 describe('random bytes of a server', () => {
   it('are the same answer in any pieces', TIMEOUT, () => {
     let runs = 0;
-    for (let seed = FIRST; seed < FIRST + RUNS; seed++) {
+    for (const seed of SEEDS) {
       const random = new Random(seed);
       const text = answer(random);
       // What is none may be seen later where its line has not ended.
       const { responses } = readResponses([text]);
-      for (const parts of [pieces(random, text), text.split('')]) {
+      for (const parts of [pieces(random, text, SIZES), text.split('')]) {
         const read = readResponses(parts).responses;
         expect(read, `HTTP1_FUZZ_SEED=${seed}: ${JSON.stringify(text)}`).toEqual(responses);
       }
@@ -155,7 +128,7 @@ describe('random bytes of a server', () => {
 
   it('are no other answer than node:http finds in them', TIMEOUT, async () => {
     let taken = 0;
-    for (let seed = FIRST; seed < FIRST + RUNS; seed++) {
+    for (const seed of SEEDS) {
       const text = answer(new Random(seed));
       const { responses, rest } = readResponses([text]);
       if (responses.length === 0) continue;

@@ -1,25 +1,25 @@
 // One HTTP/2 connection without its socket (RFC 9113), for either role: takes the bytes that were received and has bytes to
-// send. Nothing here waits, and time is an argument of `tick`. Headers and data are the receivers' and the sender's; here is
+// send. Nothing here waits, and time is an argument of `tick`. Headers, data and control frames are the receivers' and the sender's; here is
 // which frame goes where, and how streams and the connection begin and end.
 
 import { findFrameProblem, nameOfFrame } from './check-frame.js';
 import type { ConnectionControl, ConnectionListener } from './connection-listener.js';
 import { completeOptions, type CompleteConnectionOptions, type ConnectionOptions } from './connection-options.js';
+import { type ControlledConnection, ControlReceiver } from './control-receiver.js';
 import { DataReceiver } from './data-receiver.js';
 import { Exchanges, type ExchangeConnection } from './exchanges.js';
 import { FloodGuard } from './flood-guard.js';
-import { FLAG, FRAME, readUint31, readUint32, type FrameHead } from './frame.js';
+import { FLAG, FRAME, type FrameHead } from './frame.js';
 import { FrameReader, PAYLOAD, type FrameSink, type Payload } from './frame-reader.js';
 import { Goodbye } from './goodbye.js';
 import { Handshake } from './handshake.js';
 import { HeaderReceiver } from './header-receiver.js';
-import { Http2Error, nameOfErrorCode, type ErrorCodeName } from './http2-error.js';
+import { Http2Error, type ErrorCodeName } from './http2-error.js';
 import type { Http2Stream, StreamListener } from './http2-stream.js';
 import type { OutgoingHeaders } from './outgoing-headers.js';
 import type { ByteShare } from '../sockets/byte-budget.js';
 import type { BlockPool, Output } from '../sockets/output.js';
 import { PingBook } from './ping-book.js';
-import type { ReceivingConnection } from './receiving-connection.js';
 import { Sender } from './sender.js';
 import { Stopwatch } from './stopwatch.js';
 import { StreamTable, type Role } from './stream-table.js';
@@ -28,13 +28,6 @@ import { StreamTable, type Role } from './stream-table.js';
 const LONGEST_CONTROL_FRAME = 16_384;
 /** Of what the protocol answers by itself, when the peer does not read. */
 const MOST_UNREAD_CONTROL_BYTES = 65_536;
-/**
- * So many WINDOW_UPDATEs may follow each frame that is worth them. For its stream and for the connection would be two; gRPC's
- * own library asks for a message's prefix and for the message, and again when its user wants the next one.
- */
-const UPDATES_PER_FRAME = 8;
-/** So many streams make one more of what a change of their windows costs. */
-const STREAMS_PER_CREDIT = 64;
 /** A client may open so many streams before it knows how many it may. */
 const STREAMS_BEFORE_SETTINGS = 100;
 /** A message of which nothing has come for so long is given up when others need the room. */
@@ -57,7 +50,7 @@ export interface ConnectionEnvironment {
   readonly onOutput: () => void;
 }
 
-export class Http2Connection implements ConnectionControl, FrameSink, ReceivingConnection, ExchangeConnection {
+export class Http2Connection implements ConnectionControl, FrameSink, ControlledConnection, ExchangeConnection {
   readonly role: Role;
   readonly streams: StreamTable;
   readonly sender: Sender;
@@ -82,10 +75,8 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
   readonly #handshake: Handshake;
   readonly #pings: PingBook;
   readonly #goodbye: Goodbye;
+  readonly #control: ControlReceiver;
   readonly #idleTime = new Stopwatch();
-  #windowUpdates = 0;
-  /** HEADERS and DATA frames both ways when the last ping came. */
-  #framesAtPing = 0;
 
   constructor({ role, listen, options, pool, share, heldBytes = none, onOutput }: ConnectionEnvironment) {
     this.role = role;
@@ -104,6 +95,12 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
     this.#handshake = new Handshake(role, this.sender, this.options);
     this.#pings = new PingBook(this.sender);
     this.#goodbye = new Goodbye(this.sender);
+    this.#control = new ControlReceiver(this, {
+      headers: this.#headers,
+      handshake: this.#handshake,
+      pings: this.#pings,
+      goodbye: this.#goodbye,
+    });
     if (role === 'client') this.#handshake.introduce();
     this.listener = listen(this);
   }
@@ -204,7 +201,7 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
 
   /** A client: whether {@link openStream} may be called. */
   get canOpenStream(): boolean {
-    return this.takesStreams && this.streams.size < this.#mostStreams;
+    return this.takesStreams && this.streams.size < this.mostStreams;
   }
 
   /** A client: whether streams can be opened, if not now then when others have ended. */
@@ -294,23 +291,8 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
       case FRAME.CONTINUATION:
         this.#headers.continuation(head, bytes, { start, end });
         break;
-      case FRAME.PRIORITY:
-        this.#priority(head.streamId, readUint31(bytes, start));
-        break;
-      case FRAME.RST_STREAM:
-        this.#reset(head.streamId, nameOfErrorCode(readUint32(bytes, start)));
-        break;
-      case FRAME.SETTINGS:
-        this.#settings(head.flags, bytes, { start, end });
-        break;
-      case FRAME.PING:
-        this.#ping(head.flags, bytes.subarray(start, end));
-        break;
-      case FRAME.GOAWAY:
-        this.#goaway(bytes.subarray(start, end));
-        break;
       default:
-        this.#windowUpdate(head.streamId, readUint31(bytes, start));
+        this.#control.payload(head, bytes, { start, end });
     }
   }
 
@@ -328,112 +310,6 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
     // Servers never get one, and clients of ours have forbidden it.
     if (type === FRAME.PUSH_PROMISE) return new Http2Error('PROTOCOL_ERROR', 'PUSH_PROMISE');
     return undefined;
-  }
-
-  /** Priorities have no meaning any more (section 5.3.2). */
-  #priority(streamId: number, dependency: number): void {
-    if (!this.charge(1, 'PRIORITY') || dependency !== streamId) return;
-    this.exchanges.failStream(streamId, 'PROTOCOL_ERROR', 'PRIORITY that makes a stream depend on itself');
-  }
-
-  #reset(streamId: number, code: ErrorCodeName): void {
-    const stream = this.streams.find(streamId);
-    if (stream === undefined && this.streams.stateOf(streamId) === 'idle') {
-      this.fail(new Http2Error('PROTOCOL_ERROR', `RST_STREAM on stream ${streamId}, which nobody opened`));
-      return;
-    }
-    // Opening streams and resetting them makes a server work for nobody (CVE-2023-44487).
-    if (this.role === 'server' && !this.charge(1, 'RST_STREAM')) return;
-    if (stream === undefined) return;
-    // A server has answered and does not want the rest of the request (section 8.1).
-    const isInOrder = stream.endIsReceived && code === 'NO_ERROR';
-    this.exchanges.close(stream, isInOrder ? undefined : new Http2Error(code, `the peer reset the stream: ${code}`));
-  }
-
-  #settings(flags: number, bytes: Buffer, range: { readonly start: number; readonly end: number }): void {
-    if ((flags & FLAG.ACK) !== 0) {
-      this.#settingsAcknowledged();
-      return;
-    }
-    if (!this.charge(1 + this.streams.size / STREAMS_PER_CREDIT, 'SETTINGS')) return;
-    const isFirst = !this.#handshake.isReady;
-    const mostBefore = this.#mostStreams;
-    try {
-      const settings = this.#handshake.receive(bytes, range);
-      if (!this.sender.applySettings(settings, this.streams.all())) {
-        throw new Http2Error('FLOW_CONTROL_ERROR', 'SETTINGS_INITIAL_WINDOW_SIZE makes a window too large');
-      }
-    } catch (error) {
-      if (!(error instanceof Http2Error)) throw error;
-      this.fail(error);
-      return;
-    }
-    if (isFirst) this.listener.onReady?.();
-    if (this.streams.size >= mostBefore && this.canOpenStream) this.listener.onStreamAvailable?.();
-  }
-
-  #settingsAcknowledged(): void {
-    if (this.#handshake.isAcknowledged) {
-      this.charge(1, 'SETTINGS with ACK');
-      return;
-    }
-    this.#handshake.isAcknowledged = true;
-    this.#headers.settingsAcknowledged();
-    for (const stream of this.streams.all()) this.data.resizeWindow(stream, this.#handshake.receiveWindow);
-  }
-
-  #ping(flags: number, payload: Buffer): void {
-    if ((flags & FLAG.ACK) !== 0) {
-      if (!this.#pings.answered(payload)) this.charge(1, 'PING with ACK');
-    } else if (this.#isPingCaused() || this.charge(1, 'PING')) {
-      this.#pings.answer(payload);
-      this.listener.onPing?.();
-    }
-  }
-
-  /** Peers measure by pings how fast data comes, one after the other: such a ping comes with messages. */
-  #isPingCaused(): boolean {
-    const messageFrames = this.receivedMessageFrames + this.sender.messageFrames;
-    const isCaused = messageFrames !== this.#framesAtPing;
-    this.#framesAtPing = messageFrames;
-    return isCaused;
-  }
-
-  #goaway(payload: Buffer): void {
-    if (!this.charge(1, 'GOAWAY')) return;
-    const goaway = this.#goodbye.receive(payload);
-    this.listener.onGoaway?.(goaway);
-    const error = new Http2Error(
-      'REFUSED_STREAM',
-      `the peer ends the connection (${goaway.code}) and did not process the stream`,
-    );
-    for (const stream of this.streams.all()) {
-      if (this.streams.isLocal(stream.id) && stream.id > goaway.lastStreamId) this.exchanges.close(stream, error);
-    }
-    this.#finishWhenEmpty();
-  }
-
-  #windowUpdate(streamId: number, increment: number): void {
-    const isCaused = ++this.#windowUpdates <= UPDATES_PER_FRAME * this.sender.worthwhileFrames;
-    if (!isCaused && !this.charge(1, 'WINDOW_UPDATE')) return;
-    const stream = streamId === 0 ? undefined : this.streams.find(streamId);
-    if (stream === undefined) {
-      if (streamId !== 0) this.#windowUpdateOfNoStream(streamId);
-      else if (increment === 0) this.fail(new Http2Error('PROTOCOL_ERROR', 'WINDOW_UPDATE by 0'));
-      else if (!this.sender.enlargeConnectionWindow(increment)) {
-        this.fail(new Http2Error('FLOW_CONTROL_ERROR', "WINDOW_UPDATE makes the connection's window too large"));
-      }
-      return;
-    }
-    if (increment === 0) this.exchanges.failStream(streamId, 'PROTOCOL_ERROR', 'WINDOW_UPDATE by 0');
-    else if (!this.sender.enlargeWindow(stream, increment)) {
-      this.exchanges.failStream(streamId, 'FLOW_CONTROL_ERROR', 'WINDOW_UPDATE makes the window too large');
-    }
-  }
-
-  #windowUpdateOfNoStream(streamId: number): void {
-    if (this.streams.stateOf(streamId) !== 'idle') return;
-    this.fail(new Http2Error('PROTOCOL_ERROR', `WINDOW_UPDATE on stream ${streamId}, which nobody opened`));
   }
 
   // For the parts of the connection.
@@ -465,15 +341,15 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
 
   streamClosed(): void {
     if (this.isFinished) return;
-    this.#finishWhenEmpty();
-    if (this.streams.size === this.#mostStreams - 1 && this.canOpenStream) this.listener.onStreamAvailable?.();
+    this.finishWhenEmpty();
+    if (this.streams.size === this.mostStreams - 1 && this.canOpenStream) this.listener.onStreamAvailable?.();
   }
 
   changed(): void {
     this.#onOutput();
   }
 
-  get #mostStreams(): number {
+  get mostStreams(): number {
     const { isReady, peer } = this.#handshake;
     return isReady ? peer.maxConcurrentStreams : STREAMS_BEFORE_SETTINGS;
   }
@@ -482,11 +358,11 @@ export class Http2Connection implements ConnectionControl, FrameSink, ReceivingC
     if (this.isFinished) return;
     this.#handshake.introduce();
     this.#goodbye.decide(this.streams.lastPeerId);
-    this.#finishWhenEmpty();
+    this.finishWhenEmpty();
     this.#onOutput();
   }
 
-  #finishWhenEmpty(): void {
+  finishWhenEmpty(): void {
     if (this.streams.size > 0 || this.isFinished) return;
     const isDecided = this.#goodbye.isBegun && !this.#goodbye.isUndecided;
     if (isDecided || this.#goodbye.isSaidByPeer) this.#finish(undefined, true);

@@ -6,7 +6,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { decodeBatch, requestCount } from './batch-frame.js';
 import { CallableHost, type HostExecution, type HostServices } from '../host/callable-host.js';
 import type { CallableTurns, HostedCallable } from '../host/callable-turns.js';
-import type { HostResult } from '../host/host-results.js';
+import { startPaced } from '../model/paced-workers.js';
 import {
   ACKNOWLEDGE,
   CALL_RESPONSE,
@@ -17,12 +17,12 @@ import {
   type CancelMessage,
   type ExecuteMessage,
   type HostChannel,
-  type RequestExtras,
   type ResultsMessage,
 } from './messages.js';
 import { ChannelCaller } from './channel-calls.js';
 import { ChannelResponseStream } from './channel-response-stream.js';
-import { encodeResults } from './result-codec.js';
+import { type EncodedResults, encodeResults, encodeResultsPaced } from './result-codec.js';
+import { haveManyElements } from './result-frame.js';
 import { sendError } from './sent-error.js';
 import { whenUnpacked } from './unpacked-execution.js';
 
@@ -100,10 +100,22 @@ export class ChannelHost {
           this.#host.execute(
             requests,
             (results, inferMs, parameters) => {
-              ended();
-              if (!ends()) return;
-              stream?.flush();
-              this.#postResults(id, { results, requestedOutputs, startedAt: inferringAt, inferMs, parameters });
+              const outcome = { id, startedAt: inferringAt, inferMs, parameters };
+              const post = (encode: () => EncodedResults) => {
+                ended();
+                if (!ends()) return;
+                stream?.flush();
+                this.#postResults(encode, outcome);
+              };
+              if (haveManyElements(results)) {
+                // The callable has its next batch when it may change what it gave.
+                startPaced(encodeResultsPaced(results, requestedOutputs, this.#config), {
+                  done: (encoded) => post(() => encoded),
+                  failed: (error) => post(() => rethrow(error)),
+                });
+              } else {
+                post(() => encodeResults(results, requestedOutputs, this.#config));
+              }
             },
             { stream, callers: extras?.callers, traces: extras?.traces },
           ),
@@ -122,9 +134,9 @@ export class ChannelHost {
     running?.stream?.cancel(index);
   }
 
-  #postResults(id: number, { results, requestedOutputs, startedAt, inferMs, parameters }: Outcome): void {
+  #postResults(encode: () => EncodedResults, { id, startedAt, inferMs, parameters }: Outcome): void {
     try {
-      const { frame, errors } = encodeResults(results, requestedOutputs, this.#config);
+      const { frame, errors } = encode();
       const message = [RESULTS, id, frame, errors, startedAt, inferMs, parameters] as const;
       const metrics = this.#host.metrics.take();
       this.#channel.post(metrics === undefined ? message : [...message, metrics], [frame]);
@@ -157,9 +169,13 @@ interface Running {
 }
 
 interface Outcome {
-  readonly results: readonly HostResult[];
-  readonly requestedOutputs: RequestExtras['requestedOutputs'];
+  /** Of the execution. */
+  readonly id: number;
   readonly startedAt: number;
   readonly inferMs: number;
   readonly parameters: ResultsMessage[6];
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }

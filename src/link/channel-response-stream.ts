@@ -1,15 +1,25 @@
 // The callable's side of a decoupled execution across a channel: copies answers into a buffer as they come, posts
-// them many at a time, and makes the callable wait when a reader does not keep up.
+// them many at a time, and makes the callable wait when a reader does not keep up, or while an answer with very many
+// elements is written.
 
-import { TritonError } from '../errors.js';
+import type { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { PacedWork } from '../model/paced-work.js';
+import { pacedPromise } from '../model/paced-workers.js';
 import type { Parameters } from '../model/parameters.js';
 import type { ResolvedOutputs } from '../model/resolve-outputs.js';
 import type { HostStream } from '../host/host-results.js';
 import { RESPONSES, RESPONSES_ENDED, RESPONSES_FAILED, type HostChannel, type RequestExtras } from './messages.js';
 import { encodeOutputs } from './result-codec.js';
 import type { MetricsRecorder } from '../host/metrics-recorder.js';
-import { ResultFrame } from './result-frame.js';
+import {
+  addResponse,
+  type FramedResponse,
+  type FramedTensor,
+  frameResponsePaced,
+  hasManyElements,
+  ResultFrame,
+} from './result-frame.js';
 import { sendError, type SentError } from './sent-error.js';
 
 /** Answers that may be on their way to one reader: beyond either limit the callable waits. */
@@ -24,6 +34,14 @@ interface Window {
   answers: number;
   bytes: number;
   wake: (() => void) | undefined;
+}
+
+/** An answer in the buffer. */
+interface WrittenAnswer {
+  readonly places: readonly FramedTensor[];
+  /** Where its tensors begin. */
+  readonly start: number;
+  readonly parameters: Parameters | undefined;
 }
 
 export interface ChannelStreamOptions {
@@ -55,20 +73,40 @@ export class ChannelResponseStream implements HostStream {
 
   respond(index: number, outputs: ResolvedOutputs, parameters: Parameters | undefined): void | Promise<void> {
     const { config, requestedOutputs } = this.#options;
+    const requested = requestedOutputs?.[index];
+    if (hasManyElements(outputs))
+      return this.#respondPaced(index, frameResponsePaced(outputs, requested, config), parameters);
     const frame = new ResultFrame(config);
-    const places = frame.add(outputs, requestedOutputs?.[index]);
-    // Thrown like an error of the callable's own: the data is not what it was made with.
-    if (TritonError.is(places)) throw places;
+    const places = addResponse(frame, outputs, requested);
     const start = this.#room(frame.byteLength);
     frame.writeTo(this.#buffer, start);
+    this.#add(index, { places, start, parameters });
+    if (this.#answers >= MESSAGE_ANSWERS) this.flush();
+    else this.#flushSoon();
+    return this.#count(index, frame.byteLength);
+  }
+
+  /** An answer that is written with pauses, in a message of its own. Other requests may have theirs meanwhile. */
+  async #respondPaced(
+    index: number,
+    framing: PacedWork<FramedResponse>,
+    parameters: Parameters | undefined,
+  ): Promise<void> {
+    const { places, buffer, byteLength } = await pacedPromise(framing);
+    this.flush();
+    this.#buffer = Buffer.from(buffer);
+    this.#used = byteLength;
+    this.#add(index, { places, start: 0, parameters });
+    this.flush();
+    await this.#count(index, byteLength);
+  }
+
+  #add(index: number, { places, start, parameters }: WrittenAnswer): void {
     this.#layout.push(index);
     encodeOutputs(places, start, this.#layout);
     if (parameters !== undefined) this.#parameters ??= new Array<Parameters | undefined>(this.#answers).fill(undefined);
     this.#parameters?.push(parameters);
     this.#answers++;
-    if (this.#answers >= MESSAGE_ANSWERS) this.flush();
-    else this.#flushSoon();
-    return this.#count(index, frame.byteLength);
   }
 
   end(index: number, error?: TritonError): void {

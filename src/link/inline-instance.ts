@@ -14,13 +14,25 @@ import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { type Allocate, type InferTensor, newMemory } from '../model/exchange.js';
 import type { ModelCaller } from '../model/model-calls.js';
+import type { PacedWork } from '../model/paced-work.js';
+import { pacedPromise, startPaced } from '../model/paced-workers.js';
 import type { Parameters } from '../model/parameters.js';
 import { decodeBatch, encodeBatch } from './batch-frame.js';
 import { CallableHost, type HostServices } from '../host/callable-host.js';
 import type { CallableTurns, HostedCallable } from '../host/callable-turns.js';
 import type { HostResult, HostStream } from '../host/host-results.js';
 import type { RequestExtras } from './messages.js';
-import { ResultFrame, type FramedTensor } from './result-frame.js';
+import { sameError } from './result-codec.js';
+import {
+  type FramedResponse,
+  type FramedResult,
+  type FramedTensor,
+  frameResponse,
+  frameResponsePaced,
+  hasManyElements,
+  haveManyElements,
+  ResultFrame,
+} from './result-frame.js';
 import { whenUnpacked } from './unpacked-execution.js';
 
 export interface InlineServices extends HostServices {
@@ -57,15 +69,22 @@ export class InlineInstance implements ModelInstance {
           this.#host.execute(
             requests,
             (results, computeInfer, parameters) => {
-              ended();
               const inferredAt = performance.now();
-              const answers = frameResults(
-                results,
-                { requestedOutputs, parameters, allocate: this.#allocate },
-                this.#config,
-              );
-              const times = { computeInput, computeInfer, computeOutput: performance.now() - inferredAt };
-              done(answers, times, this.#host.metrics.take());
+              const options = { requestedOutputs, parameters, allocate: this.#allocate };
+              const answer = (answers: readonly ExecutionResult[]) => {
+                ended();
+                const times = { computeInput, computeInfer, computeOutput: performance.now() - inferredAt };
+                done(answers, times, this.#host.metrics.take());
+              };
+              if (haveManyElements(results)) {
+                // The callable has its next batch when it may change what it gave.
+                startPaced(frameResultsPaced(results, options, this.#config), {
+                  done: answer,
+                  failed: (error) => answer(sameError(results.length, TritonError.from(error))),
+                });
+              } else {
+                answer(frameResults(results, options, this.#config));
+              }
             },
             {
               stream: stream && this.#hostStream(stream, requestedOutputs),
@@ -90,13 +109,14 @@ export class InlineInstance implements ModelInstance {
   #hostStream(stream: ResponseStream, requestedOutputs: RequestExtras['requestedOutputs']): HostStream {
     return {
       respond: (index, outputs, parameters) => {
-        const frame = new ResultFrame(this.#config);
-        const places = frame.add(outputs, requestedOutputs?.[index]);
-        // Thrown like an error of the callable's own: the data is not what it was made with.
-        if (TritonError.is(places)) throw places;
-        const metrics = this.#host.metrics.take();
-        if (metrics !== undefined) stream.recordMetrics(metrics);
-        return stream.respond(index, tensorsAt(places, frame.write().buffer as ArrayBuffer, this.#config), parameters);
+        const requested = requestedOutputs?.[index];
+        const send = ({ places, buffer }: FramedResponse) => {
+          const metrics = this.#host.metrics.take();
+          if (metrics !== undefined) stream.recordMetrics(metrics);
+          return stream.respond(index, tensorsAt(places, buffer, this.#config), parameters);
+        };
+        if (!hasManyElements(outputs)) return send(frameResponse(outputs, requested, this.#config));
+        return pacedPromise(frameResponsePaced(outputs, requested, this.#config)).then(send);
       },
       end: (index, error) => stream.end(index, error),
     };
@@ -111,27 +131,47 @@ interface FrameOptions {
 
 function frameResults(
   results: readonly HostResult[],
-  { requestedOutputs, parameters, allocate }: FrameOptions,
+  options: FrameOptions,
   config: CompleteModelConfig,
-): ExecutionResult[] {
+): readonly ExecutionResult[] {
   try {
     const frame = new ResultFrame(config);
-    const framed = results.map((result, index) => frame.add(result, requestedOutputs?.[index]));
-    const buffer = frame.write([], allocate).buffer as ArrayBuffer;
-    return framed.map((places, index) =>
-      TritonError.is(places)
-        ? { kind: 'error', error: places }
-        : {
-            kind: 'outputs',
-            outputs: tensorsAt(places, buffer, config),
-            parameters: parameters?.[index],
-            memory: framed.length === 1 ? buffer : undefined,
-          },
-    );
+    const framed = results.map((result, index) => frame.add(result, options.requestedOutputs?.[index]));
+    return resultsAt(framed, frame.write([], options.allocate), options, config);
   } catch (thrown) {
-    const error = TritonError.from(thrown);
-    return results.map(() => ({ kind: 'error', error }));
+    return sameError(results.length, TritonError.from(thrown));
   }
+}
+
+/** The same with pauses, for many elements. */
+function* frameResultsPaced(
+  results: readonly HostResult[],
+  options: FrameOptions,
+  config: CompleteModelConfig,
+): PacedWork<readonly ExecutionResult[]> {
+  const frame = new ResultFrame(config);
+  const measured = yield* frame.measure(results, options.requestedOutputs);
+  const framed = measured.map((result, index) => frame.add(result, options.requestedOutputs?.[index]));
+  return resultsAt(framed, yield* frame.writePaced([], options.allocate), options, config);
+}
+
+function resultsAt(
+  framed: readonly FramedResult[],
+  memory: Buffer,
+  { parameters }: FrameOptions,
+  config: CompleteModelConfig,
+): ExecutionResult[] {
+  const buffer = memory.buffer as ArrayBuffer;
+  return framed.map((places, index) =>
+    TritonError.is(places)
+      ? { kind: 'error', error: places }
+      : {
+          kind: 'outputs',
+          outputs: tensorsAt(places, buffer, config),
+          parameters: parameters?.[index],
+          memory: framed.length === 1 ? buffer : undefined,
+        },
+  );
 }
 
 function tensorsAt(places: readonly FramedTensor[], buffer: ArrayBuffer, config: CompleteModelConfig): InferTensor[] {

@@ -8,6 +8,7 @@ import { TritonError } from '../errors.js';
 import type { HostResult } from '../host/host-results.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
+import type { PacedWork } from '../model/paced-work.js';
 import type { Parameters } from '../model/parameters.js';
 import type { RequestExtras } from './messages.js';
 import { ResultFrame, type FramedTensor } from './result-frame.js';
@@ -23,12 +24,41 @@ export interface EncodedResults {
   readonly errors: readonly SentError[] | undefined;
 }
 
+type RequestedOutputs = RequestExtras['requestedOutputs'];
+
 export function encodeResults(
   results: readonly HostResult[],
-  requestedOutputs: RequestExtras['requestedOutputs'],
+  requestedOutputs: RequestedOutputs,
   config: CompleteModelConfig,
 ): EncodedResults {
   const frame = new ResultFrame(config);
+  const { header, errors } = addResults(frame, results, requestedOutputs);
+  return { frame: frame.write(header).buffer as ArrayBuffer, errors };
+}
+
+/** The same with pauses, for results with many elements. */
+export function* encodeResultsPaced(
+  results: readonly HostResult[],
+  requestedOutputs: RequestedOutputs,
+  config: CompleteModelConfig,
+): PacedWork<EncodedResults> {
+  const frame = new ResultFrame(config);
+  const measured = yield* frame.measure(results, requestedOutputs);
+  const { header, errors } = addResults(frame, measured, requestedOutputs);
+  const { buffer } = yield* frame.writePaced(header);
+  return { frame: buffer as ArrayBuffer, errors };
+}
+
+interface AddedResults {
+  readonly header: readonly number[];
+  readonly errors: SentError[] | undefined;
+}
+
+function addResults(
+  frame: ResultFrame,
+  results: readonly HostResult[],
+  requestedOutputs: RequestedOutputs,
+): AddedResults {
   const header: number[] = [0];
   let errors: SentError[] | undefined;
   for (let index = 0; index < results.length; index++) {
@@ -41,7 +71,7 @@ export function encodeResults(
     }
   }
   header[0] = header.length;
-  return { frame: frame.write(header).buffer as ArrayBuffer, errors };
+  return { header, errors };
 }
 
 /** The numbers of one request's outputs, whose tensors begin at `start`. */

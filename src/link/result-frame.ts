@@ -1,18 +1,32 @@
 // The outputs of a batch in wire form, in one buffer: the single copy that output bytes make. A header of
 // doubles may come first; each tensor starts at a multiple of 8, so that readers may view it as any typed array.
+// Many elements of BYTES are counted and written with pauses.
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { rawByteLength, writeRaw } from '../tensor/raw.js';
+import { Pace, type PacedWork } from '../model/paced-work.js';
+import type { ResolvedOutputs } from '../model/resolve-outputs.js';
+import { isBytesDtype } from '../tensor/dtype.js';
+import { type Elements, elementsByteLength, ElementWriter, rawByteLength, writeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
 import { newMemory } from '../model/exchange.js';
-import type { Tensor } from '../tensor/tensor.js';
+import { Tensor } from '../tensor/tensor.js';
 import type { HostResult } from '../host/host-results.js';
 
 /** The memory of larger answers is used for requests when they are sent. */
 const LARGE_BYTES = 1 << 20;
 /** What a request has in front of its tensors; so large are most, and then the next one fits where the answer to the last one was. */
 const REQUEST_HEAD_BYTES = 4096;
+
+/** So many elements of BYTES are written at once, in less than a millisecond. */
+const FEW_ELEMENTS = 4096;
+/** Between two looks at the pace. */
+const ELEMENTS_AT_ONCE = 256;
+/** What it takes to count an element or to write it, as so many bytes. */
+const BYTES_OF_AN_ELEMENT = 64;
+
+/** Names of the outputs that a request wants; empty for all, and so is none. */
+type Requested = readonly string[] | undefined;
 
 /** Where a tensor lies in the frame. */
 export interface FramedTensor {
@@ -27,12 +41,85 @@ export interface FramedTensor {
 /** What becomes of one request: the places of its outputs, or why it failed. */
 export type FramedResult = FramedTensor[] | TritonError;
 
-/** Collects tensors, then writes them all at once. */
+/** Whether results have so many elements of BYTES that others should have their turn while they are written. */
+export function haveManyElements(results: readonly HostResult[]): boolean {
+  let elements = 0;
+  for (let r = 0; r < results.length; r++) {
+    const outputs = results[r]!;
+    if (isOutputs(outputs)) elements += elementsOf(outputs);
+  }
+  return elements > FEW_ELEMENTS;
+}
+
+/** The same of one result. */
+export function hasManyElements(outputs: ResolvedOutputs): boolean {
+  return elementsOf(outputs) > FEW_ELEMENTS;
+}
+
+function isOutputs(result: HostResult): result is ResolvedOutputs {
+  return Array.isArray(result);
+}
+
+function elementsOf(outputs: ResolvedOutputs): number {
+  let elements = 0;
+  for (let i = 0; i < outputs.length; i++) {
+    const tensor = outputs[i];
+    // Of BYTES: all else has typed arrays. Asked of every answer, so that no table is looked into.
+    if (tensor !== undefined && Array.isArray(tensor.data)) elements += tensor.data.length;
+  }
+  return elements;
+}
+
+/** One response of a stream, in memory of its own. */
+export interface FramedResponse {
+  readonly places: readonly FramedTensor[];
+  readonly buffer: ArrayBuffer;
+  /** What its tensors take. */
+  readonly byteLength: number;
+}
+
+/** Throws INTERNAL when the data of a tensor is not what it was made with: an error of the callable's. */
+export function frameResponse(
+  outputs: ResolvedOutputs,
+  requested: Requested,
+  config: CompleteModelConfig,
+): FramedResponse {
+  const frame = new ResultFrame(config);
+  const places = addResponse(frame, outputs, requested);
+  return { places, buffer: frame.write().buffer as ArrayBuffer, byteLength: frame.byteLength };
+}
+
+/** The same with pauses, for many elements. */
+export function* frameResponsePaced(
+  outputs: ResolvedOutputs,
+  requested: Requested,
+  config: CompleteModelConfig,
+): PacedWork<FramedResponse> {
+  const frame = new ResultFrame(config);
+  const [measured] = yield* frame.measure([outputs], [requested]);
+  const places = addResponse(frame, measured!, requested);
+  const { buffer } = yield* frame.writePaced();
+  return { places, buffer: buffer as ArrayBuffer, byteLength: frame.byteLength };
+}
+
+/** Adds one response to a frame. Throws why it cannot be sent. */
+export function addResponse(frame: ResultFrame, outputs: HostResult, requested: Requested): readonly FramedTensor[] {
+  const places = frame.add(outputs, requested);
+  if (TritonError.is(places)) throw places;
+  return places;
+}
+
+/**
+ * Collects tensors, then writes them all at once; or counts, collects and writes them with pauses, where there are
+ * many elements.
+ */
 export class ResultFrame {
   readonly #config: CompleteModelConfig;
   readonly #tensors: Tensor[] = [];
   readonly #offsets: number[] = [];
   #byteLength = 0;
+  /** Of tensors that have been measured. */
+  #measured: Map<Tensor, number> | undefined;
 
   constructor(config: CompleteModelConfig) {
     this.#config = config;
@@ -42,7 +129,7 @@ export class ResultFrame {
    * Plans the requested ones of a request's outputs. An empty list asks for all, and so does none. A tensor whose data is not what
    * it was made with fails its own request only.
    */
-  add(result: HostResult, requested: readonly string[] = []): FramedResult {
+  add(result: HostResult, requested?: Requested): FramedResult {
     if (TritonError.is(result)) return result;
     const { outputs, name: model } = this.#config;
     const places: FramedTensor[] = [];
@@ -51,10 +138,10 @@ export class ResultFrame {
       const tensor = result[output];
       if (tensor === undefined) continue;
       const { name } = outputs[output]!;
-      if (requested.length > 0 && !requested.includes(name)) continue;
+      if (!isWanted(name, requested)) continue;
       const wrong = whatIsWrong(tensor);
       if (wrong !== undefined) return new TritonError('INTERNAL', `output '${name}' of model '${model}' ${wrong}`);
-      const byteLength = rawByteLength(tensor.dtype, tensor.data);
+      const byteLength = this.#measured?.get(tensor) ?? rawByteLength(tensor.dtype, tensor.data);
       places.push({ output, shape: tensor.shape, offset: end, byteLength });
       end = alignTo8(end + byteLength);
     }
@@ -66,6 +153,35 @@ export class ResultFrame {
     return places;
   }
 
+  /**
+   * Counts the bytes of many elements, before they are added. Gives the results as they are now, to be added: the callable
+   * may change its lists meanwhile.
+   */
+  *measure(results: readonly HostResult[], requested: readonly Requested[] | undefined): PacedWork<HostResult[]> {
+    const pace = new Pace();
+    const kept = results.map((result, index) => this.#kept(result, requested?.[index]));
+    const measured = new Map<Tensor, number>();
+    for (const result of kept) {
+      if (TritonError.is(result)) continue;
+      for (const tensor of result)
+        if (tensor !== undefined && isBytesDtype(tensor.dtype))
+          measured.set(tensor, yield* byteLengthPaced(tensor.data as Elements, pace));
+    }
+    this.#measured = measured;
+    return kept;
+  }
+
+  /** Without what nobody wants; what is wrong is left for {@link add} to tell. */
+  #kept(result: HostResult, requested: Requested): HostResult {
+    if (TritonError.is(result)) return result;
+    const { outputs } = this.#config;
+    return result.map((tensor, output) => {
+      if (tensor === undefined || !isWanted(outputs[output]!.name, requested)) return undefined;
+      if (whatIsWrong(tensor) !== undefined) return tensor;
+      return new Tensor(tensor.dtype, tensor.data.slice() as typeof tensor.data, tensor.shape.slice());
+    });
+  }
+
   /** What all tensors take together. */
   get byteLength(): number {
     return this.#byteLength;
@@ -73,12 +189,36 @@ export class ResultFrame {
 
   /** The header and all tensors, in memory of their own. */
   write(header: readonly number[] = [], allocate = newMemory): Buffer {
+    const buffer = this.#memory(header, allocate);
+    this.writeTo(buffer, header.length * 8);
+    return buffer;
+  }
+
+  /** The same with pauses. */
+  *writePaced(header: readonly number[] = [], allocate = newMemory): PacedWork<Buffer> {
+    const buffer = this.#memory(header, allocate);
+    const start = header.length * 8;
+    const pace = new Pace();
+    for (let i = 0; i < this.#tensors.length; i++) {
+      const { dtype, data } = this.#tensors[i]!;
+      const offset = start + this.#offsets[i]!;
+      if (!isBytesDtype(dtype)) {
+        writeRaw(dtype, data, buffer, offset);
+        continue;
+      }
+      const end = offset + this.#measured!.get(this.#tensors[i]!)!;
+      const writer = new ElementWriter(data as Elements, buffer, offset);
+      if ((yield* writeElementsPaced(writer, pace)) !== end) throw changed(this.#config.name);
+    }
+    return buffer;
+  }
+
+  #memory(header: readonly number[], allocate: typeof newMemory): Buffer {
     const start = header.length * 8;
     const bytes = start + this.#byteLength;
     // Not the shared pool: the memory is handed to another thread whole. Not zeroed: all that is read is written.
     const buffer = allocate(bytes < LARGE_BYTES ? bytes : bytes + REQUEST_HEAD_BYTES);
     if (start > 0) new Float64Array(buffer.buffer, 0, header.length).set(header);
-    this.writeTo(buffer, start);
     return buffer;
   }
 
@@ -89,6 +229,45 @@ export class ResultFrame {
       writeRaw(dtype, data, target, start + this.#offsets[i]!);
     }
   }
+}
+
+function isWanted(name: string, requested: Requested): boolean {
+  return requested === undefined || requested.length === 0 || requested.includes(name);
+}
+
+function* byteLengthPaced(elements: Elements, pace: Pace): PacedWork<number> {
+  let total = 0;
+  for (let start = 0; start < elements.length; start += ELEMENTS_AT_ONCE) {
+    const end = Math.min(start + ELEMENTS_AT_ONCE, elements.length);
+    const bytes = elementsByteLength(elements, start, end);
+    total += bytes;
+    if (pace.spend(costOf(end - start, bytes))) yield;
+  }
+  return total;
+}
+
+/** Writes all; returns where they end, undefined when one cannot be written any more. */
+function* writeElementsPaced(writer: ElementWriter, pace: Pace): PacedWork<number | undefined> {
+  for (;;) {
+    const { count, offset } = writer;
+    let ended;
+    try {
+      ended = writer.advance(ELEMENTS_AT_ONCE);
+    } catch {
+      return undefined;
+    }
+    if (pace.spend(costOf(writer.count - count, writer.offset - offset))) yield;
+    if (ended) return writer.offset;
+  }
+}
+
+function changed(model: string): TritonError {
+  const message = `an output of model '${model}' has elements that are not what they were when it was returned; was a buffer transferred?`;
+  return new TritonError('INTERNAL', message);
+}
+
+function costOf(elements: number, bytes: number): number {
+  return elements * BYTES_OF_AN_ELEMENT + (bytes >> 3);
 }
 
 // The buffer of a typed array may have been transferred since its tensor was made.

@@ -14,6 +14,7 @@ import type {
   RequestWith,
   Results,
 } from './callable.js';
+import type { InferenceResponse } from './inference-response.js';
 import type { InstanceGroup } from './instance-group.js';
 import type { SetupContext } from './run-setup.js';
 import type { Steps } from './steps.js';
@@ -59,7 +60,7 @@ type Loose<F, I extends TensorSpecs, O extends TensorSpecs, Decoupled extends bo
         ? unknown
         : LooseResults<R, Decoupled>
       : F extends { readonly infer: infer Method }
-        ? Loose<Method, I, O, Decoupled>
+        ? Loose<Method, I, O, Decoupled> | Misspelt<Exclude<GivenNames<Method>, keyof O>, keyof O & string>
         : F extends { readonly object: infer Self; readonly method: infer Name }
           ? Loose<Self[Name & keyof Self], I, O, Decoupled>
           : never;
@@ -86,3 +87,35 @@ type LooseResult<R, Decoupled extends boolean> =
       : LooseRecord<R>;
 
 type LooseRecord<Outputs> = Outputs extends readonly unknown[] ? never : string extends keyof Outputs ? unknown : never;
+
+// Nothing where all names are declared. Otherwise what no object is, so that compilers name the outputs when they come to say why
+// an object is none of a model's callables: of its method they speak too late.
+type Misspelt<Names extends string, Declared extends string> = [Names] extends [never]
+  ? never
+  : UndeclaredOutput<Names, Declared>;
+
+interface UndeclaredOutput<Names extends string, Declared extends string> {
+  readonly infer: { readonly undeclared: Names; readonly declared: Declared };
+}
+
+/** The names in what a method gives; nothing where they are not known. */
+type GivenNames<Method> = Method extends (...args: never[]) => infer R
+  ? NamesInAny<R extends PromiseLike<infer Settled> ? Settled : R>
+  : never;
+
+type NamesInAny<R> = R extends readonly (infer Each)[]
+  ? NamesIn<Awaited<Each>>
+  : R extends Steps<infer Step>
+    ? Step extends readonly (infer Each)[]
+      ? NamesIn<Each>
+      : NamesIn<Step>
+    : NamesIn<R>;
+
+type NamesIn<Outputs> = Outputs extends NoRecord
+  ? never
+  : string extends keyof Outputs
+    ? never
+    : keyof Outputs & string;
+
+type NoRecord =
+  Steps<unknown> | Error | InferenceResponse | Pick<RequestWith<unknown>, 'inputs' | 'requestedOutputs'> | undefined;

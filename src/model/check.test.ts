@@ -67,7 +67,7 @@ describe('expectInteger', () => {
     [Infinity, 'Infinity'],
     [2 ** 53, '9007199254740992'],
     ['5', '"5"'],
-    [5n, '5'],
+    [5n, '5n'],
     [true, 'true'],
     [null, 'null'],
     [[], 'a list'],
@@ -82,6 +82,15 @@ describe('expectInteger', () => {
     expect(expectInteger(Number.MAX_SAFE_INTEGER, 1, Number.MAX_SAFE_INTEGER, 'x')).toBe(Number.MAX_SAFE_INTEGER);
     expect(() => expectInteger(0, 1, Number.MAX_SAFE_INTEGER, 'x')).toThrow(
       invalid('x must be an integer >= 1, got 0'),
+    );
+  });
+
+  it.each([
+    [2 ** 53, '9007199254740992'],
+    [2 ** 64 - 1, '18446744073709552000'],
+  ])('names both ends to whom %d is too large', (value, got) => {
+    expect(() => expectInteger(value, 1, Number.MAX_SAFE_INTEGER, 'x')).toThrow(
+      invalid(`x must be an integer from 1 to 9007199254740991, got ${got}`),
     );
   });
 });

@@ -25,7 +25,9 @@ export function expectObject(value: unknown, what: string): asserts value is obj
 /** Returns the value when it is an integer in the range, both ends included. */
 export function expectInteger(value: unknown, least: number, most: number, what: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most) return value;
-  const range = most === Number.MAX_SAFE_INTEGER ? `an integer >= ${least}` : `an integer from ${least} to ${most}`;
+  // An upper end that nobody comes near is told only where it is the reason.
+  const isOpen = most === Number.MAX_SAFE_INTEGER && !(Number.isInteger(value) && (value as number) > most);
+  const range = isOpen ? `an integer >= ${least}` : `an integer from ${least} to ${most}`;
   throw invalidArg(`${what} must be ${range}, got ${textOf(value)}`);
 }
 
@@ -38,7 +40,8 @@ export function expectBoolean(value: unknown, what: string): boolean {
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'object' || typeof value === 'function') return kindOf(value);
-  return String(value as number | boolean | bigint | symbol | undefined);
+  if (typeof value === 'bigint') return `${value}n`;
+  return String(value as number | boolean | symbol | undefined);
 }
 
 function kindOf(value: unknown): string {

@@ -105,7 +105,7 @@ describe('completeBatcher', () => {
     [
       'a preferred size that is no integer',
       { preferredBatchSize: [1.5] },
-      "dynamic batching preferred size must be positive for model 'm', got 1.5",
+      "config.batcher.preferredBatchSize of model 'm' must hold integers from 1 to 8, got 1.5",
     ],
     [
       'a preferred size without a list',
@@ -115,7 +115,17 @@ describe('completeBatcher', () => {
     [
       'a preferred size that is a text',
       { preferredBatchSize: ['4'] },
-      'dynamic batching preferred size must be positive for model \'m\', got "4"',
+      'config.batcher.preferredBatchSize of model \'m\' must hold integers from 1 to 8, got "4"',
+    ],
+    [
+      'a preferred size beyond all integers',
+      { preferredBatchSize: [2 ** 53] },
+      "dynamic batching preferred size must be <= max batch size for model 'm', got 9007199254740992 with a maximum of 8",
+    ],
+    [
+      'more levels than can be counted',
+      { priorityLevels: 2 ** 64 - 1, defaultPriorityLevel: 1 },
+      "config.batcher.priorityLevels of model 'm' must be an integer from 0 to 9007199254740991, got 18446744073709552000",
     ],
     [
       'a negative delay',

@@ -87,8 +87,13 @@ function completePreferred(sizes: readonly number[], maxBatchSize: number, where
   if (!Array.isArray(sizes))
     throw invalidArg(`config.batcher.preferredBatchSize of ${where} must be a list, got ${textOf(sizes)}`);
   for (const size of sizes as readonly unknown[]) {
-    if (!Number.isSafeInteger(size) || (size as number) <= 0) {
-      throw invalidArg(`dynamic batching preferred size must be positive for ${where}, got ${textOf(size)}`);
+    if (!Number.isInteger(size)) {
+      throw invalidArg(
+        `config.batcher.preferredBatchSize of ${where} must hold integers from 1 to ${maxBatchSize}, got ${textOf(size)}`,
+      );
+    }
+    if ((size as number) <= 0) {
+      throw invalidArg(`dynamic batching preferred size must be positive for ${where}, got ${String(size)}`);
     }
     if ((size as number) > maxBatchSize) {
       throw invalidArg(

@@ -170,9 +170,14 @@ describe('a declaration', () => {
       "shape of input 'x' of model 'm' must hold integers >= 1, or -1 for any size, got 1.5 in [1.5]",
     ],
     [
+      'a dimension that nobody can count to',
+      { dtype: 'float32', shape: [2 ** 53] },
+      "shape of input 'x' of model 'm' must hold integers from 1 to 9007199254740991, or -1 for any size, got 9007199254740992 in [9007199254740992]",
+    ],
+    [
       'a dimension in a string',
       { dtype: 'float32', shape: ['3'] },
-      "shape of input 'x' of model 'm' must hold integers >= 1, or -1 for any size, got 3 in [3]",
+      "shape of input 'x' of model 'm' must hold integers >= 1, or -1 for any size, got \"3\" in [3]",
     ],
     [
       'an option of the wrong type',

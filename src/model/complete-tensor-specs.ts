@@ -2,7 +2,7 @@
 
 import { invalidArg, TritonError } from '../errors.js';
 import { type Dtype, DTYPES, isClassified, parseDtype } from '../tensor/dtype.js';
-import { checkMembers, expectBoolean } from './check.js';
+import { checkMembers, expectBoolean, textOf } from './check.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
 import type { TensorSpec, TensorSpecs } from './tensor-spec.js';
 
@@ -72,8 +72,9 @@ function completeTensorSpec(
     throw invalidArg(`shape of ${what} must be a list of integers, got ${typeof spec.shape}`);
   for (const dim of spec.shape as readonly unknown[]) {
     if (!Number.isSafeInteger(dim) || ((dim as number) < 1 && dim !== -1)) {
+      const range = Number.isInteger(dim) && (dim as number) > 0 ? `from 1 to ${Number.MAX_SAFE_INTEGER}` : '>= 1';
       throw invalidArg(
-        `shape of ${what} must hold integers >= 1, or -1 for any size, got ${String(dim)} in [${spec.shape.join(',')}]`,
+        `shape of ${what} must hold integers ${range}, or -1 for any size, got ${textOf(dim)} in [${spec.shape.join(',')}]`,
       );
     }
   }

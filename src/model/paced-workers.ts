@@ -127,3 +127,12 @@ const WORKERS = new PacedWorkers({
 export function startPaced<T>(work: PacedWork<T>, end: PacedEnd<T>): PacedRun | undefined {
   return WORKERS.start(work, end);
 }
+
+/** The same for who awaits the result. A promise that nobody looks at any more may be rejected. */
+export function pacedPromise<T>(work: PacedWork<T>): Promise<T> {
+  const promise = new Promise<T>((resolve, reject) => {
+    startPaced(work, { done: resolve, failed: (error) => reject(error as Error) });
+  });
+  promise.catch(() => undefined);
+  return promise;
+}

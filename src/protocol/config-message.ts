@@ -3,6 +3,7 @@
 
 import { create, fromJson, type JsonObject, type JsonValue, type MessageShape, toJson } from '@bufbuild/protobuf';
 
+import { invalidArg } from '../errors.js';
 import type { DynamicBatcher, QueuePolicy, TimeoutAction } from '../model/model-config.js';
 import type { ModelWarmup, WarmupInput } from '../model/model-warmup.js';
 import { EVERY_VERSION, type VersionPolicy } from '../model/version-policy.js';
@@ -84,7 +85,7 @@ interface QueuePolicyJson {
   readonly max_queue_size: number;
 }
 
-export interface WarmupJson {
+interface WarmupJson {
   readonly name: string;
   readonly batch_size: number;
   readonly count: number;
@@ -118,25 +119,39 @@ function messageJson(message: MessageShape<typeof ModelConfigSchema>): JsonObjec
   return toJson(ModelConfigSchema, message, { alwaysEmitImplicit: true, useProtoFieldName: true }) as JsonObject;
 }
 
+/** A number of 64 bits, which comes as a text. Throws INVALID_ARG for one that is not a number here, naming its field. */
+function wide(text: string, field: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value)) return value;
+  const { MAX_SAFE_INTEGER: most, MIN_SAFE_INTEGER: least } = Number;
+  throw invalidArg(`${field} must be ${value > 0 ? `at most ${most}` : `at least ${least}`}, got ${text}`);
+}
+
 export function batcherOf(json: BatcherJson): DynamicBatcher {
   const { default_queue_policy: policy } = json;
   return {
     preferredBatchSize: json.preferred_batch_size,
-    maxQueueDelayMicroseconds: Number(json.max_queue_delay_microseconds),
+    maxQueueDelayMicroseconds: wide(json.max_queue_delay_microseconds, 'dynamic_batching.max_queue_delay_microseconds'),
     preserveOrdering: json.preserve_ordering,
-    priorityLevels: Number(json.priority_levels),
-    defaultPriorityLevel: Number(json.default_priority_level),
-    ...(policy && { defaultQueuePolicy: policyOf(policy) }),
+    priorityLevels: wide(json.priority_levels, 'dynamic_batching.priority_levels'),
+    defaultPriorityLevel: wide(json.default_priority_level, 'dynamic_batching.default_priority_level'),
+    ...(policy && { defaultQueuePolicy: policyOf(policy, 'default_queue_policy') }),
     priorityQueuePolicy: Object.fromEntries(
-      Object.entries(json.priority_queue_policy).map(([level, own]) => [level, policyOf(own)]),
+      Object.entries(json.priority_queue_policy).map(([level, own]) => [
+        level,
+        policyOf(own, `priority_queue_policy[${level}]`),
+      ]),
     ),
   };
 }
 
-function policyOf(json: QueuePolicyJson): QueuePolicy {
+function policyOf(json: QueuePolicyJson, name: string): QueuePolicy {
   return {
     timeoutAction: json.timeout_action,
-    defaultTimeoutMicroseconds: Number(json.default_timeout_microseconds),
+    defaultTimeoutMicroseconds: wide(
+      json.default_timeout_microseconds,
+      `dynamic_batching.${name}.default_timeout_microseconds`,
+    ),
     allowTimeoutOverride: json.allow_timeout_override,
     maxQueueSize: json.max_queue_size,
   };
@@ -162,7 +177,7 @@ export function warmupOf(
 function warmupInputOf(json: WarmupInputJson, input: string, findFile: FindInputFile): WarmupInput {
   return {
     dtype: datatypeOfConfig(json.data_type),
-    shape: json.dims.map(Number),
+    shape: json.dims.map((dim) => wide(dim, `dims of input '${input}' of a model_warmup`)),
     zeroData: json.zero_data ?? false,
     randomData: json.random_data ?? false,
     ...(json.input_data_file === undefined ? {} : { inputDataFile: findFile(json.input_data_file, input) }),
@@ -172,6 +187,10 @@ function warmupInputOf(json: WarmupInputJson, input: string, findFile: FindInput
 /** Undefined where the message has none. */
 export function versionPolicyOf({ version_policy: policy }: ConfigJson): VersionPolicy | undefined {
   if (policy?.latest !== undefined) return { latest: { numVersions: policy.latest.num_versions } };
-  if (policy?.specific !== undefined) return { specific: { versions: policy.specific.versions.map(Number) } };
+  if (policy?.specific !== undefined) return { specific: { versions: versionsOf(policy.specific) } };
   return policy?.all === undefined ? undefined : EVERY_VERSION;
+}
+
+function versionsOf({ versions }: { readonly versions: readonly string[] }): readonly number[] {
+  return versions.map((version) => wide(version, 'a version of version_policy.specific'));
 }

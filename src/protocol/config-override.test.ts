@@ -190,7 +190,28 @@ describe('the configuration of a load', () => {
     [
       'has a number that nobody can count to',
       { dynamic_batching: { max_queue_delay_microseconds: '18446744073709551615' } },
-      'maxQueueDelayMicroseconds',
+      'dynamic_batching.max_queue_delay_microseconds must be at most 9007199254740991, got 18446744073709551615',
+    ],
+    [
+      'has more levels than can be counted',
+      { dynamic_batching: { priority_levels: '18446744073709551615', default_priority_level: '1' } },
+      'dynamic_batching.priority_levels must be at most 9007199254740991, got 18446744073709551615',
+    ],
+    [
+      'has a timeout of a level that nobody can count to',
+      {
+        dynamic_batching: {
+          priority_levels: '2',
+          default_priority_level: '1',
+          priority_queue_policy: { 2: { default_timeout_microseconds: '9007199254740993' } },
+        },
+      },
+      'dynamic_batching.priority_queue_policy[2].default_timeout_microseconds must be at most 9007199254740991, got 9007199254740993',
+    ],
+    [
+      'has a version that would be taken for another',
+      { version_policy: { specific: { versions: ['9007199254740993'] } } },
+      'a version of version_policy.specific must be at most 9007199254740991, got 9007199254740993',
     ],
   ])('is refused when it %s', (_, json, reason) => {
     expect(() => loadedWith(json)).toThrow(

@@ -2,21 +2,16 @@
 // changed, unbinds what is gone. One model that is broken keeps no other from being served, and a state of it that does not load
 // leaves the last one serving.
 
-import { describe, loadFailed } from '../core/model-control.js';
+import { loadFailed } from '../core/model-control.js';
 import type { LoadParameters } from '../core/inference-server.js';
 import { invalidArg, TritonError } from '../errors.js';
 import type { Logger } from '../model/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import { readFolderModel } from '../repository/folder-model.js';
 import { GivenFiles } from '../repository/given-files.js';
-import { type ModelFolder, readModelFolder, stateOf } from '../repository/model-folder.js';
 import { modelNamesIn } from '../repository/model-names.js';
-import {
-  chosenVersions,
-  readGivenConfig,
-  readWrittenConfig,
-  type WrittenConfig,
-} from '../repository/written-config.js';
+import { readWantedModel, type WantedModel } from '../repository/wanted-model.js';
+import { KnownModel } from './known-model.js';
 import { ModelBinding } from './model-binding.js';
 import type { ModelBindings } from './model-bindings.js';
 
@@ -30,31 +25,6 @@ export interface FolderModelsOptions {
   readonly check: (binding: ModelBinding) => void;
   /** Where there is a server, its log. */
   readonly logger: () => Pick<Logger, 'error' | 'info'> | undefined;
-}
-
-/** What is known of one version. */
-interface KnownVersion {
-  /** Of the folder, and of what a client gave, when it was last tried. */
-  readonly state: string;
-  readonly binding: ModelBinding | undefined;
-  /** Why the last try failed. */
-  readonly failure: TritonError | undefined;
-}
-
-interface KnownModel {
-  readonly versions: Map<number, KnownVersion>;
-  /** Why its folder could not be read the last time. */
-  failure: TritonError | undefined;
-  /** Of a load with files of a client's. */
-  files: GivenFiles | undefined;
-}
-
-/** A model as it is to be served. */
-interface Wanted {
-  readonly folder: ModelFolder;
-  readonly written: WrittenConfig;
-  /** The versions to serve, and the state of each. */
-  readonly states: ReadonlyMap<number, string>;
 }
 
 /** At once: each may start a thread. */
@@ -73,19 +43,7 @@ export class FolderModels {
 
   /** What could not be bound, as the index shows it. */
   get broken(): readonly RepositoryModel[] {
-    return [...this.#known].flatMap(([name, { versions, failure }]): RepositoryModel[] => {
-      const line = (version: string, error: TritonError): RepositoryModel => ({
-        name,
-        version,
-        state: 'UNAVAILABLE',
-        reason: describe(error),
-      });
-      const unbound = [...versions].flatMap(([version, own]) =>
-        own.failure !== undefined && own.binding === undefined ? [line(String(version), own.failure)] : [],
-      );
-      const serves = [...versions.values()].some(({ binding }) => binding !== undefined);
-      return failure !== undefined && !serves ? [line('', failure)] : unbound;
-    });
+    return [...this.#known].flatMap(([name, model]) => model.broken(name));
   }
 
   /**
@@ -134,9 +92,9 @@ export class FolderModels {
   async #refresh(name: string, repositories: readonly string[], again: boolean): Promise<void> {
     if (repositories.length === 0) return this.#remove(name);
     const known = this.#model(name);
-    let wanted: Wanted;
+    let wanted: WantedModel;
     try {
-      wanted = await this.#read(name, repositories, {});
+      wanted = await this.#read(name, repositories);
       known.failure = undefined;
     } catch (thrown) {
       const error = TritonError.from(thrown);
@@ -145,11 +103,10 @@ export class FolderModels {
       known.failure = error;
       throw error;
     }
-    const isNew = (version: number) => {
-      const own = known.versions.get(version);
-      return own?.state !== wanted.states.get(version) || (again && own?.failure !== undefined);
-    };
-    await this.#serve(wanted, [...wanted.states.keys()].filter(isNew), { now: false, isGiven: false });
+    const changed = [...wanted.states].filter(
+      ([version, state]) => known.hasChanged(version, state) || (again && known.hasFailed(version)),
+    );
+    await this.#serve(wanted, changed, { now: false, isGiven: false });
   }
 
   /**
@@ -158,7 +115,7 @@ export class FolderModels {
    */
   load(name: string, { config, files }: LoadParameters, ready: readonly string[]): Promise<boolean> {
     return this.#inTurn(name, async () => {
-      const isBound = this.#options.bindings.find(name).some((binding) => !this.#isOurs(binding));
+      const isBound = this.#isOfProgram(name);
       const repositories = this.#places().get(name) ?? [];
       const bringsFiles = Object.keys(files).length > 0;
       if (isBound || (repositories.length === 0 && !bringsFiles)) {
@@ -169,9 +126,9 @@ export class FolderModels {
       const given = bringsFiles ? await GivenFiles.write(name, files, config) : undefined;
       const isNew = !this.#known.has(name);
       const known = this.#model(name);
-      let wanted: Wanted;
+      let wanted: WantedModel;
       try {
-        wanted = await this.#read(name, given === undefined ? repositories : [given.repository], { config });
+        wanted = await this.#read(name, given === undefined ? repositories : [given.repository], config);
         known.failure = undefined;
       } catch (thrown) {
         await given?.remove();
@@ -182,15 +139,12 @@ export class FolderModels {
         this.#log(name, error);
         throw notPolled(name, error.message);
       }
-      const isStale = (version: number) => {
-        const own = known.versions.get(version);
-        return (
-          own?.state !== wanted.states.get(version) || own?.failure !== undefined || !ready.includes(String(version))
-        );
-      };
+      const stale = [...wanted.states].filter(
+        ([version, state]) =>
+          known.hasChanged(version, state) || known.hasFailed(version) || !ready.includes(String(version)),
+      );
       try {
-        const isGiven = given !== undefined;
-        await this.#serve(wanted, [...wanted.states.keys()].filter(isStale), { now: true, isGiven });
+        await this.#serve(wanted, stale, { now: true, isGiven: given !== undefined });
       } catch (error) {
         await given?.remove();
         throw error;
@@ -211,40 +165,24 @@ export class FolderModels {
     for (const [name] of brought) await this.#remove(name);
   }
 
-  async #read(
-    name: string,
-    repositories: readonly string[],
-    { config }: { readonly config?: string | undefined },
-  ): Promise<Wanted> {
-    if (repositories.length > 1)
-      throw invalidArg(`model appears in two or more repositories: ${repositories.join(', ')}`);
-    if (this.#options.bindings.find(name).some((binding) => !this.#isOurs(binding)))
+  /** Throws INVALID_ARG where the name is the program's. */
+  #read(name: string, repositories: readonly string[], config?: string): Promise<WantedModel> {
+    if (repositories.length < 2 && this.#isOfProgram(name))
       throw invalidArg(`a model of that name is bound by the program; give the folder another name`);
-    const folder = await readModelFolder(repositories[0]!, name);
-    const written =
-      config === undefined
-        ? readWrittenConfig(folder.config, { name, path: `${folder.path}/config.pbtxt` })
-        : readGivenConfig(config, name);
-    const { model, versions } = await stateOf(folder);
-    const chosen = chosenVersions(written, folder.versions);
-    const states = new Map(
-      chosen.map((version) => [version, [folder.path, config ?? '', model, versions.get(version)].join('\n')] as const),
-    );
-    return { folder, written, states };
+    return readWantedModel(name, repositories, config);
   }
 
   /** Has the given versions served, then the others no more. Rejects with what failed; the others stay then. */
   async #serve(
-    { folder, written, states }: Wanted,
-    changed: readonly number[],
+    { folder, written, states }: WantedModel,
+    changed: readonly (readonly [version: number, state: string])[],
     { now, isGiven }: { readonly now: boolean; readonly isGiven: boolean },
   ): Promise<void> {
     const { name } = folder;
     const { versions } = this.#model(name);
     const failures = new Map<number, TritonError>();
     // The highest one has the policy that counts.
-    for (const version of changed.toSorted((a, b) => b - a)) {
-      const state = states.get(version)!;
+    for (const [version, state] of changed.toSorted(([a], [b]) => b - a)) {
       let binding = versions.get(version)?.binding;
       let failure: TritonError | undefined;
       try {
@@ -286,6 +224,10 @@ export class FolderModels {
     if (bindings.find(name, version).length > 0) await bindings.remove(name, version);
   }
 
+  #isOfProgram(name: string): boolean {
+    return this.#options.bindings.find(name).some((binding) => !this.#isOurs(binding));
+  }
+
   #isOurs(binding: ModelBinding): boolean {
     const { name, version } = binding.config;
     return (
@@ -294,7 +236,7 @@ export class FolderModels {
   }
 
   #model(name: string): KnownModel {
-    const known = this.#known.get(name) ?? { versions: new Map(), failure: undefined, files: undefined };
+    const known = this.#known.get(name) ?? new KnownModel();
     this.#known.set(name, known);
     return known;
   }

@@ -13,8 +13,8 @@ export type Nested =
 /** Flat data of a dtype and the shape that the nesting gives. Throws INVALID_ARG when ragged or unfit. */
 export function flattenNested<D extends Dtype>(dtype: D, values: Nested): { data: DataOf[D]; shape: number[] } {
   const shape = nestedShape(dtype, values);
-  const flat: unknown[] = [];
-  collect(dtype, values, shape, 0, flat);
+  let flat = onlyList(values, shape);
+  if (flat === undefined) collect(dtype, values, shape, 0, (flat = []));
   return { data: convertElements(dtype, flat), shape };
 }
 
@@ -25,11 +25,7 @@ export function flattenNested<D extends Dtype>(dtype: D, values: Nested): { data
 export function convertElements<D extends Dtype>(dtype: D, elements: ArrayLike<unknown>): DataOf[D] {
   switch (DTYPES[dtype].kind) {
     case 'bytes':
-      return Array.from(elements, (value, index) => {
-        if (dtype === 'bytes') return toBytes(value, index);
-        if (typeof value === 'string') return value;
-        throw unfit(dtype, value, index, 'a string');
-      }) as DataOf[D];
+      return (dtype === 'bytes' ? convertBytes(elements) : convertStrings(elements)) as DataOf[D];
     case 'float':
     case 'half':
       return convertFloats(dtype, elements) as DataOf[D];
@@ -43,6 +39,38 @@ export function convertElements<D extends Dtype>(dtype: D, elements: ArrayLike<u
     case 'wide':
       return convertIntegers(dtype, elements);
   }
+}
+
+// A list of a million elements is nothing unusual: no function is called for each, nor memory allocated.
+
+function convertStrings(elements: ArrayLike<unknown>): string[] {
+  for (let i = 0; i < elements.length; i++)
+    if (typeof elements[i] !== 'string') throw unfit('string', elements[i], i, 'a string');
+  return Array.prototype.slice.call(elements) as string[];
+}
+
+/** Texts become views of one memory, as the elements of a request are. */
+function convertBytes(elements: ArrayLike<unknown>): Uint8Array[] {
+  let texts = 0;
+  for (let i = 0; i < elements.length; i++) {
+    const value = elements[i];
+    if (typeof value === 'string') texts += Buffer.byteLength(value, 'utf8');
+    else if (!(value instanceof Uint8Array)) throw unfit('bytes', value, i, 'a Uint8Array or a string');
+  }
+  const memory = Buffer.from(new ArrayBuffer(texts));
+  const bytes: Uint8Array[] = [];
+  let offset = 0;
+  for (let i = 0; i < elements.length; i++) {
+    const value = elements[i] as Uint8Array | string;
+    if (typeof value !== 'string') {
+      bytes.push(value);
+      continue;
+    }
+    const length = memory.write(value, offset, 'utf8');
+    bytes.push(new Uint8Array(memory.buffer, offset, length));
+    offset += length;
+  }
+  return bytes;
 }
 
 function convertIntegers<D extends Dtype>(dtype: D, elements: ArrayLike<unknown>): DataOf[D] {
@@ -88,12 +116,6 @@ function convertFloats(dtype: Dtype, elements: ArrayLike<unknown>): DataOf[Dtype
   return isHalf(dtype) ? HALVES[dtype].encode(doubles) : new Float32Array(doubles);
 }
 
-function toBytes(value: unknown, index: number): Uint8Array {
-  if (value instanceof Uint8Array) return value;
-  if (typeof value === 'string') return new TextEncoder().encode(value);
-  throw unfit('bytes', value, index, 'a Uint8Array or a string');
-}
-
 function unfit(dtype: Dtype, value: unknown, index: number, expected: string): TritonError {
   return invalidArg(`element ${index} does not fit ${dtype}: expected ${expected}, got ${show(value)}`);
 }
@@ -124,6 +146,18 @@ function nestedShape(dtype: Dtype, values: Nested): number[] {
   return shape;
 }
 
+/** The only list of values in there, as it is; undefined where values have to be looked for. */
+function onlyList(values: Nested, shape: readonly number[]): readonly unknown[] | undefined {
+  let list = values as readonly Nested[];
+  for (let axis = 0; axis < shape.length - 1; axis++) {
+    if (shape[axis] !== 1) return undefined;
+    list = list[0] as readonly Nested[];
+  }
+  if (!Array.isArray(list)) return undefined;
+  for (let i = 0; i < list.length; i++) if (typeof list[i] === 'object') return undefined;
+  return list;
+}
+
 function collect(dtype: Dtype, values: Nested, shape: readonly number[], depth: number, flat: unknown[]): void {
   if (!isList(dtype, values)) {
     if (depth !== shape.length) throw ragged(shape);
@@ -131,7 +165,13 @@ function collect(dtype: Dtype, values: Nested, shape: readonly number[], depth: 
     return;
   }
   if (depth === shape.length || values.length !== shape[depth]) throw ragged(shape);
-  for (let i = 0; i < values.length; i++) collect(dtype, values[i]!, shape, depth + 1, flat);
+  const ofValues = depth + 1 === shape.length;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    // Nearly all are values: those that are no objects are no lists.
+    if (ofValues && typeof value !== 'object') flat.push(value);
+    else collect(dtype, value, shape, depth + 1, flat);
+  }
 }
 
 function ragged(shape: readonly number[]): TritonError {

@@ -3,7 +3,7 @@
 // Typed arrays are views of the wire bytes where the alignment allows it, so the host must be little-endian.
 
 import { TritonError } from '../errors.js';
-import { DTYPES, type DataOf, type Dtype, type NumericDtype } from './dtype.js';
+import { DTYPES, type DataOf, type Dtype, isBytesDtype, type NumericDtype } from './dtype.js';
 
 if (new Uint8Array(Uint16Array.of(1).buffer)[0] !== 1)
   throw new TritonError('UNSUPPORTED', 'TSTriton runs on little-endian machines only');
@@ -26,40 +26,80 @@ export function decodeRaw<D extends Dtype>(dtype: D, bytes: Uint8Array): DataOf[
 
 /** Number of bytes that {@link writeRaw} writes. */
 export function rawByteLength(dtype: Dtype, data: DataOf[Dtype]): number {
-  if (dtype === 'bytes') {
-    let total = 0;
-    for (const element of data as Uint8Array[]) total += 4 + element.byteLength;
-    return total;
-  }
-  if (dtype === 'string') {
-    let total = 0;
-    for (const element of data as string[]) total += 4 + Buffer.byteLength(element, 'utf8');
-    return total;
-  }
-  return (data as Uint8Array).byteLength;
+  return isBytesDtype(dtype) ? elementsByteLength(data as Elements, 0, data.length) : (data as Uint8Array).byteLength;
 }
 
 /** Writes the wire bytes of `data` into `target` at `offset`; returns the offset after them. */
 export function writeRaw(dtype: Dtype, data: DataOf[Dtype], target: Buffer, offset: number): number {
-  if (dtype === 'bytes') {
-    for (const element of data as Uint8Array[]) {
-      offset = target.writeUInt32LE(element.byteLength, offset);
-      target.set(element, offset);
-      offset += element.byteLength;
-    }
-    return offset;
-  }
-  if (dtype === 'string') {
-    for (const element of data as string[]) {
-      const length = target.write(element, offset + 4, 'utf8');
-      target.writeUInt32LE(length, offset);
-      offset += 4 + length;
-    }
-    return offset;
+  if (isBytesDtype(dtype)) {
+    const writer = new ElementWriter(data as Elements, target, offset);
+    writer.advance(data.length);
+    return writer.offset;
   }
   const numbers = data as Uint8Array;
   target.set(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength), offset);
   return offset + numbers.byteLength;
+}
+
+/** Data of a `bytes` or `string` tensor. */
+export type Elements = readonly Uint8Array[] | readonly string[];
+
+/** What the elements from `start` up to but not including `end` take on the wire. */
+export function elementsByteLength(elements: Elements, start: number, end: number): number {
+  let total = 4 * (end - start);
+  for (let i = start; i < end; i++) {
+    const element = elements[i]!;
+    total += typeof element === 'string' ? Buffer.byteLength(element, 'utf8') : element.byteLength;
+  }
+  return total;
+}
+
+/** Elements into their wire form, some at a time: each of a million takes a moment. */
+export class ElementWriter {
+  readonly #elements: Elements;
+  readonly #target: Buffer;
+  #offset: number;
+  #count = 0;
+
+  /** The first goes to `offset` of the target, which has room for all. */
+  constructor(elements: Elements, target: Buffer, offset: number) {
+    this.#elements = elements;
+    this.#target = target;
+    this.#offset = offset;
+  }
+
+  /** After what has been written. */
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /** So many have been written. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Writes so many more. True at the end of the data. */
+  advance(count: number): boolean {
+    const elements = this.#elements;
+    const target = this.#target;
+    const end = Math.min(this.#count + count, elements.length);
+    let offset = this.#offset;
+    for (let i = this.#count; i < end; i++) {
+      const element = elements[i]!;
+      if (typeof element === 'string') {
+        const length = target.write(element, offset + 4, 'utf8');
+        target.writeUInt32LE(length, offset);
+        offset += 4 + length;
+      } else {
+        target.writeUInt32LE(element.byteLength, offset);
+        target.set(element, offset + 4);
+        offset += 4 + element.byteLength;
+      }
+    }
+    this.#count = end;
+    this.#offset = offset;
+    return end === elements.length;
+  }
 }
 
 /** The wire bytes of `data` in a buffer of their own. */

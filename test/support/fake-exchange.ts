@@ -1,7 +1,8 @@
 // A request for the HTTP frontend and its answer, without a socket: tests give the body and read what was answered.
 import type { BodyReader, HttpAnswer, HttpHeaders, HttpRequest } from '../../src/http1/http-exchange.js';
+import { HeldRoom } from './held-room.js';
 
-export class FakeRequest implements HttpRequest {
+export class FakeRequest extends HeldRoom implements HttpRequest {
   readonly method: string;
   readonly target: string;
   readonly bodyLength: number | undefined;
@@ -20,6 +21,7 @@ export class FakeRequest implements HttpRequest {
       bodyLength,
     }: { readonly headers?: Readonly<Record<string, string>>; readonly bodyLength?: number } = {},
   ) {
+    super();
     this.method = method;
     this.target = target;
     this.bodyLength = bodyLength;
@@ -38,16 +40,6 @@ export class FakeRequest implements HttpRequest {
   dropBody(): void {
     this.reader = undefined;
     this.isDropped = true;
-  }
-
-  /** What the server may hold for it, and holds. */
-  room = Infinity;
-  held = 0;
-
-  hold(bytes: number): boolean {
-    if (bytes > this.room) return false;
-    this.held = bytes;
-    return true;
   }
 }
 

@@ -1,8 +1,9 @@
 // A gRPC call without a transport, which remembers what was done with it.
 
 import type { GrpcCall, ResponseHeaders } from '../../src/frontend/grpc/grpc-call.js';
+import { HeldRoom } from './held-room.js';
 
-export class RecordedCall implements GrpcCall {
+export class RecordedCall extends HeldRoom implements GrpcCall {
   readonly path = '/test.Service/Method';
   readonly rawHeaders: readonly string[];
   /** How it ended: the answer, or status, message and further headers. */
@@ -18,18 +19,9 @@ export class RecordedCall implements GrpcCall {
   readonly #requestHeaders: ResponseHeaders;
 
   constructor(headers: ResponseHeaders = {}) {
+    super();
     this.#requestHeaders = headers;
     this.rawHeaders = Object.entries(headers).flat();
-  }
-
-  /** What the server may hold for it, and holds. */
-  room = Infinity;
-  held = 0;
-
-  hold(bytes: number): boolean {
-    if (bytes > this.room) return false;
-    this.held = bytes;
-    return true;
   }
 
   header(name: string): string | undefined {

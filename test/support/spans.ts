@@ -26,7 +26,7 @@ export interface RecordedSpan {
 
 const milliseconds = ([seconds, nanoseconds]: readonly [number, number]) => seconds * 1e3 + nanoseconds / 1e6;
 
-export function plainSpan(span: ReadableSpan): RecordedSpan {
+function plainSpan(span: ReadableSpan): RecordedSpan {
   const { traceId, spanId, traceState } = span.spanContext();
   return {
     name: span.name,
@@ -49,7 +49,7 @@ export function plainSpan(span: ReadableSpan): RecordedSpan {
 }
 
 /** The channel on which threads tell of their spans. */
-export const SPANS_CHANNEL = 'tstriton-test-spans';
+const SPANS_CHANNEL = 'tstriton-test-spans';
 
 /** Registers a provider for this thread; dispose of it to have none again. */
 export class SpanRecorder implements AsyncDisposable {

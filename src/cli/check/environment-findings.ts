@@ -32,7 +32,7 @@ export function environmentFindings(env: Readonly<Record<string, string | undefi
   ];
 }
 
-export function nodeFinding(version: string): Finding {
+function nodeFinding(version: string): Finding {
   const isOld = Number(version.split('.')[0]) < LEAST_NODE;
   return {
     name: 'Node',

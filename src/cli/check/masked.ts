@@ -7,7 +7,7 @@ const SECRET_VALUE = /\b(Bearer|Basic)\s+\S+/gi;
 const CREDENTIALS = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi;
 const ASSIGNED = /((?:token|secret|key|passw\w*|credential\w*|auth\w*)["']?\s*[=:]\s*)[^\s,;&"']+/gi;
 
-export const MASK = '***';
+const MASK = '***';
 
 export function masked(name: string, value: string): string {
   if (SECRET_NAME.test(name) || RESTRICTION.test(name)) return MASK;

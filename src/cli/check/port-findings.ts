@@ -29,7 +29,7 @@ export async function portFindings(env: Env): Promise<readonly Finding[]> {
   }
 }
 
-export function portFinding(name: string, host: string, port: number): Promise<Finding> {
+function portFinding(name: string, host: string, port: number): Promise<Finding> {
   const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   if (port === 0) return Promise.resolve({ name, status: 'ok', text: `${where}, any free one` });
   return new Promise((resolve) => {

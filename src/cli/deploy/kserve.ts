@@ -17,7 +17,7 @@ export function kserveFiles(options: DeploymentOptions): readonly DeploymentFile
   return [runtime, { path: 'inference-service.yaml', content: toYaml(service) }];
 }
 
-export function servingRuntime(options: DeploymentOptions): Yaml {
+function servingRuntime(options: DeploymentOptions): Yaml {
   const served = container(options, { name: 'kserve-container', models: MODELS, probedPort: options.httpPort });
   return {
     apiVersion: 'serving.kserve.io/v1alpha1',
@@ -48,7 +48,7 @@ export function servingRuntime(options: DeploymentOptions): Yaml {
   };
 }
 
-export function inferenceService(options: DeploymentOptions, storageUri: string): Yaml {
+function inferenceService(options: DeploymentOptions, storageUri: string): Yaml {
   const metadata = metadataOf(options);
   return {
     apiVersion: 'serving.kserve.io/v1beta1',

@@ -38,7 +38,7 @@ function namesFile(text: string): boolean {
 }
 
 /** The error with the lines of its stack that are the user's. */
-export function diagnosticsOf(error: unknown): string {
+function diagnosticsOf(error: unknown): string {
   if (!(error instanceof Error)) return `it threw ${inspect(error)}`;
   const text = error.stack ?? `${error.name}: ${error.message}`;
   const lines = text

@@ -38,7 +38,7 @@ function method(name: UnaryName, describe: (request: ModelReference) => Later<ob
   );
 }
 
-export function reflectionMethod(reflection: Reflection): StreamMethod {
+function reflectionMethod(reflection: Reflection): StreamMethod {
   return {
     open: (stream) => ({
       message(bytes) {

@@ -37,7 +37,7 @@ interface ReadRequest {
   decoupled: boolean;
 }
 
-export class InferStream implements StreamHandler {
+class InferStream implements StreamHandler {
   readonly #stream: AnswerStream;
   readonly #options: InferOptions;
   /** Whether the first error of a model ends the stream with its status. */

@@ -2,7 +2,7 @@
 // sum of their sizes. A ring: insertion and eviction cost the same however many fields there are.
 
 /** What a field takes besides its name and value (section 4.1). */
-export const ENTRY_OVERHEAD = 32;
+const ENTRY_OVERHEAD = 32;
 
 const FIRST_CAPACITY = 16;
 

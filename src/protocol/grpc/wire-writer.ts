@@ -6,7 +6,7 @@ import { invalidArg } from '../../errors.js';
 import { MESSAGE_PREFIX_BYTES } from './message-frame.js';
 
 /** Largest message of gRPC in Triton, its prefix not counted. */
-export const MAX_MESSAGE_BYTES = 2_147_483_647;
+const MAX_MESSAGE_BYTES = 2_147_483_647;
 
 // Bytes up to this many are cheaper to copy than to send as a chunk of their own.
 const INLINE_BYTES = 8192;

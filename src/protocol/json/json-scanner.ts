@@ -13,7 +13,7 @@ import { HAS_ESCAPES, HAS_UTF8, PLAIN, type StringKind } from './json-value.js';
 export const MAX_JSON_DEPTH = 100;
 
 /** Longer texts of one number are refused: no double needs so many digits. */
-export const MAX_NUMBER_LENGTH = 1024;
+const MAX_NUMBER_LENGTH = 1024;
 const MAX_SPACE = 1024 * 1024;
 const UTF8_BLOCK = 256 * 1024;
 

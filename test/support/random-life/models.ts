@@ -119,11 +119,7 @@ export function rowsOf({ number, rows, what }: Entry): Tensor<'int32'> {
 }
 
 /** What `bind` and `rebind` take for a model, each time with callables of its own. */
-export function boundModel(
-  name: Exclude<ModelName, 'Words'>,
-  ledger: Ledger,
-  standings: ReadonlyMap<ModelName, Standing>,
-) {
+function boundModel(name: Exclude<ModelName, 'Words'>, ledger: Ledger, standings: ReadonlyMap<ModelName, Standing>) {
   const { memory } = ledger;
   const threads = (count: number) =>
     instanceGroup(MODULE, { args: Array.from({ length: count }, () => memory.buffer) });

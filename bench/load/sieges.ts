@@ -1,5 +1,6 @@
-// What hostile clients do, by name: each holds on to the server for some seconds and says what became of it. They run in a
-// process of their own (attacker.ts), so that what they cost is not taken for the server's.
+// What hostile clients do, by name: each holds on to the server for some seconds and says what became of it. For the suite
+// hostile-clients, which measures memory and outcomes; what blows at a fixed rate cost a good client's latency is the suite attacks
+// (attack-wire.ts). They run in a process of their own (besieger.ts), so that what they cost is not taken for the server's.
 
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,7 +14,7 @@ export interface Target {
   readonly milliseconds: number;
 }
 
-interface Attack {
+interface Siege {
   readonly about: string;
   /** The outcome in words. */
   run(target: Target): Promise<string>;
@@ -124,7 +125,7 @@ function wanted(bytes: number): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-export const ATTACKS: Readonly<Record<string, Attack>> = {
+export const SIEGES: Readonly<Record<string, Siege>> = {
   'gzip-bombs': {
     about: '32 gzip bodies of 65 kB that inflate to 64 MB each, again and again',
     async run({ http, milliseconds }) {
@@ -235,7 +236,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   },
 };
 
-function frames(about: string, bytes: number): Attack {
+function frames(about: string, bytes: number): Siege {
   return { about, run: (target) => tinyFrames(target, Buffer.alloc(bytes), 0) };
 }
 

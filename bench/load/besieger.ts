@@ -1,13 +1,13 @@
-// The process that attacks: a load order names the attack and the ports, and is answered with what became of it.
+// The process of hostile clients: a load order names a siege and the ports, and is answered with what became of it.
 
 import { serveControl } from '../control-channel.js';
-import { ATTACKS, type Target } from './attacks.js';
+import { SIEGES, type Target } from './sieges.js';
 
 serveControl({
   ports: {},
   load(order) {
     const { name, target } = order as { readonly name: string; readonly target: Target };
-    return ATTACKS[name]!.run(target);
+    return SIEGES[name]!.run(target);
   },
   stop: () => Promise.resolve(),
 });
