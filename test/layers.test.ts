@@ -62,6 +62,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
     'sockets/after-reading.ts',
     'sockets/byte-budget.ts',
     'sockets/connection-limit.ts',
+    'sockets/open-files.ts',
     ...FRONTEND,
   ],
   client: ['protocol', 'http1', 'http2', ...PLAIN_DATA],
