@@ -94,7 +94,7 @@ function writeParameters(writer: JsonWriter, request: ClassifiedRequest, model: 
 // (server/src/http_server.cc, GenerateRequestClass): the innermost open axis takes what the fixed ones leave, others are 1.
 
 /** Undefined when so many elements do not fit. `declared` is without the batch axis. */
-function generatedShape(
+export function generatedShape(
   declared: readonly number[],
   maxBatchSize: number,
   count: number,
