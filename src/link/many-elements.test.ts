@@ -118,6 +118,32 @@ describe.each<InstanceKind>(['inline', 'port'])('An answer with many elements (%
     expect(results[0]).toMatchObject({ outputs: [{ shape: [1, MANY - 2] }] });
   });
 
+  it('lets others have their turn while very many numbers are written, and fails when they are taken away', async () => {
+    const numbers = new Int32Array(6 << 20).fill(7);
+    numbers[numbers.length - 1] = 8;
+    const long = host(kind, () => [{ z: new Tensor('int32', numbers, [1, numbers.length]) }]);
+    const short = host(kind, () => [{ y: [['short']] }]);
+    const order: string[] = [];
+    const large = new Run(long.instance, [request()]).ended.then(({ results }) => {
+      order.push('long');
+      return results[0];
+    });
+    const small = new Run(short.instance, [request()]).ended.then(() => order.push('short'));
+    const [result] = await Promise.all([large, small]);
+    if (result?.kind !== 'outputs') throw new Error(`no outputs: ${result?.error.message}`);
+    expect(Buffer.compare(result.outputs[0]!.bytes, new Uint8Array(numbers.buffer))).toBe(0);
+    expect(order).toEqual(['short', 'long']);
+    const run = new Run(
+      host(kind, () => {
+        setImmediate(() => structuredClone(numbers, { transfer: [numbers.buffer] }));
+        return [{ z: new Tensor('int32', numbers, [1, numbers.length]) }];
+      }).instance,
+      [request()],
+    );
+    const { results } = await run.ended;
+    expect(results[0]).toMatchObject({ kind: 'error', error: { code: 'INTERNAL' } });
+  });
+
   it('keeps its callable until it is written: a list may be used for the next batch', async () => {
     const list = texts(MANY);
     let calls = 0;

@@ -1,9 +1,10 @@
 // The outputs of a batch in wire form, in one buffer: the single copy that output bytes make. A header of
 // doubles may come first; each tensor starts at a multiple of 8, so that readers may view it as any typed array.
-// Many elements of BYTES are counted and written with pauses.
+// Many elements of BYTES are counted and written with pauses, and so are very many numbers.
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { copyPaced } from '../model/paced-bytes.js';
 import { Pace, type PacedWork } from '../model/paced-work.js';
 import type { ResolvedOutputs } from '../model/resolve-outputs.js';
 import { isBytesDtype } from '../tensor/dtype.js';
@@ -18,8 +19,10 @@ const LARGE_BYTES = 1 << 20;
 /** What a request has in front of its tensors; so large are most, and then the next one fits where the answer to the last one was. */
 const REQUEST_HEAD_BYTES = 4096;
 
-/** So many elements of BYTES are written at once, in less than a millisecond. */
-const FEW_ELEMENTS = 4096;
+/** So many numbers are copied at once: 4 bytes each are some ten milliseconds where the memory is new. */
+const FEW_NUMBERS = 4 << 20;
+/** An element of BYTES takes so many times longer: 4096 of them are written in less than a millisecond. */
+const NUMBERS_OF_AN_ELEMENT = 1024;
 /** Between two looks at the pace. */
 const ELEMENTS_AT_ONCE = 256;
 /** What it takes to count an element or to write it, as so many bytes. */
@@ -41,33 +44,34 @@ export interface FramedTensor {
 /** What becomes of one request: the places of its outputs, or why it failed. */
 export type FramedResult = FramedTensor[] | TritonError;
 
-/** Whether results have so many elements of BYTES that others should have their turn while they are written. */
+/** Whether results have so many elements that others should have their turn while they are written. */
 export function haveManyElements(results: readonly HostResult[]): boolean {
-  let elements = 0;
+  let numbers = 0;
   for (let r = 0; r < results.length; r++) {
     const outputs = results[r]!;
-    if (isOutputs(outputs)) elements += elementsOf(outputs);
+    if (isOutputs(outputs)) numbers += workOf(outputs);
   }
-  return elements > FEW_ELEMENTS;
+  return numbers > FEW_NUMBERS;
 }
 
 /** The same of one result. */
 export function hasManyElements(outputs: ResolvedOutputs): boolean {
-  return elementsOf(outputs) > FEW_ELEMENTS;
+  return workOf(outputs) > FEW_NUMBERS;
 }
 
 function isOutputs(result: HostResult): result is ResolvedOutputs {
   return Array.isArray(result);
 }
 
-function elementsOf(outputs: ResolvedOutputs): number {
-  let elements = 0;
+/** As so many numbers. */
+function workOf(outputs: ResolvedOutputs): number {
+  let numbers = 0;
   for (let i = 0; i < outputs.length; i++) {
-    const tensor = outputs[i];
-    // Of BYTES: all else has typed arrays. Asked of every answer, so that no table is looked into.
-    if (tensor !== undefined && Array.isArray(tensor.data)) elements += tensor.data.length;
+    const data = outputs[i]?.data;
+    // Only those of BYTES are arrays. Asked of every answer, so that no table is looked into.
+    if (data !== undefined) numbers += Array.isArray(data) ? data.length * NUMBERS_OF_AN_ELEMENT : data.length;
   }
-  return elements;
+  return numbers;
 }
 
 /** One response of a stream, in memory of its own. */
@@ -155,7 +159,7 @@ export class ResultFrame {
 
   /**
    * Counts the bytes of many elements, before they are added. Gives the results as they are now, to be added: the callable
-   * may change its lists meanwhile.
+   * may change its lists meanwhile, and numbers unless they are very many.
    */
   *measure(results: readonly HostResult[], requested: readonly Requested[] | undefined): PacedWork<HostResult[]> {
     const pace = new Pace();
@@ -177,7 +181,7 @@ export class ResultFrame {
     const { outputs } = this.#config;
     return result.map((tensor, output) => {
       if (tensor === undefined || !isWanted(outputs[output]!.name, requested)) return undefined;
-      if (whatIsWrong(tensor) !== undefined) return tensor;
+      if (whatIsWrong(tensor) !== undefined || isLong(tensor)) return tensor;
       return new Tensor(tensor.dtype, tensor.data.slice() as typeof tensor.data, tensor.shape.slice());
     });
   }
@@ -203,7 +207,10 @@ export class ResultFrame {
       const { dtype, data } = this.#tensors[i]!;
       const offset = start + this.#offsets[i]!;
       if (!isBytesDtype(dtype)) {
-        writeRaw(dtype, data, buffer, offset);
+        const { buffer: memory, byteOffset, byteLength } = data as Uint8Array;
+        const bytes = new Uint8Array(memory, byteOffset, byteLength);
+        yield* copyPaced(bytes, buffer, offset, pace);
+        if (bytes.byteLength !== byteLength) throw changed(this.#config.name);
         continue;
       }
       const end = offset + this.#measured!.get(this.#tensors[i]!)!;
@@ -268,6 +275,11 @@ function changed(model: string): TritonError {
 
 function costOf(elements: number, bytes: number): number {
   return elements * BYTES_OF_AN_ELEMENT + (bytes >> 3);
+}
+
+/** Copying its numbers is what has to be done with pauses. */
+function isLong({ dtype, data }: Tensor): boolean {
+  return !isBytesDtype(dtype) && data.length > FEW_NUMBERS / NUMBERS_OF_AN_ELEMENT;
 }
 
 // The buffer of a typed array may have been transferred since its tensor was made.

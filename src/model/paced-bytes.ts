@@ -20,15 +20,20 @@ export function* assemble(pieces: Uint8Array[], byteLength: number): PacedWork<B
   for (let i = 0; i < pieces.length; i++) {
     const piece = pieces[i]!;
     pieces[i] = NOTHING;
-    for (let start = 0; start < piece.byteLength; start += COPIED_BYTES) {
-      const block = piece.subarray(start, start + COPIED_BYTES);
-      whole.set(block, offset);
-      offset += block.byteLength;
-      if (pace.spend(block.byteLength >> COPYING_SHIFT)) yield;
-    }
+    yield* copyPaced(piece, whole, offset, pace);
+    offset += piece.byteLength;
   }
   pieces.length = 0;
   return whole;
+}
+
+/** Copies the bytes to `offset` of the target; those that are taken away meanwhile are not copied. */
+export function* copyPaced(bytes: Uint8Array, target: Uint8Array, offset: number, pace: Pace): PacedWork<void> {
+  for (let start = 0; start < bytes.byteLength; start += COPIED_BYTES) {
+    const block = bytes.subarray(start, start + COPIED_BYTES);
+    target.set(block, offset + start);
+    if (pace.spend(block.byteLength >> COPYING_SHIFT)) yield;
+  }
 }
 
 const NOTHING = new Uint8Array(0);
