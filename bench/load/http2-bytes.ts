@@ -1,7 +1,5 @@
 // Frames of HTTP/2 as bytes, for clients that do what no client of HTTP/2 does.
 
-export const FRAME = { DATA: 0, HEADERS: 1, SETTINGS: 4 } as const;
-export const FLAG = { END_STREAM: 1, END_HEADERS: 4, PADDED: 8 } as const;
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 export function frameHead(length: number, type: number, flags: number, streamId: number): Buffer {

@@ -104,9 +104,7 @@ export function requestTemplate(
   // The newest entry has the lowest index, so the first field ends up with the highest.
   const references = fields.map((_, i) => Buffer.of(INDEXED | (STATIC_ENTRIES + fields.length - i)));
   const block = Buffer.concat([Buffer.of(POST, SCHEME_HTTP), ...(first ? fields : references)]);
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(call.message.length, 1);
-  const data = Buffer.concat([prefix, call.message]);
+  const data = framed(call.message);
   if (data.length > LONGEST_PAYLOAD) {
     throw new RangeError(
       `this generator sends a message in one frame, up to ${LONGEST_PAYLOAD - 5} bytes, got ${call.message.length}`,
@@ -114,4 +112,12 @@ export function requestTemplate(
   }
   const headers = frame(FRAME.HEADERS, FLAG.END_HEADERS, 0, block);
   return { bytes: Buffer.concat([headers, frame(FRAME.DATA, FLAG.END_STREAM, 0, data)]), dataAt: headers.length };
+}
+
+/** A message as gRPC sends it. */
+export function framed(message: Uint8Array, { isCompressed = false } = {}): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix[0] = Number(isCompressed);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
 }

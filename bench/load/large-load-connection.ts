@@ -4,6 +4,7 @@
 import { connect } from 'node:net';
 
 import { loadHttp2Build } from '../http2-build.js';
+import { framed } from './http2-frames.js';
 import type { LoadConnection } from './load-run.js';
 import type { LoadWindow } from './load-window.js';
 
@@ -106,13 +107,6 @@ function exchangeOf({ bytes, call }: LargeTarget): Exchange {
   const message = Buffer.alloc(bytes);
   for (let at = 0; at + 4 <= bytes; at += 4) message.writeUInt32LE(Math.imul(at, 2654435761) >>> 0, at);
   return { message, expected: message };
-}
-
-/** A message as gRPC sends it. */
-function framed(message: Uint8Array): Buffer {
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(message.length, 1);
-  return Buffer.concat([prefix, message]);
 }
 
 function openSocket(

@@ -6,7 +6,8 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 
-import { FLAG, FRAME, frameHead, PREFACE, requestBlock, setting } from './http2-bytes.js';
+import { frameHead, PREFACE, requestBlock, setting } from './http2-bytes.js';
+import { FLAG, FRAME, framed } from './http2-frames.js';
 
 export interface Target {
   readonly http: number;
@@ -120,9 +121,7 @@ function wanted(bytes: number): Buffer {
   };
   const input = Buffer.concat([field(1, 'x'), field(2, 'INT32'), field(3, Buffer.of(1))]);
   const message = Buffer.concat([field(1, 'large'), field(5, input), field(7, contents)]);
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(message.length, 1);
-  return Buffer.concat([prefix, message]);
+  return framed(message);
 }
 
 export const SIEGES: Readonly<Record<string, Siege>> = {
@@ -140,12 +139,10 @@ export const SIEGES: Readonly<Record<string, Siege>> = {
     about: 'four gRPC messages of 1 MB that inflate to 1 GB',
     async run({ grpc, milliseconds }) {
       const body = deflateSync(Buffer.alloc(1000 * MIB));
-      const prefix = Buffer.alloc(5, 1);
-      prefix.writeUInt32BE(body.length, 1);
+      const message = framed(body, { isCompressed: true });
       const all = lines(4, () => new Line(grpc, { isGrpc: true }));
       for (const line of all) {
         line.socket.write(Buffer.concat([greeting(), call(1, 'deflate')]));
-        const message = Buffer.concat([prefix, body]);
         for (let at = 0; at < message.length; at += 16_384) {
           const part = message.subarray(at, at + 16_384);
           line.socket.write(data(1, part, at + 16_384 >= message.length ? FLAG.END_STREAM : 0));
