@@ -460,30 +460,29 @@ describe('typed contents', () => {
     expect([...decodeBytes(message).inputs[0]!.bytes]).toEqual([5]);
   });
 
+  /** A request of one INT64 input with these contents. */
+  function withContents(contents: Buffer): Buffer {
+    const input = Buffer.concat([
+      Buffer.from([field(1, 2), 1, 0x78, field(2, 2), 5]),
+      Buffer.from('INT64'),
+      Buffer.from([field(3, 2), 1, 1, field(5, 2), contents.length]),
+      contents,
+    ]);
+    return Buffer.concat([Buffer.from([field(1, 2), 1, 0x6d, field(5, 2), input.length]), input]);
+  }
+
   it.each([
     ['that go on for more than ten bytes', [...new Array<number>(10).fill(0x80), 0x01]],
     ['whose last one is cut off', [0x01, 0x80]],
   ])('refuse packed integers %s', (_, packed) => {
     const contents = Buffer.from([field(3, 2), packed.length, ...packed]);
-    const input = Buffer.concat([
-      Buffer.from([field(1, 2), 1, 0x78, field(2, 2), 5]),
-      Buffer.from('INT64'),
-      Buffer.from([field(3, 2), 1, 1, field(5, 2), contents.length]),
-      contents,
-    ]);
-    const message = Buffer.concat([Buffer.from([field(1, 2), 1, 0x6d, field(5, 2), input.length]), input]);
+    const message = withContents(contents);
     expect(refusal(() => decodeBytes(message)).code).toBe('INTERNAL');
   });
 
   it('may have an empty list among others', () => {
     const contents = Buffer.from([field(2, 2), 0, field(3, 2), 1, 7]);
-    const input = Buffer.concat([
-      Buffer.from([field(1, 2), 1, 0x78, field(2, 2), 5]),
-      Buffer.from('INT64'),
-      Buffer.from([field(3, 2), 1, 1, field(5, 2), contents.length]),
-      contents,
-    ]);
-    const message = Buffer.concat([Buffer.from([field(1, 2), 1, 0x6d, field(5, 2), input.length]), input]);
+    const message = withContents(contents);
     expect(Buffer.from(decodeBytes(message).inputs[0]!.bytes).toString('hex')).toBe('0700000000000000');
   });
 
