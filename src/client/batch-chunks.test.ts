@@ -5,7 +5,7 @@ import type { InferTensor } from '../model/exchange.js';
 import { encodeRaw } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
 import { chunkError, chunkRows, joinOutputs } from './batch-chunks.js';
-import { TritonConnectionError } from './client-errors.js';
+import { TritonConnectionError, TritonTimeoutError } from './client-errors.js';
 
 const numbers: InferTensor = {
   name: 'n',
@@ -73,6 +73,11 @@ describe('chunkError', () => {
   it('promises nothing about the whole batch for a chunk that was not sent', () => {
     const lost = chunkError(new TritonConnectionError('lost', { requestSent: false }), range);
     expect(lost).toMatchObject({ name: 'TritonConnectionError', requestSent: true });
+  });
+
+  it('is that of the whole batch when its time is over', () => {
+    const late = new TritonTimeoutError('deadline of 20 ms exceeded');
+    expect(chunkError(late, range)).toBe(late);
   });
 });
 

@@ -5,7 +5,7 @@ import type { InferTensor } from '../model/exchange.js';
 import { BytesScan } from '../tensor/raw.js';
 import { elementCount, formatShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
-import { TritonConnectionError } from './client-errors.js';
+import { TritonConnectionError, TritonTimeoutError } from './client-errors.js';
 
 /** Rows of a batch, from the first to before the last. */
 export interface RowRange {
@@ -58,6 +58,8 @@ function offsetsOf({ datatype, shape, bytes }: InferTensor, rows: readonly numbe
 
 /** The error of a chunk, with its code, as that of the call. */
 export function chunkError(error: TritonError, { start, end, rows }: RowRange): TritonError {
+  // The time is that of the whole call.
+  if (TritonTimeoutError.is(error)) return error;
   const message = `rows ${start} to ${end - 1} of ${rows}: ${error.message}`;
   // Other chunks have been sent, whatever became of this one.
   if (TritonConnectionError.is(error)) return new TritonConnectionError(message, { cause: error, requestSent: true });

@@ -34,6 +34,12 @@ describe('Call', () => {
       vi.advanceTimersByTime(1);
       expect(() => call.throwIfOver()).toThrow('deadline of 250 ms exceeded');
       expect(call.expired).toBe(true);
+      const whole = new Call({ ...LIMITS, timeoutMs: 250 });
+      const [one, other] = [whole.part(), whole.part()];
+      vi.advanceTimersByTime(250);
+      expect(() => one.throwIfOver()).toThrow('deadline of 250 ms exceeded');
+      expect([one.error, other.error]).toEqual([whole.error, whole.error]);
+      expect([whole, one, other].map(({ expired }) => expired)).toEqual([true, true, true]);
       const paused = new Call({ ...LIMITS, timeoutMs: 250 });
       paused.pause();
       vi.advanceTimersByTime(1000);

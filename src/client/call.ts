@@ -16,6 +16,7 @@ export interface CallLimits {
 
 export class Call {
   readonly #limits: CallLimits;
+  readonly #whole: Call | undefined;
   #deadline = Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #callbacks = new Set<(error: TritonError) => void>();
@@ -32,6 +33,7 @@ export class Call {
   /** `whole`: the call that this one is a part of. */
   constructor(limits: CallLimits, whole?: Call) {
     this.#limits = limits;
+    this.#whole = whole;
     if (whole === undefined) this.restart();
     else this.#follow(whole);
     for (const signal of limits.signals) {
@@ -149,6 +151,8 @@ export class Call {
   }
 
   #expire(): void {
+    // It is the whole's time that is over: all parts end with its error.
+    if (this.#whole !== undefined) return this.#whole.#expire();
     this.#expired = true;
     this.abort(this.deadlineError());
   }
