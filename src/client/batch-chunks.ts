@@ -58,8 +58,9 @@ function offsetsOf({ datatype, shape, bytes }: InferTensor, rows: readonly numbe
 
 /** The error of a chunk, with its code, as that of the call. */
 export function chunkError(error: TritonError, { start, end, rows }: RowRange): TritonError {
-  // The time is that of the whole call.
-  if (TritonTimeoutError.is(error)) return error;
+  // The time is that of the whole call. To the compiler a timeout is like any other error.
+  const isLate: boolean = TritonTimeoutError.is(error);
+  if (isLate) return error;
   const message = `rows ${start} to ${end - 1} of ${rows}: ${error.message}`;
   // Other chunks have been sent, whatever became of this one.
   if (TritonConnectionError.is(error)) return new TritonConnectionError(message, { cause: error, requestSent: true });
