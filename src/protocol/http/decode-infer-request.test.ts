@@ -422,12 +422,21 @@ describe('what is malformed', () => {
     }
   });
 
+  it('is no tensor of exactly the largest size', () => {
+    const zeros = `[${Array<number>(125).fill(0).join()}]`;
+    const largest = withInput(`{"data":${zeros},"name":"x","datatype":"FP64","shape":[125]}`);
+    expect(decode(largest, { config: modelWith([spec('x', 'FP64', [-1])]) }).request.inputs[0]!.bytes.byteLength).toBe(
+      1000,
+    );
+  });
+
   it('is a JSON part that is too large', () => {
     expect(() => decode(withInput(X), { maxInputSize: 69 })).toThrow(
       refusal(
         'request JSON size of 70 bytes exceeds the maximum allowed input size of 69 bytes. Use --http-max-input-size to increase the limit.',
       ),
     );
+    expect(decode(withInput(X), { maxInputSize: 70 }).request.inputs).toHaveLength(1);
     expect(
       decode(BINARY_X('500'), { binary: Buffer.alloc(500), maxInputSize: 100 }).request.inputs[0]!.bytes.byteLength,
     ).toBe(500);

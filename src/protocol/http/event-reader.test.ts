@@ -23,6 +23,7 @@ describe('EventReader', () => {
     ['only the first space', 'data:  x\n\n', [' x']],
     ['lines that end with a carriage return', 'data: x\r\rdata: y\r\r', ['x', 'y']],
     ['lines that end with both', 'data: x\r\n\r\ndata: y\r\n\r\n', ['x', 'y']],
+    ['lines of data that end with both', 'data: x\r\ndata: y\r\n\r\n', ['x\ny']],
     ['all ends of lines in turn', 'data: x\rdata: y\n\r\ndata: z\n\r', ['x\ny', 'z']],
     ['lines of data as one', 'data: x\ndata\ndata:\ndata: y\n\n', ['x\n\n\ny']],
     ['an empty event', 'data\n\n', ['']],
