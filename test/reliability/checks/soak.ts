@@ -1,4 +1,6 @@
 // Random lives one after the other for minutes: nothing is violated, and memory stays where it was after the first of them.
+import { Agent, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
+
 import { RandomLife } from '../../support/random-life/random-life.js';
 import { atMost, memory, plain, quantile, type Check } from '../check.js';
 
@@ -18,6 +20,7 @@ export const soak: Check = {
     for (; performance.now() < end || lives < 3; lives++) {
       const life = new RandomLife({ seed: seed + lives, steps: STEPS, serverThread: lives % 2 === 0 });
       await life.run();
+      await forgetPorts();
       violations.push(...life.ledger.violations.map((violation) => `seed ${seed + lives}: ${violation}`));
       sent += life.ledger.counts.sent;
       resident.push((await memory()).resident / 1e6);
@@ -42,3 +45,10 @@ export const soak: Check = {
     ];
   },
 };
+
+/** What `fetch` keeps for each server that it ever asked. */
+async function forgetPorts(): Promise<void> {
+  const used = getGlobalDispatcher();
+  setGlobalDispatcher(new Agent());
+  await used.close();
+}
