@@ -1,7 +1,7 @@
 // Answers with so many strings or bytes that writing them takes a while: others have their turn meanwhile, whatever happens.
 import { setImmediate as turn } from 'node:timers/promises';
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { wireTensor } from '../../test/support/infer-requests.js';
 import {
@@ -24,7 +24,13 @@ const TEXTS = { y: { dtype: 'string', shape: [-1] }, z: { dtype: 'int32', shape:
 const BYTES = { y: { dtype: 'bytes', shape: [-1] } } as const;
 
 const open: HostedInstance[] = [];
+// Each look at the clock is a second later: whoever works until the clock says so stops at its next look, on any machine.
+beforeEach(() => {
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => (now += 1000));
+});
 afterEach(() => {
+  vi.restoreAllMocks();
   for (const hosted of open.splice(0)) hosted.close();
 });
 
