@@ -7,8 +7,15 @@ import { Pace, type PacedWork } from './paced-work.js';
 /** So much is copied at a time. */
 const COPIED_BYTES = 1024 * 1024;
 
-/** Joins the pieces, which are `byteLength` bytes together, and lets go of each: the list is empty afterwards. */
-export function* assemble(pieces: Uint8Array[], byteLength: number): PacedWork<Buffer> {
+/**
+ * Joins the pieces, which are `byteLength` bytes together, and lets go of each: the list is empty afterwards. Who owns their memory
+ * is told of each piece that has been copied.
+ */
+export function* assemble(
+  pieces: Uint8Array[],
+  byteLength: number,
+  copied?: (piece: Uint8Array) => void,
+): PacedWork<Buffer> {
   const [only] = pieces;
   if (only !== undefined && pieces.length === 1) {
     pieces.length = 0;
@@ -22,6 +29,7 @@ export function* assemble(pieces: Uint8Array[], byteLength: number): PacedWork<B
     pieces[i] = NOTHING;
     yield* copyPaced(piece, whole, offset, pace);
     offset += piece.byteLength;
+    copied?.(piece);
   }
   pieces.length = 0;
   return whole;

@@ -5,6 +5,7 @@ import { createGunzip, createInflate, createUnzip, type Unzip } from 'node:zlib'
 
 import { assemble } from '../model/paced-bytes.js';
 import { startPaced } from '../model/paced-workers.js';
+import { freeMemory } from './free-memory.js';
 
 /** Forms of compressed data: gzip, zlib's (HTTP calls it deflate), or either, by its first bytes. */
 export type CompressedForm = 'gzip' | 'deflate' | 'either';
@@ -71,7 +72,7 @@ function inflate(compressed: Buffer, form: CompressedForm, { maxSize, hold }: In
   const pieces: Buffer[] = [];
   let size = 0;
   const fail = (fault: InflateFault) => {
-    pieces.length = 0;
+    pieces.splice(0).forEach(freeMemory);
     stream.off('error', onError).on('error', () => undefined);
     stream.destroy();
     done(fault);
@@ -90,7 +91,7 @@ function inflate(compressed: Buffer, form: CompressedForm, { maxSize, hold }: In
       fail({ kind: 'corrupt', reason: `${left} bytes follow the compressed data` });
       return;
     }
-    startPaced(assemble(pieces, size), {
+    startPaced(assemble(pieces, size, freeMemory), {
       done(whole) {
         // Less than before: there is room.
         hold(size);
