@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import type { ListenedConnection, SharedByConnections } from '../sockets/listener.js';
 import { Output, takenBytes, writeAll } from '../sockets/output.js';
 import type { ByteShare, ShareOwner } from '../sockets/byte-budget.js';
-import { Standstill } from '../sockets/standstill.js';
+import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import { afterReading } from '../sockets/after-reading.js';
 import { KEEPS_NOTHING, type ByteSink } from '../sockets/socket-reader.js';
 import type { Writing } from '../sockets/write-turn.js';
@@ -36,7 +36,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   #isReading = true;
   #endedAt = Infinity;
   readonly #share: ByteShare | undefined;
-  readonly #reader = new Standstill();
+  readonly #reader = new Standstill(LEAST_PROGRESS);
   #isReaderIdle = false;
 
   /** `read` gives the socket, and has it read to the sink from then on. */
@@ -59,7 +59,6 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     // Sockets of TLS pass on later what they are given.
     this.#output.copiesBlocks = socket.writableHighWaterMark !== KEEPS_NOTHING;
     socket.on('drain', () => this.#drained());
-    socket.on('timeout', () => socket.destroy());
     // It is followed by the end.
     socket.on('error', () => undefined);
     socket.on('end', () => this.#inputEnded());
@@ -92,8 +91,9 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
 
   tick(now: number): void {
     const { isCongested } = this.#connection;
-    this.#isReaderIdle = this.#reader.look(now, isCongested, takenBytes(this.socket)) > IDLE_READER_MILLISECONDS;
-    if (now - this.#endedAt > LINGER_MILLISECONDS) this.socket.destroy();
+    const idle = this.#reader.look(now, isCongested, takenBytes(this.socket));
+    this.#isReaderIdle = idle > IDLE_READER_MILLISECONDS;
+    if (idle > STALLED_MILLISECONDS || now - this.#endedAt > LINGER_MILLISECONDS) this.socket.destroy();
     else this.#connection.tick();
   }
 
@@ -159,14 +159,11 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     }
     const isTaken = writeAll(socket, output.take());
     output.sent(isTaken);
-    if (isTaken || !socket.writableNeedDrain) return;
-    connection.isCongested = true;
-    socket.setTimeout(STALLED_MILLISECONDS);
+    if (!isTaken && socket.writableNeedDrain) connection.isCongested = true;
   }
 
   #drained(): void {
     this.#output.passedOn();
-    this.socket.setTimeout(0);
     if (!this.#connection.isCongested) return;
     this.#connection.drained();
     this.write();

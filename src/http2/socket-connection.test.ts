@@ -252,7 +252,7 @@ describe('SocketConnection', () => {
     bound.tick(0);
     bound.tick(5000);
     expect(bound.isStalled).toBe(false);
-    send(frames.data(3, 'more'));
+    send(frames.data(1, 'little'), frames.data(3, 'x'.repeat(16 * 1024)));
     bound.tick(5001);
     expect(bound.isStalled).toBe(true);
     expect(other.change(0, 40 * MIB)).toBe(true);
@@ -342,11 +342,25 @@ describe('a peer that takes nothing of its answers', () => {
   it('has five more minutes when it has taken some', async () => {
     const { bound, socket, send } = await unread(1 << 20);
     bound.tick(4 * MINUTE);
-    send(frames.windowUpdate(1, 1));
+    send(frames.windowUpdate(1, 16 * 1024));
     bound.tick(5 * MINUTE);
     bound.tick(10 * MINUTE);
     expect(socket.destroyed).toBe(false);
     bound.tick(10 * MINUTE + 1);
+    expect(socket.destroyed).toBe(true);
+  });
+
+  it('is not helped by taking a byte now and then', async () => {
+    const { bound, socket, send } = await unread(1 << 20);
+    for (let second = 1; second <= 6; second++) {
+      send(frames.windowUpdate(1, 1));
+      bound.tick(second * 1000);
+    }
+    expect(bound.isStalled).toBe(true);
+    for (let minute = 1; minute <= 6; minute++) {
+      send(frames.windowUpdate(1, 1));
+      bound.tick(minute * MINUTE);
+    }
     expect(socket.destroyed).toBe(true);
   });
 

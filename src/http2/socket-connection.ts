@@ -10,7 +10,7 @@ import type { ListenedConnection } from '../sockets/listener.js';
 import type { ByteBudget, ByteShare, ShareOwner } from '../sockets/byte-budget.js';
 import { type BlockPool, takenBytes, writeAll } from '../sockets/output.js';
 import { KEEPS_NOTHING, type ByteSink } from '../sockets/socket-reader.js';
-import { Standstill } from '../sockets/standstill.js';
+import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import type { Role } from './stream-table.js';
 import type { Writing, WriteTurn } from '../sockets/write-turn.js';
 
@@ -40,7 +40,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   readonly socket: Socket;
   readonly #turn: WriteTurn;
   readonly #share: ByteShare | undefined;
-  readonly #reader = new Standstill();
+  readonly #reader = new Standstill(LEAST_PROGRESS);
   /** How long the peer has taken nothing of what waits for it, in milliseconds. */
   #idle = 0;
   readonly #openedAt = performance.now();

@@ -1,7 +1,7 @@
 // What a connection knows of one stream: a record that the connection's parts share (receiver.ts, sender.ts) and at the same
 // time what the stream's user holds. The contract with the user is in http2-stream.ts.
 
-import { Standstill } from '../sockets/standstill.js';
+import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import type { ErrorCodeName } from './http2-error.js';
 import type { Http2Stream, StreamListener } from './http2-stream.js';
 import type { OutgoingHeaders } from './outgoing-headers.js';
@@ -66,7 +66,7 @@ export class StreamState implements Http2Stream, Waiting<StreamState> {
   filled = 0;
   /** Bytes that are counted for the stream. */
   heldBytes = 0;
-  readonly upload = new Standstill();
+  readonly upload = new Standstill(LEAST_PROGRESS);
   /** Nothing has come of what is to fill the target for a while. */
   isUploadStalled = false;
 

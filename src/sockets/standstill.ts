@@ -1,13 +1,23 @@
 // For how long something that should move has not: a figure that is looked at now and then.
 
+/** Whoever takes or brings fewer bytes stands still: a byte now and then must not keep what others need. */
+export const LEAST_PROGRESS = 16 * 1024;
+
 export class Standstill {
+  readonly #least: number;
   #figure = NaN;
   #since = 0;
 
-  /** Milliseconds for which `figure` has been the same, as far as looks tell; 0 when nothing has to move. */
+  /** `least`: how far the figure must move. */
+  constructor(least = 1) {
+    this.#least = least;
+  }
+
+  /** Milliseconds for which `figure` has not moved, as far as looks tell; 0 when nothing has to move. */
   look(now: number, hasToMove: boolean, figure: number): number {
+    const hasMoved = !(Math.abs(figure - this.#figure) < this.#least);
     if (!hasToMove) this.#figure = NaN;
-    if (this.#figure !== figure || !hasToMove) {
+    if (hasMoved || !hasToMove) {
       if (hasToMove) this.#figure = figure;
       this.#since = now;
       return 0;
