@@ -26,6 +26,8 @@ export class ModelBindings {
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #onUnrecoverable: (error: TritonError) => void;
   #server: ServerHandle | undefined;
+  /** There while a server that takes no more changes answers what is under way; `over` when everything is released. */
+  #stopping: { readonly over: Promise<void>; readonly end: () => void } | undefined;
 
   /** `onUnrecoverable` is called when a model says that no further inference is possible. */
   constructor(onUnrecoverable: (error: TritonError) => void) {
@@ -104,7 +106,7 @@ export class ModelBindings {
         this.#replacing.delete(binding);
       }
       if (this.#server !== server) {
-        await binding.release();
+        await this.#release(binding);
         throw stopped();
       }
       if (!isThere()) {
@@ -115,7 +117,7 @@ export class ModelBindings {
     }
     const old = place.binding;
     place.binding = binding;
-    await old.release();
+    await this.#release(old);
   }
 
   /** Resolves when the last request of what is removed has ended. Rejects with NOT_FOUND. */
@@ -130,8 +132,15 @@ export class ModelBindings {
     try {
       await this.#server?.unload(binding.config);
     } finally {
-      await binding.release();
+      await this.#release(binding);
     }
+  }
+
+  /** It is bound no more. A server that stops may still answer what is under way on it, and releases it then. */
+  async #release(binding: ModelBinding): Promise<void> {
+    if (this.#stopping === undefined) return binding.release();
+    this.#leftBehind.add(binding);
+    await this.#stopping.over;
   }
 
   /** Rejects with the first that did not load, unless those are put up with. What is bound from now on loads at once. */
@@ -142,17 +151,26 @@ export class ModelBindings {
     else await Promise.allSettled(loads);
   }
 
-  /** The server takes no more changes. */
+  /** The server takes no more changes, and answers what is under way until {@link releaseAll}. */
   detach(): void {
     this.#server = undefined;
+    let end!: () => void;
+    const over = new Promise<void>((resolve) => (end = resolve));
+    this.#stopping = { over, end };
   }
 
   /** No server serves them any more; they stay bound. */
   async releaseAll(): Promise<void> {
     this.#server = undefined;
+    const stopping = this.#stopping;
+    this.#stopping = undefined;
     const all = [...this.find(), ...this.#replacing, ...this.#leftBehind];
     this.#leftBehind.clear();
-    await Promise.all(all.map((binding) => binding.release()));
+    try {
+      await Promise.all(all.map((binding) => binding.release()));
+    } finally {
+      stopping?.end();
+    }
   }
 
   #load(binding: ModelBinding, server: ServerHandle, options: HostedLoad = {}): Promise<void> {

@@ -1,4 +1,7 @@
 // Instances in threads of their own: each way in which one can die, and what becomes of requests, model and server.
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+
 import { describe, expect, it } from 'vitest';
 
 import { defineModel, instanceGroup, type Triton } from 'tstriton';
@@ -45,6 +48,18 @@ async function readiness(http: string): Promise<number[]> {
   return Promise.all(paths.map(async (path) => (await fetch(`${http}/v2/${path}`)).status));
 }
 
+async function statistics(http: string) {
+  const { model_stats: stats } = (await (await fetch(`${http}/v2/models/Threads/stats`)).json()) as {
+    model_stats: { inference_count: number }[];
+  };
+  return stats[0]!;
+}
+
+/** What is ended as soon as it is asked to has ended by then. */
+async function asLongAsThreadsTake(): Promise<void> {
+  for (let i = 0; i < 3; i++) await once(new Worker('', { eval: true }), 'exit');
+}
+
 function bindThreads(triton: Triton, options: Parameters<typeof instanceGroup>[1] = {}): void {
   triton.bind({ ...model, inferFunc: instanceGroup(MODULE, options) });
 }
@@ -68,6 +83,48 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     await using server = await startServer((triton) => bindThreads(triton, options), { serverThread });
     const { said } = await ask(server.http, 'answer');
     expect(said).toMatchObject({ execArgv: ['--no-warnings'], oldGenerationMb: 48 });
+  });
+
+  it('answers what its replacement has under way when the server stops before its predecessor has ended', async () => {
+    const [old, next] = [new Int32Array(new SharedArrayBuffer(12)), new Int32Array(new SharedArrayBuffer(12))];
+    await using server = await startServer((triton) => bindThreads(triton, { args: [old] }), { serverThread });
+    const { triton, http } = server;
+    await ask(http, 'answer');
+    const first = ask(http, 'hold');
+    await expect.poll(() => Atomics.load(old, 2)).toBe(1);
+    const replaced = triton.rebind({ ...model, inferFunc: instanceGroup(MODULE, { args: [next] }) });
+    const rejection = expect(replaced).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    // The one that takes its place begins to count anew.
+    await expect.poll(async () => (await statistics(http)).inference_count).toBe(0);
+    const second = ask(http, 'hold');
+    await expect.poll(() => Atomics.load(next, 2)).toBe(1);
+    const stopped = triton.stop();
+    Atomics.store(old, 1, 1);
+    expect((await first).status).toBe(200);
+    await asLongAsThreadsTake();
+    Atomics.store(next, 1, 1);
+    expect((await second).status).toBe(200);
+    await Promise.all([rejection, stopped]);
+  });
+
+  it('answers what is under way when the server stops before it is unbound and replaced', async () => {
+    const [held, next] = [new Int32Array(new SharedArrayBuffer(12)), new Int32Array(new SharedArrayBuffer(12))];
+    await using server = await startServer((triton) => bindThreads(triton, { args: [held] }), { serverThread });
+    const { triton, http } = server;
+    const first = ask(http, 'hold');
+    await expect.poll(() => Atomics.load(held, 2)).toBe(1);
+    const group = instanceGroup(MODULE, { args: ['fail'] });
+    // Each has its turn when the one before it has ended, and the second one when the server takes no more changes.
+    const turns = Promise.allSettled([
+      triton.rebind({ ...model, inferFunc: group }),
+      triton.rebind({ ...model, inferFunc: instanceGroup(MODULE, { args: [next] }) }),
+      triton.unbind('Threads'),
+    ]);
+    const stopped = triton.stop();
+    await asLongAsThreadsTake();
+    Atomics.store(held, 1, 1);
+    expect((await first).status).toBe(200);
+    await Promise.all([turns, stopped]);
   });
 
   it('mixes with callables of this thread', async () => {
