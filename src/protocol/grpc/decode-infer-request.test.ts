@@ -2,6 +2,7 @@ import { create, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import { finishPaced, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
+import type { SharedMemoryAccess } from '../../model/shared-memory.js';
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
@@ -507,6 +508,56 @@ describe('parameters of tensors', () => {
   it('that mean nothing to the server change nothing', () => {
     const inputs = [{ ...input, parameters: { other: size } }];
     expect(decode({ inputs, rawInputContents: [new Uint8Array(4)] }).inputs[0]!.bytes).toHaveLength(4);
+  });
+
+  /** Regions that hold so many bytes of their name's first letter; `outputs` gets those of outputs. */
+  const regions = (outputs: unknown[] = []): SharedMemoryAccess => ({
+    // eslint-disable-next-line require-yield
+    *input({ region: name, byteSize }) {
+      return { bytes: Buffer.alloc(Number(byteSize), name), memory: undefined };
+    },
+    output: (name, reference) => void outputs.push([name, reference]),
+  });
+  const complete = (init: RequestInit, access: SharedMemoryAccess) =>
+    finishPaced(finishPaced(decodeInferRequest(encode(init))).complete({} as CompleteModelConfig, access));
+
+  it('that name shared memory take the data from there, and no raw entry', () => {
+    const inputs = [
+      { ...input, name: 'a' },
+      { ...input, name: 'b', parameters: sharedMemory },
+      { ...input, name: 'c' },
+    ];
+    const rawInputContents = [Buffer.from('aaaa'), Buffer.from('cccc'), Buffer.from('dddd')];
+    const { request } = complete({ inputs, rawInputContents }, regions());
+    expect(request.inputs.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(['aaaa', 'rrrr', 'cccc']);
+  });
+
+  it('that name shared memory beside typed contents are refused', () => {
+    const inputs = [{ ...input, parameters: sharedMemory, contents: { fp32Contents: [1] } }];
+    expect(refusal(() => complete({ modelName: 'm', inputs }, regions()))).toEqual({
+      code: 'INVALID_ARG',
+      message: "unexpected 'content' provided when using shared memory for input tensor 'x' for model 'm'",
+    });
+  });
+
+  it('of outputs are taken for their own output', () => {
+    const top = (count: bigint) =>
+      create(InferParameterSchema, { parameterChoice: { case: 'int64Param', value: count } });
+    const outputs = [
+      { name: 'plain' },
+      { name: 'first', parameters: { classification: top(2n) } },
+      { name: 'memory', parameters: sharedMemory },
+      { name: 'other', parameters: { other: size } },
+      { name: 'last', parameters: { classification: top(5n) } },
+      { parameters: { classification: top(1n) } },
+    ];
+    const wanted: unknown[] = [];
+    const { request, classes } = complete({ outputs }, regions(wanted));
+    expect(request.outputs).toEqual(['plain', 'first', 'memory', 'other', 'last', '']);
+    expect(Object.fromEntries(classes!)).toEqual({ first: 2, last: 5, '': 1 });
+    expect(wanted).toEqual([['memory', expect.objectContaining({ region: 'r', byteSize: 4 })]]);
+    const { classes: none } = complete({ outputs: [{ name: 'other', parameters: { other: size } }] }, regions(wanted));
+    expect([none, wanted.length]).toEqual([undefined, 1]);
   });
 
   it('that name shared memory are refused, of inputs and of outputs', () => {
