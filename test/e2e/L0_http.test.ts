@@ -139,6 +139,18 @@ describe('L0_http: what a request may not say', () => {
     await expectAlive(server.http);
   });
 
+  it('anything behind a NUL that ends its JSON', async () => {
+    await using server = await startServer(bind);
+    const tensor = '"name":"INPUT0","datatype":"FP32","shape":[1,4],"parameters":{"binary_data_size":16}';
+    for (const rest of ['', '"', '"i', '{"id":"no', '{"id":"3"}', '{"id":"4"}']) {
+      const json = `{"inputs":[{${tensor}}],"id":"1"}\0${rest}`;
+      const headers = { 'inference-header-content-length': String(json.length) };
+      const answer = await post(server.http, MODEL, Buffer.concat([Buffer.from(json), FLOATS]), { headers });
+      expect([rest, answer.status, answer.json.id]).toEqual([rest, 200, '1']);
+    }
+    await expectAlive(server.http);
+  });
+
   it('members that nobody reads, as deep as data may be and no deeper', async () => {
     await using server = await startServer(bind);
     for (const [depth, status] of [

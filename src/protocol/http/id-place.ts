@@ -11,15 +11,16 @@ const QUOTE = 0x22;
 
 /**
  * Undefined where there is none that is a string. With an escape anywhere nothing is looked for: keys could be written in more than one
- * way, and strings end elsewhere.
+ * way, and strings end elsewhere. Nor is it with a NUL, which ends the text wherever its bytes end: anything may follow.
  */
 export function findId(text: string): IdPlace | undefined {
-  if (text.includes('\\')) return undefined;
+  if (text.includes('\\') || text.includes('\0')) return undefined;
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       const end = text.indexOf('"', at + 1);
+      if (end < 0) return undefined;
       // The first member of that name counts.
       if (depth === 1 && end - at === 3 && text.startsWith('id', at + 1)) {
         const rest = text.slice(end + 1).trimStart();
