@@ -32,6 +32,9 @@ export interface FuzzReport {
   slowestMs: number;
 }
 
+/** The seed of the input that is read now, for other threads. */
+export const underWay = new Float64Array(new SharedArrayBuffer(8));
+
 /** The input that a seed means. */
 export function inputOf({ make }: FuzzTarget, seed: number): Buffer {
   const random = new Random(seed);
@@ -43,6 +46,7 @@ export function inputOf({ make }: FuzzTarget, seed: number): Buffer {
 /** Checks the inputs of so many seeds, from the first one on. Throws a {@link FuzzFinding}. */
 export function fuzz(target: FuzzTarget, first: number, runs: number, report = newReport()): FuzzReport {
   for (let seed = first; seed < first + runs; seed++) {
+    underWay[0] = seed;
     const input = inputOf(target, seed);
     const begin = performance.now();
     try {

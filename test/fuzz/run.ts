@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 
 import { fuzz, FuzzFinding, newReport, type FuzzReport } from './fuzz-target.js';
 import { FUZZED_TESTS, TARGETS, type FuzzedTest } from './targets.js';
+import { watchForHangs } from './watch.js';
 
 const STRIDE = 2000;
 const RUNS = 100_000;
@@ -42,6 +43,7 @@ function readArguments(): { readonly names: readonly string[]; readonly wanted: 
 }
 
 function fuzzTarget(name: string, { runs, minutes, seed }: Wanted): FuzzReport {
+  using _watch = watchForHangs();
   const report = newReport();
   const deadline = minutes === undefined ? Infinity : performance.now() + minutes * 60_000;
   const most = runs ?? (minutes === undefined ? RUNS : Infinity);
