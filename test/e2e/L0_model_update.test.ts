@@ -1,7 +1,6 @@
 // Models from folders that change: loaded and unloaded by clients, and polled; and models that clients bring themselves.
 import { readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import type { Triton, TritonConfig } from 'tstriton';
 
@@ -9,6 +8,7 @@ import { callJson, grpcService } from '../support/grpc-service.js';
 import { added, addingModule, index, modelRepository, type TestedRepository } from '../support/model-repository.js';
 import { addModel, identityModel } from '../support/onnx-builder.js';
 import { inferJson, startServer, type RunningServer } from '../support/start-server.js';
+import { emptyFolder } from '../support/temporary-files.js';
 
 const THREADS = [{ serverThread: true }, { serverThread: false }];
 
@@ -117,9 +117,11 @@ describe.each(THREADS)('models that clients load from folders, %o', (thread) => 
 
   it('may be ONNX files that a client brings, and no code', async () => {
     const repository = modelRepository({ 'known/1/model.onnx': identityModel('float32') });
-    const before = readdirSync(tmpdir()).filter((name) => name.startsWith('tstriton-model-'));
-    const folders = () =>
-      readdirSync(tmpdir()).filter((name) => name.startsWith('tstriton-model-') && !before.includes(name));
+    // Of its own: other servers have theirs in the usual one.
+    const temporary = emptyFolder('tstriton-test-');
+    vi.stubEnv('TMPDIR', temporary);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const folders = () => readdirSync(temporary).filter((name) => name.startsWith('tstriton-model-'));
     let triton: Triton;
     {
       await using server = await serve(repository, { ...explicit, loadModel: '*' });
