@@ -71,7 +71,8 @@ export const OPTION_GROUPS = {
       kind: [0, 2_147_483],
       unit: 'seconds',
       default: 30,
-      effect: 'How long `stop()` lets requests under way finish.',
+      effect:
+        'How long `stop()` lets requests under way finish: until their answers are written whole. Clients that are cut off then are named in the log.',
     },
     exitOnError: {
       kind: 'boolean',

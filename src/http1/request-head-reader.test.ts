@@ -50,6 +50,7 @@ describe('a head', () => {
     [['Connection: keep-alive, CLOSE'], false],
     [['Connection: keep-alive', 'Connection: x, close'], false],
     [['Connection: closed'], true],
+    [['Connection: close\xa0', 'Connection: \xa0close'], true],
     [['Connectiox: close'], true],
   ])('with %j lets the connection live: %s', (lines, keepsAlive) => {
     expect(read(head(...lines))).toMatchObject({ keepsAlive });
@@ -88,6 +89,7 @@ describe('a head', () => {
     [['Expect: 100-continue', 'Expect: 200-ok'], '100-continue'],
     [['Expect: 1', 'Expect: 00-continue'], 'something else'],
     [['Expect: 100-continued'], 'something else'],
+    [['Expect: not-100-continue', 'Expect: \xa0100-continue'], 'something else'],
     [['Expecx: 200-ok'], 'nothing'],
   ])('with %j expects %s', (lines, expects) => {
     expect(read(head(...lines))).toMatchObject({ expects });
@@ -123,6 +125,8 @@ describe('the framing of a message', () => {
     [400, 'malformed HTTP request: more than one Host header', '1.1', ['Host', 'h', 'host', 'h']],
     [400, 'malformed HTTP request: more than one Host header', '1.0', ['Host', 'h', 'hOST', 'h']],
     [400, `${LAST}xchunked`, '1.1', ['Host', 'h', 'Transfer-Encoding', 'xchunked']],
+    [400, `${LAST}\xa0chunked`, '1.1', ['Host', 'h', 'Transfer-Encoding', '\xa0chunked']],
+    [400, `${LAST}chunked\xa0`, '1.1', ['Host', 'h', 'Transfer-Encoding', 'chunked\xa0']],
     [400, `${LAST}chunked, gzip`, '1.1', ['Host', 'h', 'Transfer-Encoding', 'chunked, gzip']],
     [
       400,

@@ -35,6 +35,8 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   #isEnding = false;
   #isReading = true;
   #endedAt = Infinity;
+  /** Whether the client has some time to close its side when ours is closed. */
+  #lingers = true;
   readonly #share: ByteShare | undefined;
   readonly #reader = new Standstill(LEAST_PROGRESS);
   #isReaderIdle = false;
@@ -107,6 +109,14 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.socket.destroy();
   }
 
+  get isUnderWay(): boolean {
+    return !this.socket.destroyed && (!this.#connection.isIdle || this.unreadBytes > 0);
+  }
+
+  get unreadBytes(): number {
+    return this.#connection.unreadBytes;
+  }
+
   get isStalled(): boolean {
     return this.#isReaderIdle || this.#connection.isUploadStalled;
   }
@@ -125,13 +135,18 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   drain(): void {
-    if (!this.#connection.isIdle) {
-      this.#connection.closeWhenAnswered();
+    const connection = this.#connection;
+    if (!connection.isIdle) {
+      connection.drain();
       return;
     }
     // Its next request may be here and not be read yet.
-    this.#connection.retire();
-    afterReading(() => this.#connection.closeWhenAnswered());
+    connection.retire();
+    afterReading(() => {
+      // The client has nothing to read, and may not know for long that the connection is closed.
+      this.#lingers = !connection.isIdle;
+      connection.closeWhenAnswered();
+    });
   }
 
   #lost(): void {
@@ -184,6 +199,9 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.#isEnding = true;
     // What still comes is dropped: unread, it would have the connection reset before the client has read the last answer.
     this.socket.resume();
-    this.socket.end(() => (this.#endedAt = this.#environment.clock.now));
+    this.socket.end(() => {
+      this.#endedAt = this.#environment.clock.now;
+      if (!this.#lingers) this.socket.destroy();
+    });
   }
 }

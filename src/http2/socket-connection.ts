@@ -131,6 +131,14 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.socket.destroy();
   }
 
+  get isUnderWay(): boolean {
+    return !this.socket.destroyed && (this.connection.openStreams > 0 || this.unreadBytes > 0);
+  }
+
+  get unreadBytes(): number {
+    return this.connection.unreadBytes;
+  }
+
   get isStalled(): boolean {
     return this.#idle > IDLE_READER_MILLISECONDS || this.connection.streams.all().some((one) => one.isUploadStalled);
   }

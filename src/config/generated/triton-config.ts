@@ -20,7 +20,10 @@ export interface TritonConfig {
    * balancers notice, and clients are told to use other connections. In seconds. Default: 0.
    */
   readonly shutdownDelaySecs?: number;
-  /** How long `stop()` lets requests under way finish. In seconds. Default: 30. */
+  /**
+   * How long `stop()` lets requests under way finish: until their answers are written whole. Clients that are cut off
+   * then are named in the log. In seconds. Default: 30.
+   */
   readonly exitTimeoutSecs?: number;
   /** Whether a model that fails to load makes `run()` fail. Default: true. */
   readonly exitOnError?: boolean;

@@ -101,6 +101,14 @@ export class GrpcFrontend implements Frontend {
     for (const stream of this.#streams) stream.drain();
   }
 
+  get underWay(): number {
+    return this.#port?.underWay ?? 0;
+  }
+
+  async settled(): Promise<void> {
+    await this.#port?.settled();
+  }
+
   async close(): Promise<void> {
     this.drain();
     await this.#port?.close();

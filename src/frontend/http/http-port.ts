@@ -5,6 +5,7 @@ import type { HttpRequest } from '../../http1/http-exchange.js';
 import { HttpServer, type HttpServerOptions } from '../../http1/http-server.js';
 import type { Logger } from '../../model/logger.js';
 import type { Frontend } from '../frontend.js';
+import { cutOffLines } from '../cut-off-lines.js';
 import { listenAt } from '../listen-failure.js';
 import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { HttpExchange } from './http-exchange.js';
@@ -55,6 +56,9 @@ export class HttpPort implements Frontend {
       tls: tls === undefined ? undefined : readPortTls(tls),
       onError: (error) => logger.error(`${this.name}: ${error.message}`),
       onHandshakeError: (error) => logger.verbose(1, `${this.name}: handshake failed: ${error.message}`),
+      onCutOff: (connections) => {
+        for (const line of cutOffLines(this.name, connections)) logger.warn(line);
+      },
       budget,
       limit,
       serveSpare: (request, answer) => this.#serveSpare(new HttpExchange(request, answer)),
@@ -73,6 +77,14 @@ export class HttpPort implements Frontend {
 
   get connections(): number {
     return this.#server?.connections ?? 0;
+  }
+
+  get underWay(): number {
+    return this.#server?.underWay ?? 0;
+  }
+
+  async settled(): Promise<void> {
+    await this.#server?.settled();
   }
 
   async close(): Promise<void> {
