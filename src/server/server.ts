@@ -296,6 +296,7 @@ export class Server {
    * them with UNAVAILABLE; closes all ports.
    */
   async stop({ delaySecs, timeoutSecs }: StopTimes): Promise<void> {
+    this.#engine.models.isEnding = true;
     if (delaySecs > 0) await this.#leave(delaySecs);
     this.#served.isEnding = true;
     for (const [, frontend] of this.#frontends) frontend.drain();
