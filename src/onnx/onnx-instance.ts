@@ -1,6 +1,8 @@
 // The module that instance groups of ONNX models run: a session of onnxruntime-node in the thread's memory, which
 // gets all rows of a batch at once. Loaded by its URL; imports onnxruntime-node, an optional peer, only when it runs.
 
+import { basename } from 'node:path';
+
 import type * as OrtModule from 'onnxruntime-node';
 import type { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node';
 
@@ -38,7 +40,7 @@ export async function setup({ modelName, modelConfig, args }: SetupContext): Pro
   try {
     session = await ort.InferenceSession.create(path, options as InferenceSession.SessionOptions);
   } catch (error) {
-    const reason = `onnxruntime does not load model '${modelName}': ${reasonOf(error)}`;
+    const reason = `onnxruntime does not load model '${modelName}': ${reasonOf(error).replaceAll(path, basename(path))}`;
     const providers = options.executionProviders.map(providerName).join(', ');
     const hint = providers === 'cpu' ? '' : ` (execution providers ${providers}; ${describeBackends(ort)})`;
     throw new TritonError('UNAVAILABLE', `${reason}${hint}`, { cause: error });

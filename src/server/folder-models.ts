@@ -106,7 +106,7 @@ export class FolderModels {
     const changed = [...wanted.states].filter(
       ([version, state]) => known.hasChanged(version, state) || (again && known.hasFailed(version)),
     );
-    await this.#serve(wanted, changed, { now: false, isGiven: false });
+    await this.#serve(wanted, changed, { now: false, given: undefined });
   }
 
   /**
@@ -132,7 +132,7 @@ export class FolderModels {
         known.failure = undefined;
       } catch (thrown) {
         await given?.remove();
-        const error = TritonError.from(thrown);
+        const error = given?.told(thrown) ?? TritonError.from(thrown);
         known.failure = error;
         // What nobody has wanted before but this client, who is told, is no reason not to be ready.
         if (isNew) this.#known.delete(name);
@@ -144,7 +144,7 @@ export class FolderModels {
           known.hasChanged(version, state) || known.hasFailed(version) || !ready.includes(String(version)),
       );
       try {
-        await this.#serve(wanted, stale, { now: true, isGiven: given !== undefined });
+        await this.#serve(wanted, stale, { now: true, given });
       } catch (error) {
         await given?.remove();
         throw error;
@@ -176,7 +176,7 @@ export class FolderModels {
   async #serve(
     { folder, written, states }: WantedModel,
     changed: readonly (readonly [version: number, state: string])[],
-    { now, isGiven }: { readonly now: boolean; readonly isGiven: boolean },
+    { now, given }: { readonly now: boolean; readonly given: GivenFiles | undefined },
   ): Promise<void> {
     const { name } = folder;
     const { versions } = this.#model(name);
@@ -187,7 +187,11 @@ export class FolderModels {
       let failure: TritonError | undefined;
       try {
         const isStrict = this.#options.disableAutoCompleteConfig;
-        const { model, more } = await readFolderModel(folder, written, { version, isStrict, isGiven });
+        const { model, more } = await readFolderModel(folder, written, {
+          version,
+          isStrict,
+          isGiven: given !== undefined,
+        });
         const next = new ModelBinding(model, more);
         this.#options.check(next);
         // A place stays taken by what did not load at first, so that the index tells why.
@@ -196,7 +200,7 @@ export class FolderModels {
         await this.#options.bindings.put(next, { now });
         binding = next;
       } catch (thrown) {
-        failure = TritonError.from(thrown);
+        failure = given?.told(thrown) ?? TritonError.from(thrown);
         failures.set(version, failure);
         this.#log(`${name}' version '${version}`, failure);
       }
