@@ -3,6 +3,7 @@
 
 import { listElements, lowerCase } from '../ascii.js';
 import { malformed, refused, type Fault } from './fault.js';
+import { isHost } from './host.js';
 import type { Framing } from './request-head.js';
 import type { ResponseFraming } from './response-head.js';
 
@@ -11,6 +12,7 @@ const CONTINUE = '100-continue';
 
 export class HeadFraming {
   #hosts = 0;
+  #host = '';
   #lengths = 0;
   #length: number | undefined;
   #coding: string | undefined;
@@ -20,6 +22,7 @@ export class HeadFraming {
 
   reset(): void {
     this.#hosts = 0;
+    this.#host = '';
     this.#lengths = 0;
     this.#length = undefined;
     this.#coding = undefined;
@@ -28,8 +31,9 @@ export class HeadFraming {
     this.#expectation = undefined;
   }
 
-  host(): void {
+  host(value: string): void {
     this.#hosts++;
+    this.#host = value;
   }
 
   contentLength(value: string): Fault | undefined {
@@ -63,6 +67,7 @@ export class HeadFraming {
     if (this.#saysTwice) return SAID_TWICE;
     if (this.#hosts > 1) return malformed('more than one Host header');
     if (this.#hosts === 0 && !isVersion10) return malformed('no Host header');
+    if (!isHost(this.#host)) return malformed('invalid Host header');
     const coding = this.#coding;
     const fault = coding === undefined ? undefined : codingFault(coding, isVersion10);
     if (fault !== undefined) return fault;

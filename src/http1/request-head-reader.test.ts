@@ -120,6 +120,9 @@ describe('the framing of a message', () => {
     [505, 'HTTP/0.9 is not supported, expected HTTP/1.1 or HTTP/1.0', '0.9', []],
     [400, 'malformed HTTP request: no Host header', '1.1', ['Accept', 'Host']],
     [400, 'malformed HTTP request: no Host header', '1.1', ['Hosx', 'h']],
+    [400, 'malformed HTTP request: invalid Host header', '1.1', ['Host', 'a b']],
+    [400, 'malformed HTTP request: invalid Host header', '1.0', ['Host', '<script>']],
+    [400, 'malformed HTTP request: invalid Host header', '1.1', ['Host', 'user@h']],
     [400, 'malformed HTTP request: invalid HTTP version', '1.2', ['Host', 'h']],
     [400, 'malformed HTTP request: invalid HTTP version', '3.0', ['Host', 'h']],
     [400, 'malformed HTTP request: more than one Host header', '1.1', ['Host', 'h', 'host', 'h']],
@@ -240,6 +243,8 @@ describe('what is no head', () => {
     ['GET / HTTP/1.1\r\nX : a\r\n', 'invalid header name'],
     ['GET / HTTP/1.1\r\nX: \0\r\n', 'invalid header value'],
     ['GET / HTTP/1.1\r\n\rx', 'a carriage return without a line feed'],
+    ['GET http://u@h/ HTTP/1.0\r\n\r\n', 'invalid host in the request target'],
+    ['GET http:///v2 HTTP/1.0\r\n\r\n', 'invalid host in the request target'],
   ])('is refused with what is wrong: %j', (text, detail) => {
     expect(read(text)).toMatchObject({ status: 400, message: `malformed HTTP request: ${detail}`, detail });
   });
