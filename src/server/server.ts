@@ -117,7 +117,7 @@ export class Server {
         onEnded: onTraces,
         onRecords: (records) => this.#traceFile?.add(records),
       },
-      // It needs protobuf's descriptors, which are loaded when they are first asked for.
+      // A start needs no tables of protobuf messages.
       readOverride: async (config) => (await import('../protocol/config-override.js')).readConfigOverride(config),
     });
   }
