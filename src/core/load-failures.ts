@@ -18,7 +18,7 @@ export function loadFailed(name: string, failures: ReadonlyMap<number, TritonErr
 
 /** Refuses what can be no model's name, whatever is bound. */
 export function checkModelName(name: string): void {
-  if (name.trim() === '') {
+  if (/^[ \t\n\v\f\r]*$/.test(name)) {
     throw invalidArg('Model name cannot be empty. Please enter a valid name to deploy.');
   }
   if (/[/\\]|^\.\.?$/.test(name)) {

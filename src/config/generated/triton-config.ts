@@ -20,7 +20,10 @@ export interface TritonConfig {
    * balancers notice, and clients are told to use other connections. In seconds. Default: 0.
    */
   readonly shutdownDelaySecs?: number;
-  /** How long `stop()` lets requests under way finish. In seconds. Default: 30. */
+  /**
+   * How long `stop()` lets requests under way finish: until their answers are written whole. Clients that are cut off
+   * then are named in the log. In seconds. Default: 30.
+   */
   readonly exitTimeoutSecs?: number;
   /** Whether a model that fails to load makes `run()` fail. Default: true. */
   readonly exitOnError?: boolean;
@@ -36,6 +39,12 @@ export interface TritonConfig {
    * one alone may be larger. In bytes. Default: 1073741824.
    */
   readonly maxInflightBytes?: number;
+  /**
+   * The names by which HTTP, gRPC, metrics, Vertex AI and SageMaker may be asked (`example.org`, or `.example.org` with
+   * all names in it), against DNS rebinding. Addresses and `localhost` always may. Others get 403 or PERMISSION_DENIED.
+   * Default: all.
+   */
+  readonly allowedHosts?: string | readonly string[];
   /** Whether clients may register shared memory of this machine for inputs and outputs. Default: false. */
   readonly allowClientShm?: boolean;
   /** Serves HTTP. Default: true, unless the environment says that Vertex AI hosts the server. */
