@@ -1,6 +1,7 @@
 // ModelStreamInfer: requests to any models on one stream. Ordinary models answer in the order of the requests,
 // decoupled ones as their answers come. What is wrong with one request is a message on the stream, which stays open.
 
+import { serverStopping } from '../../core/refusals.js';
 import { TritonError } from '../../errors.js';
 import { type PacedWork } from '../../model/paced-work.js';
 import { startPaced, type PacedRun } from '../../model/paced-workers.js';
@@ -111,6 +112,12 @@ class InferStream implements StreamHandler {
   }
 
   #run({ reference, decoupled }: ReadRequest, incoming: IncomingRequest<CompleteInferRequest>, bytes: number): void {
+    if (this.#draining) {
+      // The client would keep the stream from ending.
+      incoming.release();
+      this.#refuse(reference!, decoupled, serverStopping(reference!.id));
+      return;
+    }
     if (!this.#stream.keep(this.#bytes + bytes)) {
       incoming.release();
       this.#refuse(reference!, decoupled, new TritonError('UNAVAILABLE', NO_ROOM));

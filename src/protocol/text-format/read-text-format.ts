@@ -2,6 +2,7 @@
 // extensions and Any, which no message here has. As strict as Triton's own reader: a field that is there twice, a number
 // out of range, a name that is unknown are errors, with the place in the text and the field.
 
+import { lowerCase } from '../../ascii.js';
 import { nearest } from '../../model/nearest.js';
 import type { Enumeration, Field, Kind, MapField, MessageType, Scalar } from '../protobuf/message-type.js';
 import { emptyMessage, emptyValue, setEntry, type Values } from '../protobuf/values.js';
@@ -293,7 +294,7 @@ function magnitudeOf(token: Token): number | undefined {
   // Triton's reader takes no other notation here.
   if (token.kind === 'integer') return /^0./.test(token.text) ? undefined : Number(token.text);
   if (token.kind !== 'identifier') return undefined;
-  const word = token.text.toLowerCase();
+  const word = lowerCase(token.text);
   if (word === 'nan') return Number.NaN;
   return word === 'inf' || word === 'infinity' ? Number.POSITIVE_INFINITY : undefined;
 }
