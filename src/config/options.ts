@@ -8,6 +8,7 @@ import { nearest } from '../model/nearest.js';
 import { COMPRESSION_LEVELS } from '../protocol/grpc/message-compression.js';
 import type { TritonConfig } from './generated/triton-config.js';
 import type { OptionKind } from './option-value.js';
+import { parseHosts } from './parse-hosts.js';
 import { parseMetricsConfig } from './parse-metrics-config.js';
 import { parseOrigins } from './parse-origins.js';
 import { parseTraceConfig } from './parse-trace-config.js';
@@ -58,7 +59,7 @@ export const OPTION_GROUPS = {
       kind: 'boolean',
       default: false,
       effect:
-        'Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails. What it throws as a `TritonError` with a code other than INTERNAL and UNKNOWN still reaches them.',
+        'Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails. What it throws for one request, as a `TritonError` with a code other than INTERNAL and UNKNOWN, still reaches that client.',
     },
     shutdownDelaySecs: {
       kind: [0, 2_147_483],
@@ -91,6 +92,13 @@ export const OPTION_GROUPS = {
       default: 2 ** 30,
       effect:
         'How many bytes of clients the server holds at once: requests until they are answered, what they inflate to, and answers that are not read. Beyond it requests are refused, over HTTP with 503, over gRPC with RESOURCE_EXHAUSTED; one alone may be larger.',
+    },
+    allowedHosts: {
+      kind: { separator: ',' },
+      parse: parseHosts,
+      defaultText: 'all',
+      effect:
+        'The names by which HTTP, gRPC, metrics, Vertex AI and SageMaker may be asked (`example.org`, or `.example.org` with all names in it), against DNS rebinding. Addresses and `localhost` always may. Others get 403 or PERMISSION_DENIED.',
     },
     allowClientShm: {
       kind: 'boolean',

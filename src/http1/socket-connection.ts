@@ -4,12 +4,12 @@
 import type { Socket } from 'node:net';
 
 import type { ListenedConnection, SharedByConnections } from '../sockets/listener.js';
-import { Output, takenBytes, writeAll } from '../sockets/output.js';
+import { Output, takenBytes } from '../sockets/output.js';
 import type { ByteShare, ShareOwner } from '../sockets/byte-budget.js';
 import { Presence } from '../sockets/presence.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import { afterReading } from '../sockets/after-reading.js';
-import { KEEPS_NOTHING, type ByteSink } from '../sockets/socket-reader.js';
+import type { ByteSink } from '../sockets/socket-reader.js';
 import type { Writing } from '../sockets/write-turn.js';
 import { HttpConnection, type Clock } from './http-connection.js';
 import type { ServeRequest } from './http-exchange.js';
@@ -61,8 +61,6 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     const socket = read(this);
     this.socket = socket;
     this.#presence = new Presence(socket, () => this.#connection.sendAhead());
-    // Sockets of TLS pass on later what they are given.
-    this.#output.copiesBlocks = socket.writableHighWaterMark !== KEEPS_NOTHING;
     socket.on('drain', () => this.#drained());
     // It is followed by the end.
     socket.on('error', () => undefined);
@@ -172,17 +170,14 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     const connection = this.#connection;
     if (output.bytes === 0 || connection.isCongested) return;
     if (socket.destroyed) {
-      output.take();
-      output.sent(false);
+      output.discard();
       return;
     }
-    const isTaken = writeAll(socket, output.take());
-    output.sent(isTaken);
+    const isTaken = output.writeTo(socket);
     if (!isTaken && socket.writableNeedDrain) connection.isCongested = true;
   }
 
   #drained(): void {
-    this.#output.passedOn();
     if (!this.#connection.isCongested) return;
     this.#connection.drained();
     this.write();

@@ -6,6 +6,7 @@ import { type FoldersOfModels, InferenceServer } from '../core/inference-server.
 import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
 import { SharedMemoryRegistry } from '../core/shared-memory/shared-memory-registry.js';
 import { TritonError } from '../errors.js';
+import { AllowedHosts } from '../frontend/allowed-hosts.js';
 import type { Frontend } from '../frontend/frontend.js';
 import { GrpcFrontend } from '../frontend/grpc/grpc-frontend.js';
 import { HttpPort, type PortService } from '../frontend/http/http-port.js';
@@ -161,6 +162,7 @@ export class Server {
     const server = this.#engine;
     const { logger } = server;
     const budget = new ByteBudget(this.#options.maxInflightBytes);
+    const hosts = new AllowedHosts(this.#options.allowedHosts);
     const limit = new ConnectionLimit(possibleConnections(this.#options.maxConnections));
     const connections = () => this.#frontends.map(([name, frontend]) => [name, frontend.connections] as const);
     const report = metrics && new MetricsReport({ server, logger, ...metrics, connections });
@@ -176,13 +178,13 @@ export class Server {
         const openPort: OpenHttp2Port = (port) => new Http2Server(port);
         return grpc === undefined
           ? []
-          : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort, budget, limit })]];
+          : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort, budget, limit, hosts })]];
       }
       const service = services[name];
       if (service === undefined) return [];
       const { address, port, tls } = this.#options[name]!;
       const ownLimit = name === 'metrics' ? new ConnectionLimit(METRICS_CONNECTIONS) : limit;
-      return [[name, new HttpPort(service, { address, port, tls, logger, budget, limit: ownLimit })]];
+      return [[name, new HttpPort(service, { address, port, tls, logger, budget, limit: ownLimit, hosts })]];
     });
   }
 
@@ -307,6 +309,7 @@ export class Server {
    * their answers; then they fail with UNAVAILABLE. Closes all ports.
    */
   async stop({ delaySecs, timeoutSecs }: StopTimes): Promise<void> {
+    this.#engine.models.isEnding = true;
     if (delaySecs > 0) await this.#leave(delaySecs);
     this.#served.isEnding = true;
     this.#engine.leave();

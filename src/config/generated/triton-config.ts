@@ -12,7 +12,8 @@ export interface TritonConfig {
   readonly strictReadiness?: boolean;
   /**
    * Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails.
-   * What it throws as a `TritonError` with a code other than INTERNAL and UNKNOWN still reaches them. Default: false.
+   * What it throws for one request, as a `TritonError` with a code other than INTERNAL and UNKNOWN, still reaches that
+   * client. Default: false.
    */
   readonly maskErrors?: boolean;
   /**
@@ -39,6 +40,12 @@ export interface TritonConfig {
    * one alone may be larger. In bytes. Default: 1073741824.
    */
   readonly maxInflightBytes?: number;
+  /**
+   * The names by which HTTP, gRPC, metrics, Vertex AI and SageMaker may be asked (`example.org`, or `.example.org` with
+   * all names in it), against DNS rebinding. Addresses and `localhost` always may. Others get 403 or PERMISSION_DENIED.
+   * Default: all.
+   */
+  readonly allowedHosts?: string | readonly string[];
   /** Whether clients may register shared memory of this machine for inputs and outputs. Default: false. */
   readonly allowClientShm?: boolean;
   /** Serves HTTP. Default: true, unless the environment says that Vertex AI hosts the server. */

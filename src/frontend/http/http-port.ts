@@ -2,8 +2,10 @@
 
 import { TritonError } from '../../errors.js';
 import type { HttpRequest } from '../../http1/http-exchange.js';
+import { authorityOf } from '../../http1/host.js';
 import { HttpServer, type HttpServerOptions } from '../../http1/http-server.js';
 import type { Logger } from '../../model/logger.js';
+import type { AllowedHosts } from '../allowed-hosts.js';
 import type { Frontend } from '../frontend.js';
 import { cutOffLines } from '../cut-off-lines.js';
 import { listenAt } from '../listen-failure.js';
@@ -30,6 +32,8 @@ export interface HttpPortOptions {
   /** Default: no TLS. */
   readonly tls?: TlsFiles | undefined;
   readonly logger: Logger;
+  /** Default: all hosts are answered. */
+  readonly hosts?: AllowedHosts | undefined;
   /** What clients may have the server hold. Default: anything. */
   readonly budget?: HttpServerOptions['budget'];
   /** Shared with other ports. Default: any number of connections. */
@@ -103,6 +107,10 @@ export class HttpPort implements Frontend {
 
   /** Answers a request, whatever becomes of it. */
   serve(exchange: HttpExchange): void {
+    const { request } = exchange;
+    // The host of a whole URL is the one that counts (RFC 9112, section 3.2.2).
+    const refusal = this.#options.hosts?.refusal(authorityOf(request.target) ?? request.header('host'));
+    if (refusal !== undefined) return exchange.answerJson(403, { error: refusal });
     try {
       this.#service.answer(exchange);
     } catch (thrown) {
