@@ -114,7 +114,7 @@ export class FolderModels {
     const changed = [...wanted.states].filter(
       ([version, state]) => known.hasChanged(version, state) || (again && known.hasFailed(version)),
     );
-    await this.#serve(wanted, changed, { now: false, isGiven: false });
+    await this.#serve(wanted, changed, { now: false, given: undefined });
   }
 
   /**
@@ -140,7 +140,7 @@ export class FolderModels {
         known.failure = undefined;
       } catch (thrown) {
         await given?.remove();
-        const error = TritonError.from(thrown);
+        const error = given?.told(thrown) ?? TritonError.from(thrown);
         known.failure = error;
         // What nobody has wanted before but this client, who is told, is no reason not to be ready.
         if (isNew) this.#known.delete(name);
@@ -152,7 +152,7 @@ export class FolderModels {
           known.hasChanged(version, state) || known.hasFailed(version) || !ready.includes(String(version)),
       );
       try {
-        await this.#serve(wanted, stale, { now: true, isGiven: given !== undefined });
+        await this.#serve(wanted, stale, { now: true, given });
       } catch (error) {
         await given?.remove();
         throw error;
@@ -184,7 +184,7 @@ export class FolderModels {
   async #serve(
     { folder, written, states }: WantedModel,
     changed: readonly (readonly [version: number, state: string])[],
-    { now, isGiven }: { readonly now: boolean; readonly isGiven: boolean },
+    { now, given }: { readonly now: boolean; readonly given: GivenFiles | undefined },
   ): Promise<void> {
     const { name } = folder;
     const { versions } = this.#model(name);
@@ -196,6 +196,7 @@ export class FolderModels {
       let failure: TritonError | undefined;
       try {
         const isStrict = this.#options.disableAutoCompleteConfig;
+        const isGiven = given !== undefined;
         const { model, more } = await readFolderModel(folder, written, { version, isStrict, isGiven, signal });
         const next = new ModelBinding(model, more);
         this.#options.check(next);
@@ -205,7 +206,7 @@ export class FolderModels {
         await this.#options.bindings.put(next, { now });
         binding = next;
       } catch (thrown) {
-        failure = TritonError.from(thrown);
+        failure = given?.told(thrown) ?? TritonError.from(thrown);
         failures.set(version, failure);
         if (!signal.aborted) this.#log(`${name}' version '${version}`, failure);
       }
