@@ -310,6 +310,7 @@ export class Server {
    * their answers; then they fail with UNAVAILABLE. Closes all ports.
    */
   async stop({ delaySecs, timeoutSecs }: StopTimes): Promise<void> {
+    this.#engine.models.isEnding = true;
     if (delaySecs > 0) await this.#leave(delaySecs);
     this.#served.isEnding = true;
     this.#engine.leave();
