@@ -3,7 +3,6 @@
 import { callModel } from '../core/call-model.js';
 import { LogSettingsStore } from '../core/engine-logger.js';
 import { type FoldersOfModels, InferenceServer } from '../core/inference-server.js';
-import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
 import { SharedMemoryRegistry } from '../core/shared-memory/shared-memory-registry.js';
 import { TritonError } from '../errors.js';
 import { AllowedHosts } from '../frontend/allowed-hosts.js';
@@ -21,6 +20,7 @@ import { afterReading } from '../sockets/after-reading.js';
 import { ByteBudget } from '../sockets/byte-budget.js';
 import { ConnectionLimit, possibleConnections } from '../sockets/connection-limit.js';
 import { OpenFiles } from '../sockets/open-files.js';
+import { regionRoom } from './region-room.js';
 import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
 import { type LogEntry, type LogSettings, ServerLogger } from '../logger.js';
@@ -82,6 +82,7 @@ export class Server {
     isEnding: false,
   };
   readonly #openFiles: OpenFiles;
+  readonly #budget: ByteBudget;
   #frontends: readonly NamedFrontend[] = [];
   #vertexAi: VertexAiService | undefined;
 
@@ -91,6 +92,7 @@ export class Server {
     this.#options = options;
     this.#sink = openLogSink(options.logFile, onLog);
     const { id, strictReadiness, maskErrors, modelControlMode, allowClientShm, modelRepository } = options;
+    this.#budget = new ByteBudget(options.maxInflightBytes);
     const logger = (this.#logger = new ServerLogger(this.#sink, options.logSettings));
     this.#openFiles = new OpenFiles({
       onNone: (code) =>
@@ -113,7 +115,7 @@ export class Server {
       responseCacheByteSize: options.responseCacheByteSize,
       summaries: options.metrics?.summaries,
       logSettings: new LogSettingsStore(logger, options.logFile ?? '', onLogSettings),
-      sharedMemory: new SharedMemoryRegistry({ allowed: allowClientShm }),
+      sharedMemory: new SharedMemoryRegistry({ allowed: allowClientShm, room: regionRoom(this.#budget) }),
       tracing: options.tracing && {
         start: options.tracing,
         onEnded: onTraces,
@@ -133,7 +135,6 @@ export class Server {
   /** Opens all ports. Rejects with UNAVAILABLE naming a port that is taken; then none is open. */
   async start(): Promise<ServerPorts> {
     const server = this.#engine;
-    if (this.#options.allowClientShm) server.sharedMemory.mapWith(await loadMapRegion());
     this.#frontends = this.#makeFrontends();
     const started = await Promise.allSettled(this.#frontends.map(([, frontend]) => frontend.start()));
     const failed = started.findIndex((result) => result.status === 'rejected');
@@ -163,7 +164,7 @@ export class Server {
     const { http, grpc, metrics, vertexAi, sagemaker } = this.#options;
     const server = this.#engine;
     const { logger } = server;
-    const budget = new ByteBudget(this.#options.maxInflightBytes);
+    const budget = this.#budget;
     const hosts = new AllowedHosts(this.#options.allowedHosts);
     const limit = new ConnectionLimit(possibleConnections(this.#options.maxConnections));
     const connections = () => this.#frontends.map(([name, frontend]) => [name, frontend.connections] as const);
