@@ -292,12 +292,8 @@ export class Exchange implements HttpRequest, HttpAnswer {
 export function refuse(exchange: HttpAnswer, fault: Fault): void {
   const body = Buffer.from(faultText(fault));
   const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
-  if (fault.status === 503) headers.push('Retry-After', RETRY_AFTER_SECONDS);
   exchange.respond(fault.status, headers, [body]);
 }
-
-/** When to try again what there was no room for. */
-export const RETRY_AFTER_SECONDS = '1';
 
 const NONE: HttpHeaders = [];
 const NO_PARTS: readonly Uint8Array[] = [];
