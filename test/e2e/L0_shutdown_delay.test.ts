@@ -1,6 +1,7 @@
 // A server in a process of its own that is told to end, and what its clients notice: nothing, when they heed what it says.
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { connect } from 'node:http2';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 
@@ -93,6 +94,30 @@ describe.each([true, false])('a server that leaves, with serverThread: %s', (ser
 
     child.kill('SIGTERM');
     expect(await exitCode).toBe(130);
+  });
+
+  it('tells a gRPC client that connects to it with its first call, which it answers', async () => {
+    const { child, http, grpc } = await start(serverThread, FOR_EVER);
+    child.kill('SIGTERM');
+    await expect.poll(() => ready(http)).toBe(400);
+    const session = connect(grpc.replace('grpc', 'http'));
+    const goaway = once(session, 'goaway');
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/inference.GRPCInferenceService/ServerLive',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    });
+    const trailers = once(stream, 'trailers');
+    stream.resume().end(Buffer.alloc(5));
+    expect(await goaway).toEqual([0, 0x7fffffff, undefined]);
+    expect((await trailers)[0]).toMatchObject({ 'grpc-status': '0' });
+    session.destroy();
+    // Others go on being served, each on connections of its own.
+    for (let i = 0; i < 3; i++) {
+      using service = new GrpcService(grpc);
+      expect(await service.call('ModelInfer', GRPC_REQUEST)).toMatchObject({ model_name: 'Identity' });
+    }
   });
 
   it('without a delay answers what comes on kept connections until each of them knows', async () => {
