@@ -59,7 +59,7 @@ export const OPTION_GROUPS = {
       kind: 'boolean',
       default: false,
       effect:
-        'Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails. What it throws as a `TritonError` with a code other than INTERNAL and UNKNOWN still reaches them.',
+        'Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails. What it throws for one request, as a `TritonError` with a code other than INTERNAL and UNKNOWN, still reaches that client.',
     },
     shutdownDelaySecs: {
       kind: [0, 2_147_483],

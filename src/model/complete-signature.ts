@@ -37,6 +37,7 @@ const CONFIG_MEMBERS = [
   'decoupled',
   'responseCache',
   'executionTimeoutMicroseconds',
+  'isolateFailures',
   'modelWarmup',
   'versionPolicy',
 ];

@@ -30,7 +30,8 @@ import type { EndedTrace } from '../model/traces.js';
 import { modelNames } from '../repository/model-names.js';
 import type { LoadedBefore } from './control-messages.js';
 import { type ClosableLogSink, openLogSink } from './log-sink.js';
-import { type InstanceSource, ServedModel, type ServedSurroundings } from './served-model.js';
+import { type InstanceSource, ServedModel } from './served-model.js';
+import type { ServedSurroundings } from './served-opening.js';
 import {
   type FrontendName,
   FRONTENDS,
@@ -77,7 +78,7 @@ export class Server {
   readonly #engine: InferenceServer;
   readonly #served: ServedSurroundings = {
     caller: (call, receiver) => callModel(this.#engine, call, receiver),
-    living: new Set(),
+    openings: new Set(),
     isEnding: false,
   };
   readonly #openFiles: OpenFiles;
@@ -121,6 +122,7 @@ export class Server {
       // It needs protobuf's descriptors, which are loaded when they are first asked for.
       readOverride: async (config) => (await import('../protocol/config-override.js')).readConfigOverride(config),
     });
+    this.#engine.onStateChange(() => this.#tellReadiness());
   }
 
   /** The engine as frontends see it. */
@@ -213,13 +215,19 @@ export class Server {
    * that is there is replaced: resolves when its last request has ended. Rejects with what starting it failed with; a
    * version that was to be replaced stays then.
    */
-  async load(
-    config: CompleteModelConfig,
-    source: InstanceSource,
-    { again, now = false }: LoadOptions = {},
-  ): Promise<void> {
-    const { models } = this.#engine;
+  async load(config: CompleteModelConfig, source: InstanceSource, { again, now }: LoadOptions = {}): Promise<void> {
     const model = new ServedModel(config, source, this.#served);
+    try {
+      await this.#load(model, { again, now });
+    } finally {
+      // Whoever waits for the load finds the model ready, or not.
+      this.#tellReadiness();
+    }
+  }
+
+  async #load(model: ServedModel, { again, now = false }: LoadOptions): Promise<void> {
+    const { models } = this.#engine;
+    const { config } = model;
     if (models.has(config.name, config.version)) {
       await models.replace(model);
       if (now) await models.loadVersion(config.name, config.version);
@@ -237,6 +245,10 @@ export class Server {
     if (now) await models.loadVersion(config.name, config.version);
     else if (modelControlMode !== 'explicit' || loadModel.includes('*') || loadModel.includes(config.name))
       await models.applyVersionPolicy(config.name, config.version);
+  }
+
+  #tellReadiness(): void {
+    for (const [model, isReady] of this.#engine.models.readiness()) (model as ServedModel).tell(isReady);
   }
 
   /** The highest version's policy may be another one now. Where clients load models, it waits until they do. */
@@ -309,6 +321,7 @@ export class Server {
    * their answers; then they fail with UNAVAILABLE. Closes all ports.
    */
   async stop({ delaySecs, timeoutSecs }: StopTimes): Promise<void> {
+    this.#engine.models.isEnding = true;
     if (delaySecs > 0) await this.#leave(delaySecs);
     this.#served.isEnding = true;
     this.#engine.leave();
@@ -317,7 +330,7 @@ export class Server {
     await new Promise<void>(afterReading);
     await this.#drain(timeoutSecs);
     this.#engine.stop();
-    for (const served of this.#served.living) served.closeInstances();
+    for (const opening of this.#served.openings) opening.endInstances();
     await loggedWait(this.#closeFrontends(), this.#logger, 'connections to close');
     this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');

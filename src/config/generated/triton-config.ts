@@ -12,7 +12,8 @@ export interface TritonConfig {
   readonly strictReadiness?: boolean;
   /**
    * Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails.
-   * What it throws as a `TritonError` with a code other than INTERNAL and UNKNOWN still reaches them. Default: false.
+   * What it throws for one request, as a `TritonError` with a code other than INTERNAL and UNKNOWN, still reaches that
+   * client. Default: false.
    */
   readonly maskErrors?: boolean;
   /**
