@@ -17,11 +17,12 @@ import type {
   InstancePort,
   LogNotice,
   LogSettingsNotice,
-  StalledNotice,
+  ReadinessNotice,
   TracesNotice,
   UserMessage,
 } from './control-messages.js';
-import type { InstanceSource, OpenedInstances } from './served-model.js';
+import type { InstanceSource } from './served-model.js';
+import type { OpenedInstances } from './served-opening.js';
 import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
 import { BLOCKED_TEXT, secondsOf, watchSignals } from './signal-watch.js';
 import { Server } from './server.js';
@@ -105,7 +106,7 @@ function sourceOf(model: number, bound: CompleteModelConfig): InstanceSource {
       openings.set(opening, (port) => opened.onRestart(instanceAt(port)));
       return opened;
     },
-    onStalled: (isStalled) => control.postMessage({ kind: 'stalled', model, isStalled } satisfies StalledNotice),
+    onReady: (isReady) => control.postMessage({ kind: 'readiness', model, isReady } satisfies ReadinessNotice),
   };
 }
 
