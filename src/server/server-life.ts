@@ -124,7 +124,10 @@ export class ServerLife {
     return this.#running;
   }
 
-  /** Runs, unless it does already, until it has been stopped. Rejects with what ends the server. */
+  /**
+   * Runs, unless it does already, until it has been stopped. Rejects with what ends the server. The caller has SIGINT and SIGTERM
+   * stop it.
+   */
   async untilEnded(): Promise<void> {
     try {
       this.#awaited = true;
@@ -132,6 +135,7 @@ export class ServerLife {
       const { signal } = this.#interruption;
       try {
         await running;
+        await this.#server?.watchSignals(this.#stopTimes);
       } catch (error) {
         if (error !== signal.reason) throw error;
       }
@@ -210,9 +214,10 @@ export class ServerLife {
       const tracing = spans ? new RequestTracing(await loadOpenTelemetry()) : undefined;
       const server = await open(tracing);
       this.#server = server;
+      const watching = this.#awaited ? server.watchSignals(this.#stopTimes) : undefined;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
-      await unlessInterrupted(this.#load(server), signal);
+      await unlessInterrupted(Promise.all([this.#load(server), watching]), signal);
       this.#folders?.begin();
       this.#serving = true;
     } catch (error) {
