@@ -191,7 +191,7 @@ export class ModelBindings {
       await binding.load(server, options);
     } catch (error) {
       if (TritonUnrecoverableError.is(error)) this.#onUnrecoverable(error);
-      throw error;
+      throw this.#server === server ? error : stopped({ cause: error });
     }
   }
 }
@@ -200,6 +200,6 @@ function notBound({ config: { name, version } }: ModelBinding, what: string): Tr
   return new TritonError('NOT_FOUND', `model '${name}' version ${version} ${what}`);
 }
 
-function stopped(): TritonError {
-  return new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
+function stopped(options?: ErrorOptions): TritonError {
+  return new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded', options);
 }

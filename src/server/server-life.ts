@@ -80,11 +80,16 @@ export class ServerLife {
     return this.#serving && this.#server?.lives === true;
   }
 
+  /** It serves, and every model is ready, also those in folders that could not even be bound. */
+  get isReady(): boolean {
+    return this.serves && this.#bindings.areReady && !this.#folders?.areBroken;
+  }
+
   get state(): string {
     if (this.#stopping !== undefined) return 'stopping';
     if (this.#running === undefined) return 'stopped';
     if (!this.#serving) return 'starting';
-    return this.serves && this.#bindings.areReady ? 'ready' : 'not ready';
+    return this.isReady ? 'ready' : 'not ready';
   }
 
   run(): Promise<void> {
