@@ -59,14 +59,14 @@ export const OPTION_GROUPS = {
       kind: 'boolean',
       default: false,
       effect:
-        'Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails. What it throws as a `TritonError` with a code other than INTERNAL and UNKNOWN still reaches them.',
+        'Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails. What it throws for one request, as a `TritonError` with a code other than INTERNAL and UNKNOWN, still reaches that client.',
     },
     shutdownDelaySecs: {
       kind: [0, 2_147_483],
       unit: 'seconds',
       default: 0,
       effect:
-        'For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load balancers notice, and clients are told to use other connections.',
+        'For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load balancers notice, and clients are told to use other connections. With 0, open connections are served on for up to half a second.',
     },
     exitTimeoutSecs: {
       kind: [0, 2_147_483],

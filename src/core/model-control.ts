@@ -46,6 +46,8 @@ export class ModelControl {
   /** What happens to each version. */
   readonly #turns = new Turns();
   #broken: readonly RepositoryModel[] = [];
+  /** The server ends: loads that are interrupted are no failures, and not logged as such. */
+  isEnding = false;
 
   constructor(repository: ModelRepository, { mode, logger, loadable = () => [] }: ModelControlOptions) {
     this.#repository = repository;
@@ -262,7 +264,7 @@ export class ModelControl {
     } catch (thrown) {
       const error = TritonError.from(thrown);
       loading?.failed(describe(error));
-      this.#logger.error(`failed to load '${name}' version ${version}: ${describe(error)}`);
+      if (!this.isEnding) this.#logger.error(`failed to load '${name}' version ${version}: ${describe(error)}`);
       throw error;
     }
     const entry = loading ?? this.#repository.add(config);

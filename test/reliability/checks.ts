@@ -6,6 +6,7 @@ import { idle } from './checks/idle.js';
 import { cancellations, loads, requestsWithoutThread, requestsWithThread } from './checks/leaks.js';
 import { lifeWithoutThread, lifeWithThread } from './checks/life.js';
 import { livesWithoutThread, livesWithThread } from './checks/lives.js';
+import { matrixWithoutThread, matrixWithThread } from './checks/matrix.js';
 import { overload } from './checks/overload.js';
 import { roll } from './checks/roll.js';
 import { soak } from './checks/soak.js';
@@ -15,6 +16,8 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   'life-inline': lifeWithoutThread,
   lives: livesWithThread,
   'lives-inline': livesWithoutThread,
+  matrix: matrixWithThread,
+  'matrix-inline': matrixWithoutThread,
   fuzz: fuzzing,
   requests: requestsWithThread,
   'requests-inline': requestsWithoutThread,

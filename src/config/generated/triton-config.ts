@@ -12,12 +12,14 @@ export interface TritonConfig {
   readonly strictReadiness?: boolean;
   /**
    * Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails.
-   * What it throws as a `TritonError` with a code other than INTERNAL and UNKNOWN still reaches them. Default: false.
+   * What it throws for one request, as a `TritonError` with a code other than INTERNAL and UNKNOWN, still reaches that
+   * client. Default: false.
    */
   readonly maskErrors?: boolean;
   /**
    * For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load
-   * balancers notice, and clients are told to use other connections. In seconds. Default: 0.
+   * balancers notice, and clients are told to use other connections. With 0, open connections are served on for up to
+   * half a second. In seconds. Default: 0.
    */
   readonly shutdownDelaySecs?: number;
   /**

@@ -8,6 +8,7 @@ import type { Parameters } from '../../model/parameters.js';
 import type { ExecutionResult, ExecutionTimes, ResponseStream } from '../instance/model-instance.js';
 import type { ErrorMask } from '../error-mask.js';
 import type { Answer, PendingRequest } from '../pending-request.js';
+import { executionError } from '../refusals.js';
 import type { FailureReason, InferenceStatistics } from '../statistics.js';
 import { AnswerOrder } from './answer-order.js';
 import type { SchedulerLog } from './scheduler-log.js';
@@ -69,7 +70,7 @@ export class RequestOutcomes {
   /** Gives the requests of a batch their results. */
   finish({ batch, rows }: ExecutedBatch, results: readonly ExecutionResult[], times: ExecutionTimes): void {
     const now = performance.now();
-    this.#statistics.recordExecution(rows, times);
+    this.#recordExecutions({ batch, rows }, times);
     for (let i = 0; i < batch.length; i++) {
       const request = batch[i]!;
       const result = results[i];
@@ -89,6 +90,17 @@ export class RequestOutcomes {
         }
       }
     }
+  }
+
+  /** Each run of the callable counts, also those of single requests after a batch that failed. */
+  #recordExecutions({ batch, rows }: ExecutedBatch, times: ExecutionTimes): void {
+    const { computeInfer, computeAlone } = times;
+    if (computeAlone === undefined) return this.#statistics.recordExecution(rows, times);
+    const alone = computeAlone.reduce<number>((sum, took = 0) => sum + took, 0);
+    this.#statistics.recordExecution(rows, { ...times, computeInfer: computeInfer - alone });
+    computeAlone.forEach((took, index) => {
+      if (took !== undefined) this.#statistics.recordExecution(batch[index]!.rows, { ...NO_TIMES, computeInfer: took });
+    });
   }
 
   /** Hands the answers of a decoupled execution on as they come, each to whoever has its place in the batch by then. */
@@ -130,13 +142,14 @@ export class RequestOutcomes {
       const end = reason === 'CANCELED' ? 'cancel' : 'fail';
       this.#statistics.responses.recordEnd(request.responses, end, now - sinceResponse(request));
     }
-    this.#deliverFailure(request, error, reason === 'BACKEND' ? this.#masked(request, error) : error);
+    this.#deliverFailure(request, error, reason === 'BACKEND' ? this.#told(request, error) : error);
   }
 
   /** Callables that call a model are no strangers: what they fail with because of it is masked in its turn. */
-  #masked(request: PendingRequest, error: TritonError): TritonError {
-    if (this.#mask === undefined || request.callers !== undefined) return error;
-    return this.#mask(error, { id: request.id, model: this.#config.name });
+  #told(request: PendingRequest, error: TritonError): TritonError {
+    const model = this.#config.name;
+    if (this.#mask === undefined || request.callers !== undefined) return executionError(error, model);
+    return this.#mask(error, { id: request.id, model });
   }
 
   /** The client of an accepted request is gone. */
