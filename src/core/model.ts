@@ -82,9 +82,9 @@ export class Model implements RequestOwner {
     this.#runner.onStalled = listener;
   }
 
-  /** Fails the requests that wait for an instance. */
+  /** No instance is left: fails the requests that wait for one, and those that are queued before there is one again. */
   failQueued(error: TritonError): void {
-    this.#scheduler.failQueued(error);
+    this.#runner.forsake(error);
   }
 
   /**

@@ -58,6 +58,8 @@ export class BatchRunner {
   #stopped: TritonError | undefined;
   /** What requests fail with while no instance will be free. */
   #stalled: TritonError | undefined;
+  /** What requests fail with until there is an instance again. */
+  #forsaken: TritonError | undefined;
 
   constructor({ config, statistics, outcomes, log }: SchedulerParts) {
     this.#config = config;
@@ -74,6 +76,7 @@ export class BatchRunner {
   /** Starts using an instance. */
   addInstance(instance: ModelInstance): void {
     this.#slots.add(instance);
+    this.#forsaken = undefined;
     this.#checkStalled();
     this.scheduler?.dispatch(false);
   }
@@ -92,7 +95,7 @@ export class BatchRunner {
 
   /** Why no batch runs any more, or until further notice; undefined while batches run. */
   get refusal(): TritonError | undefined {
-    return this.#stopped ?? this.#stalled;
+    return this.#stopped ?? this.#stalled ?? this.#forsaken;
   }
 
   /** The instance that gets the next batch; undefined while none has room. */
@@ -141,6 +144,12 @@ export class BatchRunner {
     }
     if (!ended) for (let i = 0; i < batch.length; i++) batch[i]!.executing(execution, batch, i);
     return ended;
+  }
+
+  /** Fails the requests that are queued, and those that come to be queued, until there is an instance again. */
+  forsake(error: TritonError): void {
+    this.#forsaken = error;
+    this.scheduler?.failQueued(error);
   }
 
   /** Fails the requests that are queued or run. Executions under way are cancelled and abandoned. */
