@@ -2,7 +2,7 @@
 // new statistics and an empty queue; unloading lets its requests finish. What happens to one version happens in turn.
 
 import { type ErrorCode, invalidArg, TritonError } from '../errors.js';
-import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
 import type { Logger } from '../model/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import { EVERY_VERSION, servedVersions } from '../model/version-policy.js';
@@ -44,6 +44,7 @@ export interface ModelControlOptions {
 export type ConfigOverride = (bound: CompleteModelConfig) => CompleteModelConfig;
 
 interface BoundVersion {
+  readonly key: string;
   model: LoadableModel;
   /** What is loaded, or was, or would be: the model, or the same one with another configuration. */
   loaded: LoadableModel;
@@ -57,6 +58,8 @@ export class ModelControl {
   readonly #logger: Logger;
   readonly #loadable: () => readonly string[];
   readonly #bound = new Map<string, Map<number, BoundVersion>>();
+  /** What was replaced or unbound and has not ended, by name and version. */
+  readonly #retiring = new Map<string, Set<Promise<void>>>();
   #broken: readonly RepositoryModel[] = [];
   /** The server ends: loads that are interrupted are no failures, and not logged as such. */
   isEnding = false;
@@ -84,18 +87,18 @@ export class ModelControl {
     const { name, version } = model.config;
     let versions = this.#bound.get(name);
     if (versions === undefined) this.#bound.set(name, (versions = new Map()));
-    versions.set(version, { model, loaded: model, turn: versions.get(version)?.turn ?? Promise.resolve() });
+    const key = modelKey(model.config);
+    versions.set(version, { key, model, loaded: model, turn: versions.get(version)?.turn ?? Promise.resolve() });
   }
 
   /**
-   * Puts another model in the place of a version: new requests go to it, those under way finish with the old one.
-   * Resolves when the last of them has ended and the old instances are closed.
+   * Puts another model in the place of a version: new requests go to it, those under way finish with the old one, which is then
+   * {@link retired}.
    */
   async replace(model: LoadableModel): Promise<void> {
     const { name, version } = model.config;
     const bound = this.#bound.get(name)?.get(version);
     if (bound === undefined) return this.bind(model);
-    let retired: Promise<void> | undefined;
     let failure: unknown;
     await this.#next(bound, async () => {
       const entry = this.#repository.find(name, version);
@@ -103,10 +106,10 @@ export class ModelControl {
         // What is not loaded is not loaded now; what failed to load, or has lost its instances, is.
         if (entry === undefined || entry.status.kind === 'unloaded') {
           const old = bound.loaded;
-          retired = Promise.resolve(old.close?.());
+          this.#retire(bound.key, Promise.resolve(old.close?.()));
           bound.loaded = model;
         } else {
-          ({ retired } = await this.#swap(bound, model, entry));
+          this.#retire(bound.key, (await this.#swap(bound, model, entry)).retired);
         }
         bound.model = model;
       } catch (error) {
@@ -116,7 +119,6 @@ export class ModelControl {
       }
     });
     if (failure !== undefined) throw TritonError.from(failure);
-    await retired;
     this.#logger.info(`successfully replaced '${name}' version ${version}`);
   }
 
@@ -142,18 +144,37 @@ export class ModelControl {
     return { retired: this.#repository.retire(entry.model).then(() => old.close?.()) };
   }
 
-  /** Takes a version out of the repository; resolves when its last request has ended and its instances are closed. */
+  /** Resolves when what was replaced or unbound under a name and version until now has ended its last request and is closed. */
+  async retired({ name, version }: CompleteModelConfig): Promise<void> {
+    await Promise.all(this.#retiring.get(modelKey({ name, version })) ?? []);
+  }
+
+  #retire(key: string, retired: Promise<void>): void {
+    const all = this.#retiring.get(key) ?? new Set();
+    this.#retiring.set(key, all.add(retired));
+    const ended = () => {
+      all.delete(retired);
+      if (all.size === 0) this.#retiring.delete(key);
+    };
+    retired.then(ended, ended);
+  }
+
+  /** Takes a version out of the repository; it is {@link retired} then. */
   async unbind(name: string, version: number): Promise<void> {
     const versions = this.#bound.get(name);
     const bound = versions?.get(version);
     if (versions === undefined || bound === undefined) return;
     versions.delete(version);
     if (versions.size === 0) this.#bound.delete(name);
-    await this.#next(bound, async () => {
-      const entry = this.#repository.remove(name, version);
-      if (entry !== undefined) await this.#repository.retire(entry.model);
-      await bound.loaded.close?.();
-    });
+    // What is unloaded has its turn until its last request has ended: it is only taken out.
+    const isUnloading = this.#repository.find(name, version)?.status.kind === 'unloading';
+    if (!isUnloading) await this.#next(bound, async () => undefined);
+    const entry = this.#repository.remove(name, version);
+    const ended = Promise.all([entry && this.#repository.retire(entry.model), bound.turn]);
+    this.#retire(
+      bound.key,
+      ended.then(() => bound.loaded.close?.()),
+    );
     this.#logger.info(`successfully unbound '${name}' version ${version}`);
   }
 
@@ -213,7 +234,9 @@ export class ModelControl {
       .map(([number]) => this.loadVersion(name, number).catch(() => undefined));
     if (served.has(version)) await this.loadVersion(name, version);
     const unserved = versions.filter(([number]) => !served.has(number));
-    await Promise.all([...others, ...unserved.map(([, bound]) => this.#next(bound, () => this.#unload(bound)))]);
+    // They have clients' requests to finish.
+    for (const [, bound] of unserved) void this.#next(bound, () => this.#unload(bound));
+    await Promise.all(others);
   }
 
   #served(name: string, configs?: ReadonlyMap<number, CompleteModelConfig>): ReadonlySet<number> {

@@ -27,6 +27,7 @@ export type ControlCall =
   | { readonly kind: 'broken'; readonly models: readonly RepositoryModel[] }
   | { readonly kind: 'attach'; readonly opening: number; readonly port: InstancePort }
   | { readonly kind: 'unload'; readonly config: CompleteModelConfig }
+  | { readonly kind: 'retired'; readonly config: CompleteModelConfig }
   | { readonly kind: 'stop'; readonly times: StopTimes };
 
 /** How a model was when its server died. */

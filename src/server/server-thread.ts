@@ -131,6 +131,9 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
     case 'unload':
       await server.unload(call.config);
       return undefined;
+    case 'retired':
+      await server.retired(call.config);
+      return undefined;
     case 'stop':
       await server.stop(call.times);
       return undefined;
