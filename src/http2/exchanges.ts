@@ -43,6 +43,8 @@ export interface ExchangeConnection {
   /** A stream was worth its while. */
   earn(): void;
   streamClosed(): void;
+  /** The peer has opened a stream. */
+  streamAccepted(): void;
   /** There may be output. */
   changed(): void;
 }
@@ -69,6 +71,7 @@ export class Exchanges implements StreamOwner, SenderOwner {
       return;
     }
     const stream = this.open(streamId);
+    this.#connection.streamAccepted();
     stream.headIsReceived = true;
     stream.endIsReceived = endsStream;
     stream.missingBytes = headers.contentLength;

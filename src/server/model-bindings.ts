@@ -3,6 +3,7 @@
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import { loadInterrupted } from '../model/interrupted-load.js';
+import { Turns } from '../model/turns.js';
 import type { ModelBinding } from './model-binding.js';
 import type { HostedLoad, ServerHandle } from './server-handle.js';
 
@@ -31,8 +32,8 @@ export class ModelBindings {
   readonly #retiring = new Set<ModelBinding>();
   /** Those that are bound no more, but that a server may serve until it has stopped. */
   readonly #leftBehind = new Set<ModelBinding>();
-  /** What happens to a name and version now; settles when it is done, and never rejects. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  /** What happens to each name and version. */
+  readonly #turns = new Turns();
   readonly #onUnrecoverable: (error: TritonError) => void;
   #server: ServerHandle | undefined;
   /** There while a server that takes no more changes answers what is under way; `over` when everything is released. */
@@ -83,7 +84,7 @@ export class ModelBindings {
   async replace(binding: ModelBinding): Promise<Retirement> {
     const place = this.#places.get(binding.key);
     if (place === undefined) throw notBound(binding, 'is not bound');
-    if (this.#server !== undefined) return this.#inTurn(binding.key, () => this.#replace(binding, place));
+    if (this.#server !== undefined) return this.#turns.take(binding.key, () => this.#replace(binding, place));
     this.#leftBehind.add(place.binding);
     place.binding = binding;
     return AT_ONCE;
@@ -100,7 +101,7 @@ export class ModelBindings {
       this.#places.set(binding.key, { binding });
       if (server !== undefined) await this.#load(binding, server, options);
     } else if (server === undefined) await this.replace(binding);
-    else await this.#inTurn(binding.key, () => this.#replace(binding, place, options));
+    else await this.#turns.take(binding.key, () => this.#replace(binding, place, options));
   }
 
   async #replace(binding: ModelBinding, place: Place, options: HostedLoad = {}): Promise<Retirement> {
@@ -136,7 +137,7 @@ export class ModelBindings {
     if (removed.length === 0) throw new TritonError('NOT_FOUND', `model '${name}' is not bound`);
     for (const { key } of removed) this.#places.delete(key);
     const retirements = await Promise.all(
-      removed.map((binding) => this.#inTurn(binding.key, () => this.#unload(binding))),
+      removed.map((binding) => this.#turns.take(binding.key, () => this.#unload(binding))),
     );
     const ended = Promise.all(retirements.map((retirement) => retirement.ended)).then(() => undefined);
     ended.catch(() => undefined);
@@ -222,7 +223,7 @@ export class ModelBindings {
   }
 
   #load(binding: ModelBinding, server: ServerHandle, options: HostedLoad = {}): Promise<void> {
-    const loading = this.#inTurn(binding.key, async () => {
+    const loading = this.#turns.take(binding.key, async () => {
       if (this.#server !== server) throw loadInterrupted();
       await this.#loadOn(server, binding, options);
     });
@@ -240,18 +241,6 @@ export class ModelBindings {
       if (TritonUnrecoverableError.is(error)) this.#onUnrecoverable(error);
       throw error;
     }
-  }
-
-  #inTurn<T>(key: string, action: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(key) ?? Promise.resolve();
-    const done = before.then(action);
-    const turn = done
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#turns.get(key) === turn) this.#turns.delete(key);
-      });
-    this.#turns.set(key, turn);
-    return done;
   }
 }
 

@@ -14,7 +14,9 @@ import { withoutPorts, type ServerOptions, type ServerPorts, type StopTimes } fr
 import { ThreadServer } from './thread-server.js';
 
 /** How long requests under way may go on after an unrecoverable error. */
-const UNRECOVERABLE_GRACE: StopTimes = { delaySecs: 0, timeoutSecs: 0.5 };
+const UNRECOVERABLE_GRACE: StopTimes = { delaySecs: 0, graceSecs: 0, timeoutSecs: 0.5 };
+/** Requests that clients send before they know of a stop are answered. */
+const LONGEST_GRACE_SECS = 0.5;
 type OpenServer = (tracing: RequestTracing | undefined) => ServerHandle | Promise<ServerHandle>;
 
 const NO_PORTS: ServerPorts = {
@@ -122,7 +124,10 @@ export class ServerLife {
     return this.#running;
   }
 
-  /** Runs, unless it does already, until it has been stopped. Rejects with what ends the server. */
+  /**
+   * Runs, unless it does already, until it has been stopped. Rejects with what ends the server. The caller has SIGINT and SIGTERM
+   * stop it.
+   */
   async untilEnded(): Promise<void> {
     try {
       this.#awaited = true;
@@ -130,6 +135,7 @@ export class ServerLife {
       const { signal } = this.#interruption;
       try {
         await running;
+        await this.#server?.watchSignals(this.#stopTimes);
       } catch (error) {
         if (error !== signal.reason) throw error;
       }
@@ -208,13 +214,14 @@ export class ServerLife {
       const tracing = spans ? new RequestTracing(await loadOpenTelemetry()) : undefined;
       const server = await open(tracing);
       this.#server = server;
+      const watching = this.#awaited ? server.watchSignals(this.#stopTimes) : undefined;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
-      await unlessInterrupted(this.#load(server), signal);
+      await unlessInterrupted(Promise.all([this.#load(server), watching]), signal);
       this.#folders?.begin();
       this.#serving = true;
     } catch (error) {
-      await this.#end({ ...this.#stopTimes, delaySecs: 0 }).catch(() => undefined);
+      await this.#end({ ...this.#stopTimes, delaySecs: 0, graceSecs: 0 }).catch(() => undefined);
       this.#running = undefined;
       throw error;
     }
@@ -228,7 +235,7 @@ export class ServerLife {
 
   get #stopTimes(): StopTimes {
     const { shutdownDelaySecs: delaySecs, exitTimeoutSecs: timeoutSecs } = this.#config;
-    return { delaySecs, timeoutSecs };
+    return { delaySecs, graceSecs: Math.min(LONGEST_GRACE_SECS, timeoutSecs), timeoutSecs };
   }
 
   async #stop(times: StopTimes): Promise<void> {

@@ -5,6 +5,7 @@ import { fuzzing } from './checks/fuzzing.js';
 import { idle } from './checks/idle.js';
 import { cancellations, loads, requestsWithoutThread, requestsWithThread } from './checks/leaks.js';
 import { lifeWithoutThread, lifeWithThread } from './checks/life.js';
+import { matrixWithoutThread, matrixWithThread } from './checks/matrix.js';
 import { overload } from './checks/overload.js';
 import { roll } from './checks/roll.js';
 import { soak } from './checks/soak.js';
@@ -12,6 +13,8 @@ import { soak } from './checks/soak.js';
 export const CHECKS: Readonly<Record<string, Check>> = {
   life: lifeWithThread,
   'life-inline': lifeWithoutThread,
+  matrix: matrixWithThread,
+  'matrix-inline': matrixWithoutThread,
   fuzz: fuzzing,
   requests: requestsWithThread,
   'requests-inline': requestsWithoutThread,
