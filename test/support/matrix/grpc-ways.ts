@@ -117,7 +117,10 @@ class SharedStream {
     this.#violated = violated;
     call.removeAllListeners('data');
     call.on('data', (message: unknown) => this.#came(message as StreamMessage));
-    call.on('status', ({ code, details }) => this.#ended(`the stream ended: ${code} ${details}`));
+    // The status may overtake answers that a slow reader has not taken.
+    let status = '';
+    call.on('status', ({ code, details }) => (status = `${code} ${details}`));
+    call.on('end', () => this.#ended(`the stream ended: ${status}`));
   }
 
   async ask(question: Question, signal: AbortSignal, isSlow: boolean): Promise<readonly ReceivedAnswer[]> {
@@ -145,8 +148,8 @@ class SharedStream {
 
   cancel(): void {
     this.#isCancelled = true;
-    this.isOver = true;
     this.#call.cancel();
+    this.#ended('cancelled');
   }
 
   #came({ error_message: error = '', infer_response: response }: StreamMessage): void {

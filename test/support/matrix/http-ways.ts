@@ -10,6 +10,8 @@ import { valuesOf, type Question } from './question.js';
 import { ANSWERED_ONCE, forwarded, generated, type ReceivedAnswer, type Way } from './way.js';
 
 const JSON_BYTES = 1_100_000;
+/** How many pieces a slow reader takes slowly. */
+const SLOW_PIECES = 50;
 const LENGTH = 'inference-header-content-length';
 
 /** In JSON now and then, where the tensors are not too large for it. */
@@ -56,7 +58,7 @@ export const nodeHttp: Way = {
         const pieces: Buffer[] = [];
         for await (const piece of answer as AsyncIterable<Buffer>) {
           pieces.push(piece);
-          if (question.manners.isSlow) await later(1);
+          if (question.manners.isSlow && pieces.length < SLOW_PIECES) await later(1);
         }
         const bytes = Buffer.concat(pieces);
         const isAnswerPacked = answer.headers['content-encoding'] === 'gzip';

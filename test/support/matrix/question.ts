@@ -72,12 +72,15 @@ const WIDTHS = [1, 3, 4, 250, 1024, 4096, 4097] as const;
 export interface Limits {
   readonly models: Readonly<Partial<Record<ModelName, number>>>;
   readonly mostBytes: number;
+  /** Of a stream, where its requests and answers are JSON. Default: the same. */
+  readonly mostStreamed?: number;
 }
 
 /** The question with this number. */
-export function questionOf(seed: number, number: number, { models, mostBytes }: Limits): Question {
+export function questionOf(seed: number, number: number, limits: Limits): Question {
   const random = new Random(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number, 0x85ebca6b));
-  const model = random.weighted(models as Record<ModelName, number>);
+  const model = random.weighted(limits.models as Record<ModelName, number>);
+  const mostBytes = (model === 'Stream' ? limits.mostStreamed : undefined) ?? limits.mostBytes;
   const manners = mannersOf(random);
   const id = `${number}-${'i'.repeat(lengthOf(random, 40))}`;
   if (model === 'Rows') return rowsQuestion(random, number, { id, manners });
