@@ -173,7 +173,7 @@ export class Triton {
 
   /** True while the server runs and every model is ready: loaded, with an instance that takes requests. */
   get isReady(): boolean {
-    return this.#life.serves && this.#bindings.areReady;
+    return this.#life.isReady;
   }
 
   /**

@@ -18,6 +18,8 @@ import type { ServeRequest } from './http-exchange.js';
 const STALLED_MILLISECONDS = 300_000;
 /** The same when others need the room. */
 const IDLE_READER_MILLISECONDS = 5000;
+/** A client that has connected when the server ends is given so long for its request. */
+const FIRST_REQUEST_MILLISECONDS = 500;
 /** How long the client may take to close its side when ours is closed; until then it can read why. */
 const LINGER_MILLISECONDS = 1000;
 
@@ -36,6 +38,9 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   #isEnding = false;
   #isReading = true;
   #endedAt = Infinity;
+  readonly #openedAt = performance.now();
+  /** Ends the wait for the first request when the server ends. */
+  #awaited: NodeJS.Timeout | undefined;
   /** Whether the client has some time to close its side when ours is closed. */
   #lingers = true;
   readonly #share: ByteShare | undefined;
@@ -113,7 +118,9 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   get isUnderWay(): boolean {
-    return !this.socket.destroyed && (!this.#connection.isIdle || this.unreadBytes > 0);
+    const { isIdle, isFinished } = this.#connection;
+    const isAwaited = this.#awaited !== undefined && !isFinished;
+    return !this.socket.destroyed && (!isIdle || this.unreadBytes > 0 || isAwaited);
   }
 
   get unreadBytes(): number {
@@ -143,16 +150,25 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
       connection.drain();
       return;
     }
-    // Its next request may be here and not be read yet.
     connection.retire();
-    afterReading(() => {
-      // The client has nothing to read, and may not know for long that the connection is closed.
-      this.#lingers = !connection.isIdle;
-      connection.closeWhenAnswered();
-    });
+    const left = connection.hasServed ? 0 : this.#openedAt + FIRST_REQUEST_MILLISECONDS - performance.now();
+    // Its next request may be here and not be read yet.
+    if (left <= 0) afterReading(() => this.#closeUnasked());
+    else this.#awaited = setTimeout(() => this.#closeUnasked(), left).unref();
+  }
+
+  /** A server that ends closes the connection, unless it was asked something. */
+  #closeUnasked(): void {
+    const connection = this.#connection;
+    this.#awaited = undefined;
+    if (connection.isFinished) return;
+    // The client has nothing to read, and may not know for long that the connection is closed.
+    this.#lingers = !connection.isIdle;
+    connection.closeWhenAnswered();
   }
 
   #lost(): void {
+    clearTimeout(this.#awaited);
     this.#presence.stop();
     this.#connection.lost();
     this.#share?.close();

@@ -206,7 +206,7 @@ export class ModelBindings {
       await binding.load(server, options);
     } catch (error) {
       if (TritonUnrecoverableError.is(error)) this.#onUnrecoverable(error);
-      throw error;
+      throw this.#server === server ? error : loadInterrupted();
     }
   }
 }

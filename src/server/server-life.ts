@@ -85,6 +85,11 @@ export class ServerLife {
     return this.#serving && this.#server?.lives === true;
   }
 
+  /** It serves, and every model is ready, also those in folders that could not even be bound. */
+  get isReady(): boolean {
+    return this.serves && this.#bindings.areReady && !this.#folders?.areBroken;
+  }
+
   /** Whether code of the user's goes on that the stop did not wait for. */
   get leavesBehind(): boolean {
     return this.#bindings.areLeftBehind;
@@ -94,7 +99,7 @@ export class ServerLife {
     if (this.#stopping !== undefined) return 'stopping';
     if (this.#running === undefined) return 'stopped';
     if (!this.#serving) return 'starting';
-    return this.serves && this.#bindings.areReady ? 'ready' : 'not ready';
+    return this.isReady ? 'ready' : 'not ready';
   }
 
   run(): Promise<void> {
