@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import type { ListenedConnection, SharedByConnections } from '../sockets/listener.js';
 import { Output, takenBytes } from '../sockets/output.js';
 import type { ByteShare, ShareOwner } from '../sockets/byte-budget.js';
+import { Presence } from '../sockets/presence.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import { afterReading } from '../sockets/after-reading.js';
 import type { ByteSink } from '../sockets/socket-reader.js';
@@ -17,6 +18,8 @@ import type { ServeRequest } from './http-exchange.js';
 const STALLED_MILLISECONDS = 300_000;
 /** The same when others need the room. */
 const IDLE_READER_MILLISECONDS = 5000;
+/** A client that has connected when the server ends is given so long for its request. */
+const FIRST_REQUEST_MILLISECONDS = 500;
 /** How long the client may take to close its side when ours is closed; until then it can read why. */
 const LINGER_MILLISECONDS = 1000;
 
@@ -35,11 +38,15 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   #isEnding = false;
   #isReading = true;
   #endedAt = Infinity;
+  readonly #openedAt = performance.now();
+  /** Ends the wait for the first request when the server ends. */
+  #awaited: NodeJS.Timeout | undefined;
   /** Whether the client has some time to close its side when ours is closed. */
   #lingers = true;
   readonly #share: ByteShare | undefined;
   readonly #reader = new Standstill(LEAST_PROGRESS);
   #isReaderIdle = false;
+  readonly #presence: Presence;
 
   /** `read` gives the socket, and has it read to the sink from then on. */
   constructor(read: (sink: ByteSink) => Socket, environment: SocketEnvironment) {
@@ -58,6 +65,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     });
     const socket = read(this);
     this.socket = socket;
+    this.#presence = new Presence(socket, () => this.#connection.sendAhead());
     socket.on('drain', () => this.#drained());
     // It is followed by the end.
     socket.on('error', () => undefined);
@@ -110,7 +118,9 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   get isUnderWay(): boolean {
-    return !this.socket.destroyed && (!this.#connection.isIdle || this.unreadBytes > 0);
+    const { isIdle, isFinished } = this.#connection;
+    const isAwaited = this.#awaited !== undefined && !isFinished;
+    return !this.socket.destroyed && (!isIdle || this.unreadBytes > 0 || isAwaited);
   }
 
   get unreadBytes(): number {
@@ -140,16 +150,26 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
       connection.drain();
       return;
     }
-    // Its next request may be here and not be read yet.
     connection.retire();
-    afterReading(() => {
-      // The client has nothing to read, and may not know for long that the connection is closed.
-      this.#lingers = !connection.isIdle;
-      connection.closeWhenAnswered();
-    });
+    const left = connection.hasServed ? 0 : this.#openedAt + FIRST_REQUEST_MILLISECONDS - performance.now();
+    // Its next request may be here and not be read yet.
+    if (left <= 0) afterReading(() => this.#closeUnasked());
+    else this.#awaited = setTimeout(() => this.#closeUnasked(), left).unref();
+  }
+
+  /** A server that ends closes the connection, unless it was asked something. */
+  #closeUnasked(): void {
+    const connection = this.#connection;
+    this.#awaited = undefined;
+    if (connection.isFinished) return;
+    // The client has nothing to read, and may not know for long that the connection is closed.
+    this.#lingers = !connection.isIdle;
+    connection.closeWhenAnswered();
   }
 
   #lost(): void {
+    clearTimeout(this.#awaited);
+    this.#presence.stop();
     this.#connection.lost();
     this.#share?.close();
   }
@@ -180,7 +200,8 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   #readOrWait(): void {
-    const { wantsInput } = this.#connection;
+    const { wantsInput, isUnheard } = this.#connection;
+    this.#presence.watch(isUnheard);
     if (wantsInput === this.#isReading) return;
     this.#isReading = wantsInput;
     if (wantsInput) this.socket.resume();
@@ -197,6 +218,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   /** What is written still goes out, and the client has some time to read it. */
   #end(): void {
     this.#isEnding = true;
+    this.#presence.stop();
     // What still comes is dropped: unread, it would have the connection reset before the client has read the last answer.
     this.socket.resume();
     this.socket.end(() => {

@@ -30,6 +30,8 @@ const LONGEST_CONTROL_FRAME = 16_384;
 const MOST_UNREAD_CONTROL_BYTES = 65_536;
 /** A client may open so many streams before it knows how many it may. */
 const STREAMS_BEFORE_SETTINGS = 100;
+/** A client that connects to a server that leaves, and opens no stream for so long, is told so. */
+const UNUSED_MILLISECONDS = 1000;
 /** A message of which nothing has come for so long is given up when others need the room. */
 const STALLED_MILLISECONDS = 5000;
 
@@ -77,6 +79,8 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   readonly #goodbye: Goodbye;
   readonly #control: ControlReceiver;
   readonly #idleTime = new Stopwatch();
+  /** The end is to be announced. */
+  #isLeaving = false;
 
   constructor({ role, listen, options, pool, share, heldBytes = none, onOutput }: ConnectionEnvironment) {
     this.role = role;
@@ -153,6 +157,7 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
     if (this.isFinished) return;
     this.#guard.refill(now);
     const idle = (this.idleFor = this.#idleTime.look(now, this.streams.size === 0));
+    if (this.#isLeaving && idle > UNUSED_MILLISECONDS) this.announceEnd();
     const delay = this.#handshake.findDelay(now);
     if (delay !== undefined) {
       this.fail(delay);
@@ -226,8 +231,12 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
     this.#onOutput();
   }
 
-  /** A server: tells the client to open its next streams elsewhere. Those that it opens here are served until {@link drain}. */
+  /**
+   * A server: tells the client to open its next streams elsewhere. Those that it opens here are served until {@link drain}. A client
+   * that has just connected is told with its first stream: before it, it would only connect again.
+   */
   announceEnd(): void {
+    this.#isLeaving = true;
     if (this.isFinished || !this.#handshake.isReady) return;
     this.#goodbye.announce();
     this.#onOutput();
@@ -347,6 +356,10 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
 
   changed(): void {
     this.#onOutput();
+  }
+
+  streamAccepted(): void {
+    if (this.#isLeaving) this.announceEnd();
   }
 
   get mostStreams(): number {

@@ -27,6 +27,8 @@ export type ControlCall =
   | { readonly kind: 'broken'; readonly models: readonly RepositoryModel[] }
   | { readonly kind: 'attach'; readonly opening: number; readonly port: InstancePort }
   | { readonly kind: 'unload'; readonly config: CompleteModelConfig }
+  /** Signals stop the server, with these times, though the user's thread may be blocked when they come. */
+  | { readonly kind: 'watch signals'; readonly times: StopTimes }
   | { readonly kind: 'stop'; readonly times: StopTimes };
 
 /** How a model was when its server died. */
@@ -89,6 +91,8 @@ export interface HostRequest {
         readonly config: CompleteModelConfig | undefined;
       }
     | { readonly kind: 'close'; readonly opening: number }
+    /** Asks for nothing but an answer. */
+    | { readonly kind: 'ping' }
     /** A client wants a model of a folder to be loaded; `ready` are the versions that are. */
     | {
         readonly kind: 'load folder';
@@ -106,11 +110,11 @@ export interface EndInstanceNotice {
   readonly reason: string;
 }
 
-/** None of a model's instances will take a batch, or one does again. */
-export interface StalledNotice {
-  readonly kind: 'stalled';
+/** A model is ready, or is not any more. */
+export interface ReadinessNotice {
+  readonly kind: 'readiness';
   readonly model: number;
-  readonly isStalled: boolean;
+  readonly isReady: boolean;
 }
 
 /** The answer to that; `ports`: one per instance of a model that was opened. */
@@ -128,4 +132,4 @@ export type UserMessage = ControlRequest | HostReply;
 
 /** What the server's thread says. */
 export type ServerMessage =
-  ControlReply | LogNotice | LogSettingsNotice | TracesNotice | HostRequest | EndInstanceNotice | StalledNotice;
+  ControlReply | LogNotice | LogSettingsNotice | TracesNotice | HostRequest | EndInstanceNotice | ReadinessNotice;

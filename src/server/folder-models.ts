@@ -2,7 +2,7 @@
 // changed, unbinds what is gone. One model that is broken keeps no other from being served, and a state of it that does not load
 // leaves the last one serving.
 
-import { loadFailed } from '../core/model-control.js';
+import { loadFailed } from '../core/load-failures.js';
 import type { LoadParameters } from '../core/inference-server.js';
 import { invalidArg, TritonError } from '../errors.js';
 import type { Logger } from '../model/logger.js';
@@ -23,6 +23,8 @@ export interface FolderModelsOptions {
   readonly bindings: ModelBindings;
   /** What is refused of a model by the server's own options. Throws INVALID_ARG. */
   readonly check: (binding: ModelBinding) => void;
+  /** Fires when the server stops: what is read and loaded ends. */
+  readonly signal: () => AbortSignal;
   /** Where there is a server, its log. */
   readonly logger: () => Pick<Logger, 'error' | 'info'> | undefined;
 }
@@ -39,6 +41,11 @@ export class FolderModels {
 
   constructor(options: FolderModelsOptions) {
     this.#options = options;
+  }
+
+  /** The models that are read or loaded now. */
+  get busy(): readonly string[] {
+    return [...this.#turns.keys()];
   }
 
   /** What could not be bound, as the index shows it. */
@@ -90,6 +97,7 @@ export class FolderModels {
 
   /** Brings a model to what its folder holds. Rejects with what is wrong with it. */
   async #refresh(name: string, repositories: readonly string[], again: boolean): Promise<void> {
+    this.#options.signal().throwIfAborted();
     if (repositories.length === 0) return this.#remove(name);
     const known = this.#model(name);
     let wanted: WantedModel;
@@ -180,6 +188,7 @@ export class FolderModels {
   ): Promise<void> {
     const { name } = folder;
     const { versions } = this.#model(name);
+    const signal = this.#options.signal();
     const failures = new Map<number, TritonError>();
     // The highest one has the policy that counts.
     for (const [version, state] of changed.toSorted(([a], [b]) => b - a)) {
@@ -187,11 +196,8 @@ export class FolderModels {
       let failure: TritonError | undefined;
       try {
         const isStrict = this.#options.disableAutoCompleteConfig;
-        const { model, more } = await readFolderModel(folder, written, {
-          version,
-          isStrict,
-          isGiven: given !== undefined,
-        });
+        const isGiven = given !== undefined;
+        const { model, more } = await readFolderModel(folder, written, { version, isStrict, isGiven, signal });
         const next = new ModelBinding(model, more);
         this.#options.check(next);
         // A place stays taken by what did not load at first, so that the index tells why.
@@ -202,7 +208,7 @@ export class FolderModels {
       } catch (thrown) {
         failure = given?.told(thrown) ?? TritonError.from(thrown);
         failures.set(version, failure);
-        this.#log(`${name}' version '${version}`, failure);
+        if (!signal.aborted) this.#log(`${name}' version '${version}`, failure);
       }
       versions.set(version, { state, binding, failure });
     }

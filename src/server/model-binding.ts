@@ -9,6 +9,7 @@ import { checkCallables } from '../model/check-callables.js';
 import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { type InstanceGroup, isInstanceGroup } from '../model/instance-group.js';
+import { INTERRUPTION_GRACE, loadInterrupted, unlessInterrupted } from '../model/interrupted-load.js';
 import { instanceLogger, type Logger } from '../model/logger.js';
 import { runSetup, type Setup } from '../model/run-setup.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
@@ -22,8 +23,8 @@ export class ModelBinding implements HostedModel {
   loading: Promise<void> | undefined;
   /** Called when no further inference is possible. */
   onUnrecoverable: (error: TritonError) => void = () => undefined;
-  /** Whether none of its instances will take a batch, because executions do not come to an end. */
-  isStalled = false;
+  /** Whether the server serves it; what clients have unloaded is ready to be loaded again. */
+  isReady = false;
   readonly #sources: readonly (Callable | InstanceGroup)[];
   /** Those of this thread. Loads that overlap take turns; what a load has left behind that is over holds up no other. */
   #callables: readonly HostedCallable[];
@@ -34,14 +35,19 @@ export class ModelBinding implements HostedModel {
   #logger: Logger | undefined;
   /** What it runs on: nothing while it is not loaded, several while one load replaces another. */
   readonly #openings = new Map<ModelOpening, Promise<void>>();
+  /** Ends the loads that are under way. Each server has another one. */
+  #interruption = new AbortController();
+  /** Loads that are not set up yet. */
+  #starting = 0;
   /** Loads that need what `setup` made; it is torn down after the last of them. */
   #users = 0;
   /** What `setup` and `teardown` do now; never rejects. */
   #hooks: Promise<void> = Promise.resolve();
+  /** A `setup` did not heed its signal: nothing waits for it, nor for the `teardown` after it. */
+  #isLeftBehind = false;
   /** Why it could not be opened the last time, as it was thrown. */
   #failure: TritonError | undefined;
   #isSetUp = false;
-  #isLoaded = false;
 
   /** Throws INVALID_ARG for anything that cannot work. */
   constructor(
@@ -63,12 +69,6 @@ export class ModelBinding implements HostedModel {
     return modelKey(this.config);
   }
 
-  /** Whether it is loaded and has an instance that lives; what clients have unloaded is ready to be loaded again. */
-  get isReady(): boolean {
-    if (!this.#isLoaded || this.isStalled) return false;
-    return this.#openings.size === 0 || [...this.#openings.keys()].some(({ lives }) => lives);
-  }
-
   #hook<F>(name: 'setup' | 'teardown', hook: F | undefined): F | undefined {
     const what = `${name} of model '${this.config.name}'`;
     if (hook === undefined) return undefined;
@@ -79,18 +79,17 @@ export class ModelBinding implements HostedModel {
     );
   }
 
-  /** Has the server serve the model, which sets it up; rejects with what went wrong, and nothing of it is left then. */
+  /** Has the server serve the model, which sets it up. Rejects with what went wrong. */
   async load(server: ServerHandle, options?: HostedLoad): Promise<void> {
     this.#server = server;
     this.#failure = undefined;
+    if (this.#interruption.signal.aborted) this.#interruption = new AbortController();
     try {
       await server.load(this, options);
-      // Unless it was released meanwhile.
-      this.#isLoaded = this.#server === server;
     } catch (error) {
-      await this.close();
-      // As it was thrown, not as it came back from the server's thread.
-      throw this.#failure ?? TritonError.from(error);
+      // As it was thrown, not as it came back from the server's thread, which a stop may end first.
+      const { aborted, reason } = this.#interruption.signal;
+      throw this.#failure ?? TritonError.from(aborted ? reason : error);
     }
   }
 
@@ -113,7 +112,7 @@ export class ModelBinding implements HostedModel {
       traces: tracing !== undefined,
       onClosed: () => this.#forget(opening),
     });
-    const opened = this.#start(opening);
+    const opened = this.#start(opening, this.#interruption.signal);
     this.#openings.set(
       opening,
       opened.catch(() => undefined),
@@ -122,24 +121,29 @@ export class ModelBinding implements HostedModel {
     return opening;
   }
 
-  /** Ends what the model needed while it was loaded. Idempotent. */
-  async close(): Promise<void> {
+  /** No server serves the model any more: ends what one has left open. */
+  async release(): Promise<void> {
+    this.isReady = false;
+    this.loading = undefined;
+    this.#server = undefined;
     await Promise.all(
       Array.from(this.#openings, async ([opening, opened]) => {
         await this.#logged(opened, 'is set up');
         await opening.close();
       }),
     );
-    await this.#hooks;
+    if (!this.#isLeftBehind) await this.#hooks;
   }
 
-  /** No server serves the model any more. */
-  async release(): Promise<void> {
-    this.#isLoaded = false;
-    this.isStalled = false;
-    this.loading = undefined;
-    this.#server = undefined;
-    await this.close();
+  /** Whether a `setup` goes on that nothing waits for. */
+  get isLeftBehind(): boolean {
+    return this.#isLeftBehind;
+  }
+
+  /** Ends the loads that are under way, because the server stops. False when there are none. */
+  interrupt(): boolean {
+    this.#interruption.abort(loadInterrupted());
+    return this.#starting > 0;
   }
 
   #hosted(): readonly HostedCallable[] {
@@ -147,26 +151,60 @@ export class ModelBinding implements HostedModel {
     return callables.map((callable) => hostedCallable(callable, this.config.concurrency));
   }
 
-  async #start(opening: ModelOpening): Promise<void> {
+  async #start(opening: ModelOpening, signal: AbortSignal): Promise<void> {
+    const interrupt = () => void opening.close();
+    this.#starting++;
     try {
-      await this.#retain();
+      await this.#setUp(signal);
+      signal.addEventListener('abort', interrupt);
       await opening.start();
+      signal.throwIfAborted();
     } catch (error) {
-      this.#failure = TritonError.from(error);
+      this.#failure = TritonError.from(signal.aborted ? signal.reason : error);
       await opening.close();
       throw this.#failure;
+    } finally {
+      signal.removeEventListener('abort', interrupt);
+      this.#starting--;
     }
+  }
+
+  async #setUp(signal: AbortSignal): Promise<void> {
+    const retained = this.#retain(signal);
+    let isOver = false;
+    const over = () => {
+      isOver = true;
+    };
+    retained.then(over, over);
+    try {
+      await unlessInterrupted(retained, signal, INTERRUPTION_GRACE);
+    } catch (error) {
+      if (!isOver) this.#leaveBehind(retained);
+      throw error;
+    }
+  }
+
+  #leaveBehind(setup: Promise<void>): void {
+    this.#isLeftBehind = true;
+    const { name, version } = this.config;
+    this.#logger?.warn(
+      `setup of '${name}' version ${version} does not heed its signal: the stop does not wait for it, and teardown runs after it`,
+    );
+    const over = () => (this.#isLeftBehind = false);
+    setup.then(over, over);
   }
 
   #forget(opening: ModelOpening): Promise<void> {
     this.#openings.delete(opening);
-    return this.#letGo();
+    const done = this.#letGo();
+    return this.#isLeftBehind ? Promise.resolve() : done;
   }
 
   /** Sets the callables of this thread up, unless they are for another load. */
-  #retain(): Promise<void> {
+  #retain(signal: AbortSignal): Promise<void> {
     return this.#inTurn(async () => {
       this.#users++;
+      signal.throwIfAborted();
       if (this.#isSetUp) return;
       const { config } = this;
       const { name: modelName, version: modelVersion } = config;
@@ -178,6 +216,7 @@ export class ModelBinding implements HostedModel {
         instance: 0,
         args: undefined,
         logger,
+        signal,
       });
       this.#isSetUp = true;
     });

@@ -2,6 +2,8 @@
 // a model that is replaced while it loads, or unbound while it is replaced, ends as the last call wants it.
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
+import { loadInterrupted } from '../model/interrupted-load.js';
+import { Turns } from '../model/turns.js';
 import type { ModelBinding } from './model-binding.js';
 import type { HostedLoad, ServerHandle } from './server-handle.js';
 
@@ -22,8 +24,8 @@ export class ModelBindings {
   readonly #replacing = new Set<ModelBinding>();
   /** Those that are bound no more, but that a server may serve until it has stopped. */
   readonly #leftBehind = new Set<ModelBinding>();
-  /** What happens to a name and version now; settles when it is done, and never rejects. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  /** What happens to each name and version. */
+  readonly #turns = new Turns();
   readonly #onUnrecoverable: (error: TritonError) => void;
   #server: ServerHandle | undefined;
   /** There while a server that takes no more changes answers what is under way; `over` when everything is released. */
@@ -74,7 +76,7 @@ export class ModelBindings {
   async replace(binding: ModelBinding): Promise<void> {
     const place = this.#places.get(binding.key);
     if (place === undefined) throw notBound(binding, 'is not bound');
-    if (this.#server !== undefined) return this.#inTurn(binding.key, () => this.#replace(binding, place));
+    if (this.#server !== undefined) return this.#turns.take(binding.key, () => this.#replace(binding, place));
     this.#leftBehind.add(place.binding);
     place.binding = binding;
   }
@@ -90,7 +92,7 @@ export class ModelBindings {
       this.#places.set(binding.key, { binding });
       if (server !== undefined) await this.#load(binding, server, options);
     } else if (server === undefined) await this.replace(binding);
-    else await this.#inTurn(binding.key, () => this.#replace(binding, place, options));
+    else await this.#turns.take(binding.key, () => this.#replace(binding, place, options));
   }
 
   async #replace(binding: ModelBinding, place: Place, options: HostedLoad = {}): Promise<void> {
@@ -107,7 +109,7 @@ export class ModelBindings {
       }
       if (this.#server !== server) {
         await this.#release(binding);
-        throw stopped();
+        throw loadInterrupted();
       }
       if (!isThere()) {
         // Whoever unbound it meanwhile has a later turn, and unloads this one, unless the server stops before.
@@ -125,7 +127,7 @@ export class ModelBindings {
     const removed = this.find(name, version);
     if (removed.length === 0) throw new TritonError('NOT_FOUND', `model '${name}' is not bound`);
     for (const { key } of removed) this.#places.delete(key);
-    await Promise.all(removed.map((binding) => this.#inTurn(binding.key, () => this.#unload(binding))));
+    await Promise.all(removed.map((binding) => this.#turns.take(binding.key, () => this.#unload(binding))));
   }
 
   async #unload(binding: ModelBinding): Promise<void> {
@@ -151,12 +153,26 @@ export class ModelBindings {
     else await Promise.allSettled(loads);
   }
 
-  /** The server takes no more changes, and answers what is under way until {@link releaseAll}. */
-  detach(): void {
+  /**
+   * The server takes no more changes, and answers what is under way until {@link releaseAll}. Loads that are under way end.
+   * Gives the models whose loads end.
+   */
+  detach(): readonly ModelBinding[] {
     this.#server = undefined;
     let end!: () => void;
     const over = new Promise<void>((resolve) => (end = resolve));
     this.#stopping = { over, end };
+    return this.#all.filter((binding) => binding.interrupt());
+  }
+
+  /** The bound ones, and those that a server may have all the same. */
+  get #all(): readonly ModelBinding[] {
+    return [...this.find(), ...this.#replacing, ...this.#leftBehind];
+  }
+
+  /** Whether a `setup` goes on that nothing waits for. */
+  get areLeftBehind(): boolean {
+    return this.#all.some(({ isLeftBehind }) => isLeftBehind);
   }
 
   /** No server serves them any more; they stay bound. */
@@ -164,7 +180,7 @@ export class ModelBindings {
     this.#server = undefined;
     const stopping = this.#stopping;
     this.#stopping = undefined;
-    const all = [...this.find(), ...this.#replacing, ...this.#leftBehind];
+    const all = this.#all;
     this.#leftBehind.clear();
     try {
       await Promise.all(all.map((binding) => binding.release()));
@@ -174,8 +190,8 @@ export class ModelBindings {
   }
 
   #load(binding: ModelBinding, server: ServerHandle, options: HostedLoad = {}): Promise<void> {
-    const loading = this.#inTurn(binding.key, async () => {
-      if (this.#server !== server) throw stopped();
+    const loading = this.#turns.take(binding.key, async () => {
+      if (this.#server !== server) throw loadInterrupted();
       await this.#loadOn(server, binding, options);
     });
     // Whoever waits for it gets the reason; nobody has to.
@@ -190,27 +206,11 @@ export class ModelBindings {
       await binding.load(server, options);
     } catch (error) {
       if (TritonUnrecoverableError.is(error)) this.#onUnrecoverable(error);
-      throw error;
+      throw this.#server === server ? error : loadInterrupted();
     }
-  }
-
-  #inTurn(key: string, action: () => Promise<void>): Promise<void> {
-    const before = this.#turns.get(key) ?? Promise.resolve();
-    const done = before.then(action);
-    const turn = done
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#turns.get(key) === turn) this.#turns.delete(key);
-      });
-    this.#turns.set(key, turn);
-    return done;
   }
 }
 
 function notBound({ config: { name, version } }: ModelBinding, what: string): TritonError {
   return new TritonError('NOT_FOUND', `model '${name}' version ${version} ${what}`);
-}
-
-function stopped(): TritonError {
-  return new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
 }

@@ -16,9 +16,11 @@ import type { EndedTrace } from '../model/traces.js';
 import { largeMemory } from '../sockets/large-memory.js';
 import { writeTo } from './log-sink.js';
 import type { ModelOpening } from './model-opening.js';
-import type { InstanceSource, OpenedInstances } from './served-model.js';
+import type { InstanceSource } from './served-model.js';
+import type { OpenedInstances } from './served-opening.js';
 import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
 import { Server } from './server.js';
+import { SignalWatcher } from './signal-watcher.js';
 
 /** A bound model as the user's thread hosts it. */
 export interface HostedModel {
@@ -29,11 +31,9 @@ export interface HostedModel {
    * with the configuration.
    */
   open(override?: CompleteModelConfig): Promise<ModelOpening>;
-  /** Ends everything that `open` started. Idempotent. */
-  close(): Promise<void>;
   readonly onUnrecoverable: (error: TritonError) => void;
-  /** Kept by the server: whether none of the instances will take a batch, because executions do not come to an end. */
-  isStalled: boolean;
+  /** Kept by the server: whether it serves the model, or a client has unloaded it. */
+  isReady: boolean;
 }
 
 export interface HostedLoad {
@@ -61,6 +61,8 @@ export interface ServerHandle {
   unload(config: CompleteModelConfig): Promise<void>;
   /** All that was bound before serving is loaded. */
   started(): Promise<void>;
+  /** Signals that the main thread handles end the process even where that thread is blocked. Idempotent. */
+  watchSignals(times: StopTimes): Promise<void>;
   /** Serves on, finishes what is under way, for so many seconds each, and closes. Idempotent. */
   stop(times: StopTimes): Promise<void>;
 }
@@ -79,9 +81,12 @@ export class LocalServer implements ServerHandle {
   readonly lives = true;
   readonly tracing: RequestTracing | undefined;
   readonly #server: Server;
+  readonly #options: ServerOptions;
+  #watcher: SignalWatcher | undefined;
   #stopping: Promise<void> | undefined;
 
   constructor(options: ServerOptions, { tracing, logger, loadFolder }: ServerServices = {}) {
+    this.#options = options;
     this.tracing = tracing;
     const onTraces = (ended: readonly EndedTrace[]) => tracing?.recordEnded(ended, this.logger);
     this.#server = new Server(options, { onTraces, onLog: writeTo(logger), ...(loadFolder && { loadFolder }) });
@@ -107,7 +112,7 @@ export class LocalServer implements ServerHandle {
           throw new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
         return this.#instancesOf(await model.open(override), model);
       },
-      onStalled: (isStalled) => (model.isStalled = isStalled),
+      onReady: (isReady) => (model.isReady = isReady),
     };
     return this.#server.load(model.config, source, { now });
   }
@@ -141,8 +146,20 @@ export class LocalServer implements ServerHandle {
     return this.#server.started();
   }
 
+  watchSignals(times: StopTimes): Promise<void> {
+    return (this.#watcher ??= new SignalWatcher(times, this.#options)).watching;
+  }
+
   stop(times: StopTimes): Promise<void> {
-    return (this.#stopping ??= this.#server.stop(times));
+    return (this.#stopping ??= this.#stop(times));
+  }
+
+  async #stop(times: StopTimes): Promise<void> {
+    try {
+      await this.#server.stop(times);
+    } finally {
+      await this.#watcher?.close();
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import type { CompleteTritonConfig } from '../config/complete-triton-config.js';
 import { TritonError } from '../errors.js';
 import { loadOpenTelemetry } from '../host/opentelemetry.js';
 import { RequestTracing } from '../host/request-tracing.js';
+import { unlessInterrupted } from '../model/interrupted-load.js';
 import type { ModelBinding } from './model-binding.js';
 import type { ModelBindings } from './model-bindings.js';
 import type { PolledFolders } from './polled-folders.js';
@@ -13,7 +14,9 @@ import { withoutPorts, type ServerOptions, type ServerPorts, type StopTimes } fr
 import { ThreadServer } from './thread-server.js';
 
 /** How long requests under way may go on after an unrecoverable error. */
-const UNRECOVERABLE_GRACE: StopTimes = { delaySecs: 0, timeoutSecs: 0.5 };
+const UNRECOVERABLE_GRACE: StopTimes = { delaySecs: 0, graceSecs: 0, timeoutSecs: 0.5 };
+/** Requests that clients send before they know of a stop are answered. */
+const LONGEST_GRACE_SECS = 0.5;
 type OpenServer = (tracing: RequestTracing | undefined) => ServerHandle | Promise<ServerHandle>;
 
 const NO_PORTS: ServerPorts = {
@@ -48,6 +51,8 @@ export class ServerLife {
   #server: ServerHandle | undefined;
   #ports = NO_PORTS;
   #running: Promise<void> | undefined;
+  /** Ends the start. */
+  #interruption = new AbortController();
   #stopping: Promise<void> | undefined;
   /** Everything bound before `run()` is loaded. */
   #serving = false;
@@ -80,11 +85,21 @@ export class ServerLife {
     return this.#serving && this.#server?.lives === true;
   }
 
+  /** It serves, and every model is ready, also those in folders that could not even be bound. */
+  get isReady(): boolean {
+    return this.serves && this.#bindings.areReady && !this.#folders?.areBroken;
+  }
+
+  /** Whether code of the user's goes on that the stop did not wait for. */
+  get leavesBehind(): boolean {
+    return this.#bindings.areLeftBehind;
+  }
+
   get state(): string {
     if (this.#stopping !== undefined) return 'stopping';
     if (this.#running === undefined) return 'stopped';
     if (!this.#serving) return 'starting';
-    return this.serves && this.#bindings.areReady ? 'ready' : 'not ready';
+    return this.isReady ? 'ready' : 'not ready';
   }
 
   run(): Promise<void> {
@@ -108,15 +123,27 @@ export class ServerLife {
     }
     const before = this.#stopping ?? Promise.resolve();
     this.#stopping = undefined;
-    this.#running = before.then(() => this.#start(open));
+    this.#interruption = new AbortController();
+    const { signal } = this.#interruption;
+    this.#running = before.then(() => this.#start(open, signal));
     return this.#running;
   }
 
-  /** Runs, unless it does already, until it has been stopped. Rejects with what ends the server. */
+  /**
+   * Runs, unless it does already, until it has been stopped. Rejects with what ends the server. The caller has SIGINT and SIGTERM
+   * stop it.
+   */
   async untilEnded(): Promise<void> {
     try {
       this.#awaited = true;
-      await (this.#stopping === undefined && this.#running ? this.#running : this.run());
+      const running = this.#stopping === undefined && this.#running ? this.#running : this.run();
+      const { signal } = this.#interruption;
+      try {
+        await running;
+        await this.#server?.watchSignals(this.#stopTimes);
+      } catch (error) {
+        if (error !== signal.reason) throw error;
+      }
       try {
         await this.#ended?.promise;
       } catch (error) {
@@ -133,6 +160,9 @@ export class ServerLife {
   /** Idempotent. */
   stop(): Promise<void> {
     if (this.#running === undefined) return Promise.resolve();
+    // Nobody has to wait for a start that is interrupted.
+    this.#running.catch(() => undefined);
+    this.#interruption.abort(new TritonError('UNAVAILABLE', 'the server was stopped while it started'));
     return (this.#stopping ??= this.#stop(this.#stopTimes));
   }
 
@@ -181,32 +211,36 @@ export class ServerLife {
     await this.#folders.start(server, { exitOnError });
   }
 
-  async #start(open: OpenServer): Promise<void> {
+  async #start(open: OpenServer, signal: AbortSignal): Promise<void> {
     this.#ended = deferred();
     try {
+      signal.throwIfAborted();
       const spans = this.#options.tracing?.mode === 'opentelemetry';
       const tracing = spans ? new RequestTracing(await loadOpenTelemetry()) : undefined;
       const server = await open(tracing);
       this.#server = server;
+      const watching = this.#awaited ? server.watchSignals(this.#stopTimes) : undefined;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
-      await this.#readFolders(server);
-      await this.#bindings.loadAll(server, this.#config);
-      await server.started();
+      await unlessInterrupted(Promise.all([this.#load(server), watching]), signal);
       this.#folders?.begin();
       this.#serving = true;
     } catch (error) {
-      this.#folders?.end();
-      await this.#server?.stop({ ...this.#stopTimes, delaySecs: 0 }).catch(() => undefined);
-      await this.#forget();
+      await this.#end({ ...this.#stopTimes, delaySecs: 0, graceSecs: 0 }).catch(() => undefined);
       this.#running = undefined;
       throw error;
     }
   }
 
+  async #load(server: ServerHandle): Promise<void> {
+    await this.#readFolders(server);
+    await this.#bindings.loadAll(server, this.#config);
+    await server.started();
+  }
+
   get #stopTimes(): StopTimes {
     const { shutdownDelaySecs: delaySecs, exitTimeoutSecs: timeoutSecs } = this.#config;
-    return { delaySecs, timeoutSecs };
+    return { delaySecs, graceSecs: Math.min(LONGEST_GRACE_SECS, timeoutSecs), timeoutSecs };
   }
 
   async #stop(times: StopTimes): Promise<void> {
@@ -215,19 +249,33 @@ export class ServerLife {
     // A run that failed has cleaned up after itself.
     await running?.catch(() => undefined);
     const ended = this.#ended;
-    this.#serving = false;
-    this.#folders?.end();
-    this.#bindings.detach();
     try {
-      await this.#server?.stop(times);
+      await this.#end(times);
     } finally {
-      await this.#forget();
       // Unless run() was called again meanwhile.
-      if (this.#running === running) {
+      if (this.#running === running || this.#running === undefined) {
         this.#running = undefined;
         this.#stopping = undefined;
       }
       ended?.resolve();
+    }
+  }
+
+  /** Stops the server, if there is one, and ends the loads that are under way. */
+  async #end(times: StopTimes): Promise<void> {
+    const server = this.#server;
+    this.#serving = false;
+    try {
+      // First, so that loads which are interrupted do not look like failed ones.
+      const stopped = server?.stop(times);
+      const loads = [
+        ...(this.#folders?.end() ?? []).map((name) => `'${name}'`),
+        ...this.#bindings.detach().map(nameOf),
+      ];
+      if (loads.length > 0) server?.logger.info(`Stopping while models load: ${[...new Set(loads)].join(', ')}`);
+      await stopped;
+    } finally {
+      await this.#forget();
     }
   }
 
@@ -250,6 +298,10 @@ export class ServerLife {
     this.#stopping = this.#stop(UNRECOVERABLE_GRACE);
     this.#listener()?.(error);
   }
+}
+
+function nameOf({ config }: ModelBinding): string {
+  return `'${config.name}' version ${config.version}`;
 }
 
 function notRunning(): TritonError {

@@ -43,6 +43,7 @@ export class ThreadServer implements ServerHandle {
   #wake: (() => void) | undefined;
   #givenUp: TritonError | undefined;
   #stopping: Promise<void> | undefined;
+  #watchedWith: StopTimes | undefined;
 
   constructor(options: ServerOptions, listeners: ThreadServerListeners, services: ServerServices = {}) {
     const { tracing, logger, loadFolder = async () => false } = services;
@@ -75,8 +76,7 @@ export class ThreadServer implements ServerHandle {
     try {
       await this.#onLivingServer((worker) => worker.call({ kind: 'load', config: model.config, model: id, now }));
     } catch (error) {
-      // It may have been opened and have failed its warm-up.
-      await this.#models.abandon(id);
+      this.#models.abandon(id);
       throw error;
     } finally {
       this.#loading.delete(id);
@@ -98,6 +98,18 @@ export class ThreadServer implements ServerHandle {
   async started(): Promise<void> {
     await this.#worker.call({ kind: 'started' });
     this.#serves = true;
+  }
+
+  async watchSignals(times: StopTimes): Promise<void> {
+    if (this.#watchedWith !== undefined) return;
+    this.#watchedWith = times;
+    await this.#watchSignals();
+  }
+
+  async #watchSignals(): Promise<void> {
+    const times = this.#watchedWith;
+    // A thread that dies is started again, and watches then.
+    if (times !== undefined) await this.#worker.call({ kind: 'watch signals', times }).catch(() => undefined);
   }
 
   stop(times: StopTimes): Promise<void> {
@@ -130,8 +142,8 @@ export class ThreadServer implements ServerHandle {
             return void this.#models.host(message, worker);
           case 'end instance':
             return this.#models.endInstance(message);
-          case 'stalled':
-            return this.#models.stalled(message);
+          case 'readiness':
+            return this.#models.ready(message);
           case 'traces':
             return this.tracing?.recordEnded(message.ended, this.#logger);
           case 'log':
@@ -189,6 +201,7 @@ export class ThreadServer implements ServerHandle {
 
   async #startAgain(): Promise<void> {
     const worker = (this.#worker = this.#launch());
+    void this.#watchSignals();
     await worker.call({ kind: 'start' });
     await worker.call({ kind: 'broken', models: this.#broken });
     for (const [id, config] of this.#models.all) if (!this.#loading.has(id)) void this.#loadAgain(id, config, worker);

@@ -41,7 +41,10 @@ export class ByteBudget {
   readonly #shares = new Set<ByteShare>();
   #looksAgainAt = -Infinity;
 
+  readonly limit: number;
+
   constructor(limit: number) {
+    this.limit = limit;
     const small = Math.ceil(limit / SMALL_SHARE);
     this.#small = new Pool(small);
     this.#large = new Pool(limit - small);

@@ -143,7 +143,8 @@ export class Listener {
   /** No new connections; existing ones take nothing new and close after their last answer. */
   drain(): void {
     if (this.#portClosed !== undefined) return;
-    this.#portClosed = new Promise((resolve) => this.#server.close(() => resolve()));
+    // Right after connections were accepted: those that the system has established by itself are reset by the close.
+    this.#portClosed = new Promise((resolve) => setImmediate(() => this.#server.close(() => resolve())));
     for (const connection of this.#connections) connection.drain();
   }
 

@@ -5,7 +5,6 @@ import { invalidArg, TritonError } from '../../errors.js';
 import { alignedMemory } from '../../model/exchange.js';
 import { assemble } from '../../model/paced-bytes.js';
 import { startPaced } from '../../model/paced-workers.js';
-import { RETRY_AFTER_SECONDS } from '../../http1/exchange.js';
 import type { HttpHeaders } from '../../http1/http-exchange.js';
 import { largeMemory } from '../../sockets/large-memory.js';
 import type { HttpExchange } from './http-exchange.js';
@@ -102,8 +101,8 @@ function noRoom(): TritonError {
   return new TritonError('UNAVAILABLE', 'the requests of all clients together hold too many bytes: try again later');
 }
 
-/** The header of answers that say so. */
-export const TRY_AGAIN: HttpHeaders = ['Retry-After', RETRY_AFTER_SECONDS];
+/** When to try again. Only refusals that come before an execution say so. */
+export const TRY_AGAIN: HttpHeaders = ['Retry-After', '1'];
 
 const allocate = (bytes: number): Buffer => largeMemory.ofRequest(bytes);
 
