@@ -126,7 +126,13 @@ export class Exchanges implements StreamOwner, SenderOwner {
     } catch (error) {
       this.#listenerFailed(stream, error);
     }
-    if (stream.endIsSent && !stream.isClosed) this.close(stream, undefined);
+    if (stream.isClosed) return;
+    if (stream.endIsSent) this.close(stream, undefined);
+    else if (this.#connection.role === 'client') {
+      // The server answered without the rest of the request, and may never read it.
+      this.#connection.sender.writeReset(stream.id, ERROR_CODE.CANCEL);
+      this.close(stream, undefined, true);
+    }
   }
 
   // What the sender does.

@@ -11,7 +11,7 @@ import { describe, expect, it } from 'vitest';
 
 import { defineModel, type TritonConfig } from 'tstriton';
 
-import { ModelInferRequestSchema } from '../../src/protocol/grpc/generated/grpc_service_pb.js';
+import { ModelInferRequestSchema } from '../support/generated/grpc_service_pb.js';
 import { framed } from '../support/raw-grpc.js';
 import { RawConnection } from '../support/raw-http.js';
 import { selfSignedCertificate } from '../support/self-signed-certificate.js';

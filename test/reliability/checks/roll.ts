@@ -5,7 +5,7 @@ import { Triton } from 'tstriton';
 
 import { FREE_PORTS, type RunningServer } from '../../support/start-server.js';
 import { pause, plain, type Check } from '../check.js';
-import { clientsOf, echo, X } from './served.js';
+import { answerAll, ask, clientsOf, echo } from './served.js';
 
 const RESTARTS = 10;
 const ASK_EVERY_MS = 100;
@@ -23,7 +23,7 @@ class Backend {
       ...echo,
       inferFunc: async (all) => {
         await pause(5);
-        return all;
+        return answerAll(all);
       },
     });
   }
@@ -86,8 +86,9 @@ export const roll: Check = {
     let isOver = false;
     const callers = Array.from({ length: CALLERS }, async (_, i) => {
       const count = counts[i % 2]!;
+      let calls = 0;
       while (!isOver) {
-        await clients[i % 2]!.inferSample({ x: X }).then(
+        await ask(clients[i % 2]!, CALLERS * calls++ + i).then(
           () => count.answered++,
           (error: unknown) => {
             if (count.failed++ < 3) console.error(error);
