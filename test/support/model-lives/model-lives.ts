@@ -187,9 +187,12 @@ export class ModelLives {
     const place = this.#places.get(`${name}/${declared.version}`);
     const binding = this.#declare(name, declared);
     const done = this.#triton.rebind(boundModel(binding, this.#memory)).then(
-      () => {
-        place!.binding.goneAt = performance.now();
+      async () => {
+        const { binding: old } = place!;
         place!.binding = binding;
+        // A server that stops serves on for a while what was bound when it began to.
+        await this.#restarting?.catch(() => undefined);
+        old.goneAt = performance.now();
       },
       (error: unknown) => {
         // One that was unbound or stopped while it loaded may serve until the unbind or the stop is over.
