@@ -100,7 +100,10 @@ export class ModelLives {
       }
       await this.#calm();
     } finally {
-      await this.#ends(Promise.resolve(this.#restarting).catch(() => undefined), 'a restart');
+      await this.#ends(
+        Promise.resolve(this.#restarting).catch(() => undefined),
+        'a restart',
+      );
       this.#asking.close();
       await this.#ends(this.#triton.stop(), 'the last stop');
     }
