@@ -87,6 +87,11 @@ export class Http2Connection implements ConnectionListener {
     return this.#error;
   }
 
+  /** Whether it has ever been there, so that something of a call may have reached the server. */
+  get wasConnected(): boolean {
+    return this.#whenConnected === undefined;
+  }
+
   /** Calls back when the connection is there, at once if it is. */
   whenConnected(callback: () => void): void {
     if (this.#whenConnected === undefined) callback();

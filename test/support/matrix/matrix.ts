@@ -226,7 +226,10 @@ export class Matrix {
   #lookForHanging(): void {
     const now = performance.now();
     const hanging = [...this.#asking.values()].filter(({ begun }) => now - begun > PATIENCE_MS);
-    for (const { question, way } of hanging) this.#violated(`${nameOf(question, way)} never ended`);
+    for (const { question, way } of hanging) {
+      const runs = this.server.memory.runsOf(question.number);
+      this.#violated(`${nameOf(question, way)} never ended; its callable ran ${runs} times`);
+    }
     if (hanging.length > 0) this.#stop();
   }
 
