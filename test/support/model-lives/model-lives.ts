@@ -100,7 +100,10 @@ export class ModelLives {
       }
       await this.#calm();
     } finally {
-      await this.#ends(Promise.resolve(this.#restarting).catch(() => undefined), 'a restart');
+      await this.#ends(
+        Promise.resolve(this.#restarting).catch(() => undefined),
+        'a restart',
+      );
       this.#asking.close();
       await this.#ends(this.#triton.stop(), 'the last stop');
     }
@@ -187,9 +190,12 @@ export class ModelLives {
     const place = this.#places.get(`${name}/${declared.version}`);
     const binding = this.#declare(name, declared);
     const done = this.#triton.rebind(boundModel(binding, this.#memory)).then(
-      () => {
-        place!.binding.goneAt = performance.now();
+      async () => {
+        const { binding: old } = place!;
         place!.binding = binding;
+        // A server that stops serves on for a while what was bound when it began to.
+        await this.#restarting?.catch(() => undefined);
+        old.goneAt = performance.now();
       },
       (error: unknown) => {
         // One that was unbound or stopped while it loaded may serve until the unbind or the stop is over.
