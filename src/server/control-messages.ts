@@ -27,6 +27,7 @@ export type ControlCall =
   | { readonly kind: 'broken'; readonly models: readonly RepositoryModel[] }
   | { readonly kind: 'attach'; readonly opening: number; readonly port: InstancePort }
   | { readonly kind: 'unload'; readonly config: CompleteModelConfig }
+  | { readonly kind: 'retired'; readonly config: CompleteModelConfig }
   /** Signals stop the server, with these times, though the user's thread may be blocked when they come. */
   | { readonly kind: 'watch signals'; readonly times: StopTimes }
   | { readonly kind: 'stop'; readonly times: StopTimes };

@@ -51,14 +51,16 @@ export interface ServerHandle {
   /** Opens all ports. */
   start(): Promise<ServerPorts>;
   /**
-   * Serves a model, or, where clients load models, only knows it. A version that is there is replaced: resolves when
+   * Serves a model, or, where clients load models, only knows it. A version that is there is replaced, and {@link retired} when
    * its last request has ended.
    */
   load(model: HostedModel, options?: HostedLoad): Promise<void>;
   /** Has the index show models that could not even be bound, instead of those that it was told before. */
   listBroken(models: readonly RepositoryModel[]): Promise<void>;
-  /** Serves a model no more; resolves when its last request has ended. */
+  /** Serves a model no more; it is {@link retired} when its last request has ended. */
   unload(config: CompleteModelConfig): Promise<void>;
+  /** Resolves when what was replaced or unloaded under a name and version until now has answered its last request. */
+  retired(config: CompleteModelConfig): Promise<void>;
   /** All that was bound before serving is loaded. */
   started(): Promise<void>;
   /** Signals that the main thread handles end the process even where that thread is blocked. Idempotent. */
@@ -140,6 +142,10 @@ export class LocalServer implements ServerHandle {
 
   unload(config: CompleteModelConfig): Promise<void> {
     return this.#server.unload(config);
+  }
+
+  retired(config: CompleteModelConfig): Promise<void> {
+    return this.#server.retired(config);
   }
 
   started(): Promise<void> {

@@ -136,6 +136,9 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
     case 'unload':
       await server.unload(call.config);
       return undefined;
+    case 'retired':
+      await server.retired(call.config);
+      return undefined;
     case 'watch signals':
       watch(call.times);
       return undefined;

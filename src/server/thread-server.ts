@@ -81,7 +81,7 @@ export class ThreadServer implements ServerHandle {
     } finally {
       this.#loading.delete(id);
     }
-    // Whatever it replaced is closed.
+    // Whatever it replaced is not loaded again.
     this.#models.forget(model.config, id);
   }
 
@@ -93,6 +93,10 @@ export class ThreadServer implements ServerHandle {
   async unload(config: CompleteModelConfig): Promise<void> {
     await this.#onLivingServer((worker) => worker.call({ kind: 'unload', config }));
     this.#models.forget(config);
+  }
+
+  async retired(config: CompleteModelConfig): Promise<void> {
+    await this.#onLivingServer((worker) => worker.call({ kind: 'retired', config }));
   }
 
   async started(): Promise<void> {

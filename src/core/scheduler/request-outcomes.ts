@@ -56,15 +56,16 @@ export class RequestOutcomes {
     this.#order?.takeTurn(request);
   }
 
-  /** Answers a request without an execution of its own. */
-  answer(request: PendingRequest, answer: Answer): void {
-    if (!request.decide()) return;
+  /** Answers a request without an execution of its own. False when its outcome is fixed already. */
+  answer(request: PendingRequest, answer: Answer): boolean {
+    if (!request.decide()) return false;
     const total = performance.now() - request.startedAt;
     // Waiting for an execution that answers several counts as waiting.
     this.#statistics.recordCacheHit(total, Math.max(0, total - request.lookupMs), request.lookupMs);
     if (this.#log.level >= 2) this.#log.answeredFromCache(request);
     this.takeTurn(request);
     this.#succeed(request, answer);
+    return true;
   }
 
   /** Gives the requests of a batch their results. */

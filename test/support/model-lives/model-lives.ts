@@ -100,6 +100,7 @@ export class ModelLives {
       }
       await this.#calm();
     } finally {
+      await this.#ends(Promise.resolve(this.#restarting).catch(() => undefined), 'a restart');
       this.#asking.close();
       await this.#ends(this.#triton.stop(), 'the last stop');
     }
@@ -191,7 +192,8 @@ export class ModelLives {
         place!.binding = binding;
       },
       (error: unknown) => {
-        binding.goneAt = performance.now();
+        // One that was unbound or stopped while it loaded may serve until the unbind or the stop is over.
+        if (/told not to start/.test(TritonError.from(error).message)) binding.goneAt = performance.now();
         throw error;
       },
     );
