@@ -32,7 +32,7 @@ const CROWD = 64;
 /** Questions of half a megabyte and more that are under way at once. */
 const LARGE_ONES = 4;
 const REBIND_EVERY = 400;
-const KILL_EVERY = 150;
+const ANSWERS_A_KILL = 50;
 /** Who was refused waits before the next question: a server that starts is not flooded. */
 const REFUSED_MS = 50;
 /** What takes longer hangs, however busy the machine is. */
@@ -145,7 +145,8 @@ export class Matrix {
       this.#watch(`rebinding ${name}`, this.server.rebind(name));
     }
     if (restarts === 0 || this.server.isRestarting) return;
-    if (number % KILL_EVERY === KILL_EVERY - 1) this.#watch('ending a thread', this.server.kill());
+    const killsDue = Math.floor(this.counts.answered / ANSWERS_A_KILL);
+    if (killsDue > this.server.kills) this.#watch('ending a thread', this.server.kill());
     const due = Math.floor(((restarts + 1) * this.counts.answered) / answers);
     if (due > this.server.restarts) this.#watch('restarting the server', this.server.restart());
   }
