@@ -6,8 +6,14 @@ import type { Transferable, Worker } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
 import { receiveFailure } from '../link/sent-error.js';
-import type { ControlCall, ControlReply, ControlRequest, HostReply, ServerMessage } from './control-messages.js';
-import type { ServerOptions } from './server-options.js';
+import type {
+  ControlCall,
+  ControlReply,
+  ControlRequest,
+  HostReply,
+  ServerMessage,
+  ServerThreadData,
+} from './control-messages.js';
 import { startWatchingThread } from './watching-thread.js';
 
 export interface ServerWorkerListeners {
@@ -33,8 +39,8 @@ export class ServerWorker {
   #over: TritonError | undefined;
 
   /** Throws UNSUPPORTED where the thread's entry is not to be found. */
-  constructor(options: ServerOptions, { onMessage, onDeath }: ServerWorkerListeners) {
-    this.#worker = startWatchingThread(threadEntry(), { workerData: options, name: 'tstriton-server' });
+  constructor(workerData: ServerThreadData, { onMessage, onDeath }: ServerWorkerListeners) {
+    this.#worker = startWatchingThread(threadEntry(), { workerData, name: 'tstriton-server' });
     this.#worker.on('message', (message: ServerMessage) => {
       if (message.kind === 'reply') this.#answered(message);
       else onMessage(message);
