@@ -89,7 +89,7 @@ export const OPTION_GROUPS = {
       unit: 'bytes',
       default: 2 ** 30,
       effect:
-        'How many bytes of clients the server holds at once: requests until they are answered, what they inflate to, and answers that are not read. Beyond it requests are refused, over HTTP with 503, over gRPC with RESOURCE_EXHAUSTED; one alone may be larger.',
+        'How many bytes of clients the server holds at once: requests until they are answered, what they inflate to, and answers that are not read. What has come counts, not what is announced. Beyond it requests are refused, over HTTP with 503, over gRPC with RESOURCE_EXHAUSTED. One request may have seven sixteenths.',
     },
     allowClientShm: {
       kind: 'boolean',

@@ -1,6 +1,7 @@
 // A request and its answer on a connection. Answers leave in the order of their requests: until those before it have left, an
 // answer waits here.
 
+import type { HeldRequest } from '../sockets/byte-budget.js';
 import { CONTINUE, dateLine, headerLines, statusLine } from './answer-head.js';
 import { faultText, NO_ROOM_FOR_ANSWER, type Fault } from './fault.js';
 import type { BodyReader, HttpAnswer, HttpHeaders, HttpRequest } from './http-exchange.js';
@@ -20,8 +21,10 @@ export interface ExchangeConnection {
   answerEnded(exchange: Exchange): void;
   /** Nothing comes after the answers to the requests that have come. */
   closeWhenAnswered(): void;
-  /** A request is to hold `after` bytes instead of `before`. False: there is no room. */
-  hold(before: number, after: number): boolean;
+  /** No request may hold more. */
+  readonly largestRequest: number;
+  /** A request is to hold so many bytes, of `whole` as it says. False: there is no room. */
+  hold(exchange: HeldRequest, bytes: number, whole?: number): boolean;
   /** Whether there is room for an answer of so many bytes. */
   admitsAnswer(bytes: number): boolean;
   /** So many more bytes of answers wait for their turn; negative: fewer. */
@@ -30,12 +33,14 @@ export interface ExchangeConnection {
 
 /** Smaller answers are not worth asking whether there is room for them. */
 const SMALLEST_ASKED = 65_536;
+/** Smaller heads are not counted: the connection itself costs more. */
+const SMALLEST_COUNTED_HEAD = 1024;
 
 const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=620\r\n`;
 const CLOSE = 'Connection: close\r\n';
 const LAST_CHUNK = '0\r\n\r\n';
 
-export class Exchange implements HttpRequest, HttpAnswer {
+export class Exchange implements HttpRequest, HttpAnswer, HeldRequest {
   readonly #connection: ExchangeConnection;
   readonly #head: RequestHead;
   /** The one after it on the connection. */
@@ -49,8 +54,10 @@ export class Exchange implements HttpRequest, HttpAnswer {
   /** Its answer has no other end than that of the connection. */
   isOpenEnded = false;
   aborted = false;
-  /** Bytes that are counted for the request. */
+  // Bytes that are counted for the request, kept by the budget.
   heldBytes = 0;
+  wholeBytes = 0;
+  isLarge = false;
   commonHeaders: HttpHeaders = NONE;
   reader: BodyReader | undefined;
   #expectsContinue: boolean;
@@ -74,6 +81,10 @@ export class Exchange implements HttpRequest, HttpAnswer {
 
   get target(): string {
     return this.#head.target;
+  }
+
+  get largestBody(): number {
+    return this.#connection.largestRequest;
   }
 
   get bodyLength(): number | undefined {
@@ -103,9 +114,24 @@ export class Exchange implements HttpRequest, HttpAnswer {
   }
 
   hold(bytes: number): boolean {
-    if (this.aborted || this.ended || !this.#connection.hold(this.heldBytes, bytes)) return false;
-    this.heldBytes = bytes;
-    return true;
+    return !this.aborted && !this.ended && this.#connection.hold(this, this.#headBytes + bytes);
+  }
+
+  /** So many more bytes of its body have come. False: there is no room for them. */
+  holdBody(bytes: number): boolean {
+    const { bodyLength = Infinity } = this.#head;
+    return this.#connection.hold(this, this.heldBytes + bytes, this.#headBytes + bodyLength);
+  }
+
+  /** Its head has come. False: there is no room for it. */
+  holdHead(): boolean {
+    const bytes = this.#headBytes;
+    return bytes === 0 || this.#connection.hold(this, bytes);
+  }
+
+  get #headBytes(): number {
+    const { length } = this.#head.text;
+    return length < SMALLEST_COUNTED_HEAD ? 0 : length;
   }
 
   /** Asks for the body where the client waits for that. */
@@ -258,9 +284,7 @@ export class Exchange implements HttpRequest, HttpAnswer {
   }
 
   #release(): void {
-    if (this.heldBytes === 0) return;
-    this.#connection.hold(this.heldBytes, 0);
-    this.heldBytes = 0;
+    if (this.heldBytes > 0) this.#connection.hold(this, 0);
   }
 }
 

@@ -21,6 +21,7 @@ export function refused(status: number, message: string, detail = message): Faul
 export const TOO_LARGE_HEAD = refused(431, 'Request Header Fields Too Large', 'a head that is too large');
 export const TOO_LARGE_EXTENSIONS = refused(413, 'Payload Too Large', 'chunk extensions that are too large');
 export const TOO_SLOW = refused(408, 'Request Timeout');
+export const NO_ROOM = refused(503, 'the requests of all clients together hold too many bytes: try again later');
 export const NO_ROOM_FOR_ANSWER = refused(503, 'too many bytes of answers wait for their clients: try again later');
 
 export function faultText({ message }: Fault): string {

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 
 import type { ListenedConnection, SharedByConnections } from '../sockets/listener.js';
 import { Output, takenBytes, writeAll } from '../sockets/output.js';
-import type { ByteShare, ShareOwner } from '../sockets/byte-budget.js';
+import type { ByteShare, HeldRequest, ShareOwner } from '../sockets/byte-budget.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import { afterReading } from '../sockets/after-reading.js';
 import { KEEPS_NOTHING, type ByteSink } from '../sockets/socket-reader.js';
@@ -42,9 +42,11 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   /** `read` gives the socket, and has it read to the sink from then on. */
   constructor(read: (sink: ByteSink) => Socket, environment: SocketEnvironment) {
     const { serve, clock, pool, budget } = environment;
-    this.#share = budget?.open(this);
     this.#environment = environment;
     this.#output = new Output(pool);
+    const socket = read(this);
+    this.socket = socket;
+    this.#share = budget?.open(this, socket.remoteAddress);
     this.#connection = new HttpConnection({
       serve,
       clock,
@@ -54,8 +56,6 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
       heldBytes: () => this.socket.writableLength,
       share: this.#share,
     });
-    const socket = read(this);
-    this.socket = socket;
     // Sockets of TLS pass on later what they are given.
     this.#output.copiesBlocks = socket.writableHighWaterMark !== KEEPS_NOTHING;
     socket.on('drain', () => this.#drained());
@@ -120,6 +120,14 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     }
     this.#lost();
     this.socket.destroy();
+  }
+
+  largestUpload(isLarge: boolean): HeldRequest | undefined {
+    return this.#connection.largestUpload(isLarge);
+  }
+
+  refuseUpload(): void {
+    this.#connection.refuseUpload();
   }
 
   retire(): void {

@@ -30,8 +30,8 @@ const LONGEST_CONTROL_FRAME = 16_384;
 const MOST_UNREAD_CONTROL_BYTES = 65_536;
 /** A client may open so many streams before it knows how many it may. */
 const STREAMS_BEFORE_SETTINGS = 100;
-/** A message of which nothing has come for so long is given up when others need the room. */
-const STALLED_MILLISECONDS = 5000;
+/** A message of which hardly anything has come for so long is given up. */
+const STILL_MESSAGE_MILLISECONDS = 60_000;
 
 const none = (): number => 0;
 
@@ -165,10 +165,12 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   }
 
   #lookForUploads(now: number): void {
+    let isStill = false;
     for (const stream of this.streams.all()) {
-      const { target, filled, upload } = stream;
-      stream.isUploadStalled = upload.look(now, target !== undefined, filled) > STALLED_MILLISECONDS;
+      stream.stillFor = stream.upload.look(now, stream.isComing && stream.heldBytes > 0, stream.heldBytes);
+      isStill ||= stream.stillFor > STILL_MESSAGE_MILLISECONDS;
     }
+    if (isStill) this.exchanges.giveUpUploads(STILL_MESSAGE_MILLISECONDS);
   }
 
   // For the user.

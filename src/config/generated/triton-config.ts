@@ -32,8 +32,8 @@ export interface TritonConfig {
   readonly maxConnections?: number;
   /**
    * How many bytes of clients the server holds at once: requests until they are answered, what they inflate to, and
-   * answers that are not read. Beyond it requests are refused, over HTTP with 503, over gRPC with RESOURCE_EXHAUSTED;
-   * one alone may be larger. In bytes. Default: 1073741824.
+   * answers that are not read. What has come counts, not what is announced. Beyond it requests are refused, over HTTP
+   * with 503, over gRPC with RESOURCE_EXHAUSTED. One request may have seven sixteenths. In bytes. Default: 1073741824.
    */
   readonly maxInflightBytes?: number;
   /** Whether clients may register shared memory of this machine for inputs and outputs. Default: false. */

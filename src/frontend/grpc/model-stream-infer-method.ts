@@ -17,16 +17,23 @@ import { NO_ROOM } from './grpc-call.js';
 import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js';
 import { StreamedRequest } from './streamed-request.js';
 
-/** More requests of one stream than this are not taken at a time: as many as a connection may have calls. */
+/** More requests of one stream than this are not taken at a time. */
 const MAX_REQUESTS_UNDER_WAY = 4096;
 
-/** With so many bytes of requests no more are taken, until some are answered. */
+/** With so many bytes of requests no more are taken, until some are answered; */
 const MANY_BYTES = 64 << 20;
+/** with fewer where that is this part of the largest request: what follows in HTTP/2's windows has to have room too. */
+const PART_OF_LARGEST = 4;
 
 const STOPPED = 'GRPC server is shutting down and has stopped accepting new requests.';
 
-export function modelStreamInferMethod(options: InferOptions, compression: CompressionLevel): StreamMethod {
-  return { compression, open: (stream) => new InferStream(stream, options) };
+export function modelStreamInferMethod(
+  options: InferOptions,
+  compression: CompressionLevel,
+  largestRequest = Infinity,
+): StreamMethod {
+  const manyBytes = Math.min(MANY_BYTES, largestRequest / PART_OF_LARGEST);
+  return { compression, open: (stream) => new InferStream(stream, options, manyBytes) };
 }
 
 /** How far a request has been read. */
@@ -40,6 +47,7 @@ interface ReadRequest {
 class InferStream implements StreamHandler {
   readonly #stream: AnswerStream;
   readonly #options: InferOptions;
+  readonly #manyBytes: number;
   /** Whether the first error of a model ends the stream with its status. */
   readonly #errorsEndStream: boolean;
   readonly #open = new Set<StreamedRequest>();
@@ -56,9 +64,10 @@ class InferStream implements StreamHandler {
   #draining = false;
   #ended = false;
 
-  constructor(stream: AnswerStream, options: InferOptions) {
+  constructor(stream: AnswerStream, options: InferOptions, manyBytes: number) {
     this.#stream = stream;
     this.#options = options;
+    this.#manyBytes = manyBytes;
     this.#errorsEndStream = stream.header('triton_grpc_error') === 'true';
   }
 
@@ -71,12 +80,18 @@ class InferStream implements StreamHandler {
   }
 
   get #isFull(): boolean {
-    return this.#open.size >= MAX_REQUESTS_UNDER_WAY || this.#bytes >= MANY_BYTES;
+    return this.#open.size >= MAX_REQUESTS_UNDER_WAY || this.#bytes >= this.#manyBytes;
   }
 
   #read(bytes: Buffer): void {
     const read: ReadRequest = { reference: undefined, decoupled: false };
     let isLate = false;
+    // It has been counted as it came, so there is room but for what it was inflated to.
+    if (!this.#stream.keep(this.#bytes + bytes.length)) {
+      this.#fail(new TritonError('UNAVAILABLE', NO_ROOM));
+      return;
+    }
+    this.#bytes += bytes.length;
     this.#reading = startPaced(this.#complete(bytes, read), {
       done: (incoming) => {
         this.#run(read, incoming, bytes.length);
@@ -84,6 +99,7 @@ class InferStream implements StreamHandler {
       },
       failed: (thrown) => {
         const error = TritonError.from(thrown);
+        this.#release(bytes.length);
         if (read.reference !== undefined) this.#refuse(read.reference, read.decoupled, error);
         // No request at all: what follows on the stream cannot be trusted.
         else this.#fail(error);
@@ -110,16 +126,15 @@ class InferStream implements StreamHandler {
     this.#endWhenIdle();
   }
 
-  #run({ reference, decoupled }: ReadRequest, incoming: IncomingRequest<CompleteInferRequest>, bytes: number): void {
-    if (!this.#stream.keep(this.#bytes + bytes)) {
-      incoming.release();
-      this.#refuse(reference!, decoupled, new TritonError('UNAVAILABLE', NO_ROOM));
-      return;
-    }
+  #run({ reference }: ReadRequest, incoming: IncomingRequest<CompleteInferRequest>, bytes: number): void {
     const request = new StreamedRequest(this, reference!, incoming, bytes);
-    this.#bytes += bytes;
     this.#begin(request);
     request.started(this.#options.server.infer(incoming.request, request, incoming.load));
+  }
+
+  /** A request holds nothing any more. */
+  #release(bytes: number): void {
+    if (bytes > 0) this.#stream.keep((this.#bytes -= bytes));
   }
 
   #fail(error: TritonError): void {
@@ -171,7 +186,7 @@ class InferStream implements StreamHandler {
   #deliver(request: StreamedRequest): void {
     const { outcome } = request;
     this.#open.delete(request);
-    if (request.bytes > 0) this.#stream.keep((this.#bytes -= request.bytes));
+    this.#release(request.bytes);
     if (request === this.#first) {
       this.#first = request.next;
       if (this.#first === undefined) this.#last = undefined;
