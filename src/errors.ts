@@ -144,6 +144,15 @@ export class TritonUnrecoverableError extends TritonError {
   }
 }
 
+/** The same error with another message for clients. */
+export function reworded(error: TritonError, message: string): TritonError {
+  const { code } = error;
+  const options = { cause: error.cause ?? error };
+  return TritonUnrecoverableError.is(error)
+    ? new TritonUnrecoverableError(message, options)
+    : new TritonError(code, message, options);
+}
+
 /** Fails one request, never the process: a broken invariant of our own. */
 export function assert(condition: unknown, invariant: string): asserts condition {
   if (!condition) throw new TritonError('INTERNAL', `this is a bug in TSTriton: ${invariant}`);

@@ -88,6 +88,7 @@ export type {
   InputValues,
   Inputs,
   NamedInputs,
+  OutputLike,
   OutputList,
   OutputRecord,
   Outputs,

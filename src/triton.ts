@@ -17,6 +17,8 @@ import { serverOptions } from './server/server-options.js';
 
 /** As shells give it to a process that SIGINT ended. */
 const INTERRUPTED_EXIT_CODE = 130;
+/** How long the program may go on after `serve()`, where a model's code would keep the process alive. */
+const LEFT_BEHIND_MILLISECONDS = 250;
 
 /**
  * Serves TypeScript functions over Triton's HTTP and gRPC protocols.
@@ -117,11 +119,14 @@ export class Triton {
 
   /**
    * Runs until SIGINT or SIGTERM, then stops; a second signal ends the process at once, with exit code 130. A server that
-   * {@link run} has started goes on. Rejects as {@link run} does, and when the server dies of itself.
+   * {@link run} has started goes on. Rejects as {@link run} does, and when the server dies of itself. After a signal the
+   * process ends soon when code of a model goes on that the stop did not wait for.
    */
   async serve(): Promise<void> {
+    let isSignalled = false;
     const onSignal = () => {
       if (this.#life.isStopping) process.exit(INTERRUPTED_EXIT_CODE);
+      isSignalled = true;
       void this.stop();
     };
     process.on('SIGINT', onSignal);
@@ -131,6 +136,7 @@ export class Triton {
     } finally {
       process.off('SIGINT', onSignal);
       process.off('SIGTERM', onSignal);
+      if (isSignalled && this.#life.leavesBehind) setTimeout(() => process.exit(), LEFT_BEHIND_MILLISECONDS).unref();
     }
   }
 

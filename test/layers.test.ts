@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { findCircles, importsOf, packageOf, readImportGraph, resolveModule } from './support/import-graph.js';
 import type { ImportGraph } from './support/import-graph.js';
 
-const PLAIN_DATA = ['model', 'tensor', 'errors', 'logger'];
+const PLAIN_DATA = ['model', 'tensor', 'errors', 'logger', 'ascii'];
 // Sockets are read into memory that frontends ask for.
 const FRONTEND = ['core', 'protocol', 'http1', 'sockets/large-memory.ts', ...PLAIN_DATA];
 /** What HTTP/2 is to its users, without what it is made of. */
@@ -22,18 +22,19 @@ const HTTP2_CONTRACTS = [
 
 /** Each layer and the layers it may import; every layer may import itself. An entry ending in `.ts` is that one module. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
+  ascii: [],
   errors: [],
   logger: ['errors'],
   tensor: ['errors', 'logger'],
-  model: ['tensor', 'errors', 'logger'],
+  model: ['tensor', 'errors', 'logger', 'ascii'],
   callables: PLAIN_DATA,
   protocol: PLAIN_DATA,
   core: PLAIN_DATA,
   host: PLAIN_DATA,
   link: ['core/instance/model-instance.ts', 'host', ...PLAIN_DATA],
   sockets: [],
-  http1: ['sockets'],
-  http2: ['sockets'],
+  http1: ['sockets', 'ascii'],
+  http2: ['sockets', 'ascii'],
   frontend: FRONTEND,
   'frontend/http': ['frontend', ...FRONTEND],
   // It is given its port and its streams.

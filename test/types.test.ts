@@ -78,10 +78,10 @@ describe.each(COMPILERS)('the types that users see, with %s', (compiler) => {
     });
 
     it('say of most callables what is missing', () => {
-      const wanted = `{ readonly add: TensorLike<"float32"> | undefined; readonly sub: TensorLike<"float32"> | undefined; }`;
+      const wanted = `{ readonly add: OutputLike<"float32"> | undefined; readonly sub: OutputLike<"float32"> | undefined; }`;
       expect(linesOf('batch')).toEqual([
         [
-          `error TS2322: Type '{ add: Tensor<"float32">; sbu: Tensor<"float32">; }' is not assignable to type 'Awaitable<OutputsNamed<"add" | "sub", ${wanted}, readonly (TensorLike<keyof DataOf> | undefined)[]>>'.`,
+          `error TS2322: Type '{ add: Tensor<"float32">; sbu: Tensor<"float32">; }' is not assignable to type 'Awaitable<OutputsNamed<"add" | "sub", ${wanted}, readonly (OutputLike<keyof DataOf> | undefined)[]>>'.`,
           `  Property 'sub' is missing in type '{ add: Tensor<"float32">; sbu: Tensor<"float32">; }' but required in type '${wanted}'.`,
         ],
       ]);

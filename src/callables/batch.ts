@@ -10,7 +10,8 @@ import { rowsOf } from '../model/inference-request.js';
 import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
 import { requestedByAny } from '../model/requested-outputs.js';
-import { resolveOutputs } from '../model/resolve-outputs.js';
+import { type ResolvedRows, resolveOutputs } from '../model/resolve-outputs.js';
+import { failureOf } from '../model/row-failures.js';
 import type { InputsOrAny, TakenInputs, TensorSpecs, Unchecked } from '../model/tensor-spec.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import type { Tensor } from '../tensor/tensor.js';
@@ -41,8 +42,11 @@ export function batch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): A
   function batched(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
     const { modelConfig } = expectContext(context, 'batch');
     const rowCounts = requests.map(rowsOf);
-    const requested = requestedByAny(requests, modelConfig);
-    const split = (result: unknown) => splitOutputs(result, rowCounts, { modelConfig, requested });
+    const requestedOutputs = requestedByAny(requests, modelConfig);
+    const split = (result: unknown) =>
+      requests.every(failureOf)
+        ? requests.map(() => undefined)
+        : splitOutputs(result, rowCounts, { modelConfig, requestedOutputs, failRow: context.failRow });
     const result = infer.call(this, joinInputs(requests), context);
     return finishResult(result, modelConfig, split);
   }
@@ -70,14 +74,13 @@ function joinInputs(requests: readonly InferenceRequest[]): Tensors {
   return inFormOf(first, joined);
 }
 
-interface Splitting {
+interface Splitting extends ResolvedRows {
   readonly modelConfig: CompleteModelConfig;
-  readonly requested: readonly string[];
 }
 
-function splitOutputs(result: unknown, rowCounts: readonly number[], { modelConfig, requested }: Splitting): Tensors[] {
-  const total = rowCounts.reduce((sum, rows) => sum + rows, 0);
-  const outputs = resolveOutputs(result, modelConfig, total, requested);
+function splitOutputs(result: unknown, rowCounts: readonly number[], { modelConfig, ...rows }: Splitting): Tensors[] {
+  const total = rowCounts.reduce((sum, count) => sum + count, 0);
+  const outputs = resolveOutputs(result, modelConfig, total, rows);
   const records: Record<string, Tensor>[] = rowCounts.map(() => ({}));
   outputs.forEach((tensor, index) => {
     if (tensor === undefined) return;

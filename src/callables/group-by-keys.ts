@@ -1,11 +1,13 @@
 // The decorator for models with optional inputs: never two sets of inputs in one call.
 
 import { logTextOf, TritonError } from '../errors.js';
+import { batchFailure } from '../model/batch-failure.js';
 import { isPromiseLike } from '../model/awaitable.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRequests } from '../model/derived-context.js';
+import { isolatingFailures } from '../model/isolated-failures.js';
 import { RequestGroups } from '../model/steps.js';
 import type { Inputs, TensorSpecs, Unchecked } from '../model/tensor-spec.js';
 import { callInTurn } from './call-in-turn.js';
@@ -33,9 +35,11 @@ export function groupByKeys(method: AnyMethod, decorated?: ClassMethodDecoratorC
     const { modelConfig } = expectContext(context, 'groupByKeys');
     const groups = groupsOf(requests);
     if (groups.length <= 1) return requests.length === 0 ? [] : fn.call(this, requests, context);
+    const infer: AnyInferFunc = (part, its) => fn.call(this, part, its);
+    const isolated = modelConfig.isolateFailures === true ? isolatingFailures(infer) : infer;
     const callGroup = (members: readonly number[]) => {
       const part = members.map((index) => requests[index]!);
-      return fn.call(this, part, withRequests(context, part));
+      return isolated.call(undefined, part, withRequests(context, part));
     };
     if (modelConfig.decoupled) {
       return new RequestGroups(groups.map((members) => ({ members, start: () => callGroup(members) })));
@@ -68,7 +72,7 @@ function settleGroup(call: () => unknown, count: number, context: InferenceConte
     return error;
   };
   const failAll = (thrown: unknown) => {
-    const error = failed(thrown);
+    const error = batchFailure(failed(thrown), count);
     return Array.from({ length: count }, () => error);
   };
   const check = (results: unknown) => {

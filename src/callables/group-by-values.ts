@@ -1,6 +1,7 @@
 // The decorator for functions that compute with one value of an input at a time, a language or a temperature say.
 
-import { TritonError } from '../errors.js';
+import { logTextOf, TritonError } from '../errors.js';
+import { batchFailure } from '../model/batch-failure.js';
 import { isPromiseLike } from '../model/awaitable.js';
 import type { InferenceContext, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
@@ -8,6 +9,7 @@ import { markDecorated } from '../model/decorated.js';
 import { withRows } from '../model/derived-context.js';
 import { inFormOf } from '../model/input-list.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
+import { haveAllFailed } from '../model/row-failures.js';
 import { asSteps, mapSteps, zipSteps } from '../model/steps.js';
 import type { InputName, InputsOrAny, TensorSpecs, Unchecked } from '../model/tensor-spec.js';
 import { formatShape, sameShape } from '../tensor/shape.js';
@@ -25,8 +27,9 @@ export interface GroupByValuesOptions {
 
 /**
  * Calls `fn` once for each value that the rows have in the named inputs, with the rows that have it; the results
- * go back to where the rows came from. Groups are called one after the other in the order of their first rows. In
- * decoupled models a step of the result is one step of every group. PyTriton's `@group_by_values`.
+ * go back to where the rows came from. Groups are called one after the other in the order of their first rows; where
+ * one fails, the requests that have rows in it fail. In decoupled models a step of the result is one step of every
+ * group. PyTriton's `@group_by_values`.
  *
  * @example
  * batch(groupByValues(['language'], firstValue(['language'], ({ text, language }) => translate(text, language))))
@@ -47,8 +50,12 @@ export function groupByValues<
     const { modelConfig } = expectContext(context, 'groupByValues');
     const groups = groupsOf(names.flatMap((name) => inputs[name] ?? []));
     if (groups.length <= 1) return infer.call(this, inputs, context);
-    const results = callInTurn(groups, (rows) => infer.call(this, rowsOfInputs(inputs, rows), withRows(context, rows)));
-    const join = (outputs: readonly unknown[]) => joinGroups(outputs, groups, { padFn, context });
+    const parts = groups.map((rows) => ({ rows, context: withRows(context, rows) }));
+    const results = callInTurn(parts, (part) => {
+      const call = () => infer.call(this, rowsOfInputs(inputs, part.rows), part.context);
+      return modelConfig.decoupled || modelConfig.isolateFailures === true ? call() : settleGroup(call, part.context);
+    });
+    const join = (outputs: readonly unknown[]) => joinGroups(outputs, parts, { padFn, context });
     const finish = (settled: readonly unknown[]) => {
       if (!modelConfig.decoupled) return join(settled);
       return mapSteps(
@@ -81,6 +88,24 @@ function rowsOfInputs(inputs: Tensors, rows: readonly number[]): Tensors {
   return inFormOf(inputs, taken);
 }
 
+/** A group that fails leaves nothing but failed rows. */
+function settleGroup(call: () => unknown, context: InferenceContext): unknown {
+  const { requestOfRow } = context;
+  if (haveAllFailed(context)) return undefined;
+  const failed = (thrown: unknown) => {
+    const error = TritonError.from(thrown);
+    context.logger.error(`the callable failed: ${logTextOf(error)}`);
+    const told = batchFailure(error, new Set(requestOfRow).size);
+    for (const row of requestOfRow.keys()) context.failRow(row, told);
+  };
+  try {
+    const result = call();
+    return isPromiseLike(result) ? Promise.resolve(result).catch(failed) : result;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
 function unevenSteps({ name }: CompleteModelConfig): TritonError {
   return new TritonError(
     'INTERNAL',
@@ -88,19 +113,24 @@ function unevenSteps({ name }: CompleteModelConfig): TritonError {
   );
 }
 
+/** The rows of a group, by their places, and its context. */
+interface Group {
+  readonly rows: readonly number[];
+  readonly context: InferenceContext;
+}
+
 interface Joining {
   readonly padFn: PadFunc | undefined;
   readonly context: InferenceContext;
 }
 
-function joinGroups(
-  results: readonly unknown[],
-  groups: readonly (readonly number[])[],
-  { padFn, context }: Joining,
-): Tensors {
+function joinGroups(results: readonly unknown[], all: readonly Group[], { padFn, context }: Joining): Tensors {
   const { modelConfig, requestedOutputs } = context;
-  const given = results.map((result, group) => outputsOf(result, groups[group]!.length, context));
-  const padded = padFn === undefined ? given : checkPadded(padFn(given), groups, context);
+  const outputs = results.map((result, index) => outputsOf(result, all[index]!));
+  const failed = all.filter((group) => haveAllFailed(group.context));
+  const groups = all.filter((group) => !failed.includes(group));
+  const given = outputs.filter((_, index) => groups.includes(all[index]!));
+  const padded = padFn === undefined || groups.length === 0 ? given : checkPadded(padFn(given), groups);
   const joined: Record<string, Tensor> = {};
   for (const { name } of modelConfig.outputs) {
     const parts = padded.flatMap((outputs) => outputs[name] ?? []);
@@ -121,27 +151,30 @@ function joinGroups(
         padFn === undefined ? 'give a padFn, constantPadder(0) for example' : 'padFn did not make them equal';
       throw new TritonError('INTERNAL', `groupByValues: ${what} has rows of shape ${a} and ${b}; ${hint}`);
     }
-    joined[name] = scatterRows(alike, groups);
+    // Rows that have failed are there all the same, as copies of another.
+    const fillers = failed.map(({ rows }) => takeRows(alike[0]!, Array<number>(rows.length).fill(0)));
+    joined[name] = scatterRows(
+      [...alike, ...fillers],
+      [...groups, ...failed].map(({ rows }) => rows),
+    );
   }
   return joined;
 }
 
-function outputsOf(result: unknown, rows: number, { modelConfig, requestedOutputs }: InferenceContext): GroupOutputs {
+function outputsOf(result: unknown, { rows, context }: Group): GroupOutputs {
   const outputs: Record<string, Tensor> = {};
-  resolveOutputs(result, modelConfig, rows, requestedOutputs).forEach((tensor, index) => {
+  if (haveAllFailed(context)) return outputs;
+  const { modelConfig } = context;
+  resolveOutputs(result, modelConfig, rows.length, context).forEach((tensor, index) => {
     if (tensor !== undefined) outputs[modelConfig.outputs[index]!.name] = tensor;
   });
   return outputs;
 }
 
 /** What the user's padFn made is checked as outputs are. */
-function checkPadded(
-  padded: unknown,
-  groups: readonly (readonly number[])[],
-  context: InferenceContext,
-): readonly GroupOutputs[] {
+function checkPadded(padded: unknown, groups: readonly Group[]): readonly GroupOutputs[] {
   if (Array.isArray(padded) && padded.length === groups.length) {
-    return padded.map((outputs, group) => outputsOf(outputs, groups[group]!.length, context));
+    return padded.map((outputs, index) => outputsOf(outputs, groups[index]!));
   }
   const got = Array.isArray(padded) ? `${padded.length} records` : typeof padded;
   throw new TritonError(

@@ -7,6 +7,7 @@ import { withRows } from '../model/derived-context.js';
 import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
+import { haveAllFailed } from '../model/row-failures.js';
 import type { InputsOrAny, TensorSpecs, Unchecked } from '../model/tensor-spec.js';
 import type { Tensor } from '../tensor/tensor.js';
 import { type AnyMethod, type AnyTensorFunc, expectContext, type Tensors } from './decorator-parts.js';
@@ -39,8 +40,9 @@ export function padBatch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext)
       Object.entries(inputs).map(([name, tensor]) => [name, repeatLastRow(tensor, size)]),
     );
     const places = Array.from({ length: size }, (_, row) => Math.min(row, rows - 1));
-    const result = infer.call(this, inFormOf(inputs, padded), withRows(context, places));
-    return finishResult(result, modelConfig, (outputs) => trim(outputs, { rows, size, context }));
+    const whole = withRows(context, places);
+    const result = infer.call(this, inFormOf(inputs, padded), whole);
+    return finishResult(result, modelConfig, (outputs) => trim(outputs, { rows, size, context: whole }));
   }
   return markDecorated(padding, 'padBatch', fn, { decorated });
 }
@@ -54,13 +56,15 @@ function paddedSize(rows: number, { dynamicBatching, maxBatchSize }: CompleteMod
 interface Padding {
   readonly rows: number;
   readonly size: number;
+  /** With the added rows. */
   readonly context: InferenceContext;
 }
 
 function trim(result: unknown, { rows, size, context }: Padding): Tensors {
-  const { modelConfig, requestedOutputs } = context;
+  const { modelConfig } = context;
   const outputs: Record<string, Tensor> = {};
-  resolveOutputs(result, modelConfig, size, requestedOutputs).forEach((tensor, index) => {
+  if (haveAllFailed(context)) return outputs;
+  resolveOutputs(result, modelConfig, size, context).forEach((tensor, index) => {
     if (tensor !== undefined) outputs[modelConfig.outputs[index]!.name] = tensor.slice(0, rows);
   });
   return outputs;

@@ -8,6 +8,7 @@ import { markDecorated } from '../model/decorated.js';
 import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
+import { haveAllFailed } from '../model/row-failures.js';
 import type { InputsOrAny, TakenInputs, TensorSpecs, Unchecked } from '../model/tensor-spec.js';
 import type { Tensor } from '../tensor/tensor.js';
 import { type AnyMethod, type AnyTensorFunc, expectContext, type Tensors } from './decorator-parts.js';
@@ -58,10 +59,12 @@ function withoutBatchAxis(inputs: Tensors): Tensors {
   return inFormOf(inputs, rows);
 }
 
-function withBatchAxis(result: unknown, { modelConfig, requestedOutputs }: InferenceContext): Tensors {
-  // Resolved as if the model did not batch: the callable knows nothing of a batch axis.
-  const outputs = resolveOutputs(result, { ...modelConfig, maxBatchSize: 0 }, 1, requestedOutputs);
+function withBatchAxis(result: unknown, context: InferenceContext): Tensors {
+  const { modelConfig } = context;
   const record: Record<string, Tensor> = {};
+  if (haveAllFailed(context)) return record;
+  // Resolved as if the model did not batch: the callable knows nothing of a batch axis.
+  const outputs = resolveOutputs(result, { ...modelConfig, maxBatchSize: 0 }, 1, context);
   outputs.forEach((tensor, index) => {
     if (tensor !== undefined) record[modelConfig.outputs[index]!.name] = tensor.reshape([1, ...tensor.shape]);
   });

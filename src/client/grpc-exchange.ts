@@ -1,6 +1,7 @@
 // One gRPC call on an HTTP/2 stream, whatever number of messages it is answered with: the request goes out, the heads and the
 // reader of messages come in, and the end of the stream gets its meaning. What becomes of the messages is the subclass's.
 
+import { parseDigits } from '../ascii.js';
 import { TritonError } from '../errors.js';
 import { ALIGNED_BYTES, newMemory } from '../model/exchange.js';
 import type { HeaderList } from '../http2/header-list.js';
@@ -133,10 +134,12 @@ export abstract class GrpcExchange implements StreamUser {
     const { address } = this.#request;
     const status = this.#trailers?.get('grpc-status');
     if (status !== undefined) {
-      if (Number(status) === GRPC_STATUS.OK) return this.#checkMessages();
+      const code = parseDigits(status);
+      if (code === undefined) throw malformed(`grpc-status '${status}'`);
+      if (code === GRPC_STATUS.OK) return this.#checkMessages();
       const encodedMessage = this.#trailers?.get('grpc-message');
       const pushback = this.#trailers?.get('grpc-retry-pushback-ms');
-      throw statusError({ status: Number(status), encodedMessage, pushback, address }, this.call);
+      throw statusError({ status: code, encodedMessage, pushback, address }, this.call);
     }
     if (this.#head !== undefined && !isGrpcHead(this.#head)) throw notGrpcError(this.#head, address);
     if (this.#head === undefined && error?.code === 'REFUSED_STREAM') {

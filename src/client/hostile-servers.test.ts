@@ -403,7 +403,11 @@ describe('over gRPC, a server that', () => {
       'stream',
     ],
     ['answers without a message', send(SETTINGS, headers(), status('0')), /expected one message, got 0/],
-    ['answers with a status that is none', send(SETTINGS, headers(), status('x')), ANY],
+    ...['x', '', '0x0', '+0', '0 ', '\xa00'].map((text): (typeof cases)[number] => [
+      `answers with a message and the status ${JSON.stringify(text)}, which is none`,
+      send(SETTINGS, headers(), data(message(0)), status(text)),
+      /^malformed response of the server: grpc-status '/,
+    ]),
     [
       'answers with a status that nobody knows',
       send(SETTINGS, headers(), status('99')),

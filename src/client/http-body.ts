@@ -1,6 +1,7 @@
 // The body of an answer, as it comes: in memory that nothing else lies in, laid out so that what follows the JSON can be viewed as
 // typed arrays.
 
+import { parseDigits } from '../ascii.js';
 import type { AnswerHeaders } from './http-wire.js';
 
 /** The stated length is only a claim: memory is taken for so many times what has come. */
@@ -18,11 +19,9 @@ export class HttpBody {
   #rest: Buffer | undefined;
 
   constructor(headers: AnswerHeaders, maxBytes: number) {
-    const stated = Number(headers['content-length']);
-    const aligned = Number(headers['inference-header-content-length']);
     this.#maxBytes = maxBytes;
-    this.#stated = Number.isSafeInteger(stated) ? stated : undefined;
-    this.#aligned = Number.isSafeInteger(aligned) ? aligned : 0;
+    this.#stated = parseDigits(headers['content-length']);
+    this.#aligned = parseDigits(headers['inference-header-content-length']) ?? 0;
   }
 
   /** More has come, or is announced, than is taken. */

@@ -1,6 +1,7 @@
 // Where a client connects to, from the URL that the user gave. What is not understood is refused, never dropped:
 // a URL that silently means another place is worse than an error.
 
+import { lowerCase } from '../ascii.js';
 import { TritonError } from '../errors.js';
 
 export interface ServerUrl {
@@ -30,18 +31,18 @@ export function parseUrl(url: unknown): ServerUrl {
     throw new TritonError('INVALID_ARG', `url of a client must be a string, got ${url === null ? 'null' : typeof url}`);
   const [, scheme = 'http', bracketedHost = '', portText, path = ''] = FORM.exec(url) ?? [];
   if (bracketedHost === '') throw invalid(url, 'expected [scheme://]host[:port][/path]');
-  const known = Object.entries(SCHEMES).find(([name]) => name === scheme.toLowerCase())?.[1];
+  const known = Object.entries(SCHEMES).find(([name]) => name === lowerCase(scheme))?.[1];
   if (known === undefined)
     throw invalid(url, `expected one of the schemes ${Object.keys(SCHEMES).join(', ')}, got ${scheme}`);
-  const host = bracketedHost.replace(/^\[|\]$/g, '').toLowerCase();
-  if (host !== bracketedHost.toLowerCase() && !isIPv6(host))
+  const host = lowerCase(bracketedHost.replace(/^\[|\]$/g, ''));
+  if (host !== lowerCase(bracketedHost) && !isIPv6(host))
     throw invalid(url, `expected an IPv6 address in the brackets, got ${host}`);
   const port = portText === undefined ? known.port : Number(portText);
   if (port < 1 || port > 65_535) throw invalid(url, `expected a port from 1 to 65535, got ${portText}`);
   const pathPrefix = path.replace(/\/+$/, '');
   if (!isUnicode(pathPrefix)) throw invalid(url, 'expected a path of whole characters');
   if (known.protocol === 'grpc' && pathPrefix !== '') throw invalid(url, `gRPC has no paths, got ${path}`);
-  const address = `${scheme.toLowerCase()}://${bracketedHost.toLowerCase()}:${port}${pathPrefix}`;
+  const address = `${lowerCase(scheme)}://${lowerCase(bracketedHost)}:${port}${pathPrefix}`;
   return { protocol: known.protocol, tls: known.tls, host, port, pathPrefix, address };
 }
 

@@ -1,5 +1,6 @@
 // The headers that a client sends with its requests: those of the user, checked, and the access token.
 
+import { lowerCase } from '../ascii.js';
 import { TritonError } from '../errors.js';
 import { checkRecord, expectText } from './option-values.js';
 import type { Headers } from './transport.js';
@@ -29,7 +30,7 @@ export function checkHeaders(headers: unknown): Headers {
   for (const [name, value] of Object.entries(headers as object)) {
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name))
       throw new TritonError('INVALID_ARG', `invalid header name ${JSON.stringify(name)}`);
-    const key = name.toLowerCase();
+    const key = lowerCase(name);
     if (OWN_HEADERS.includes(key)) throw new TritonError('INVALID_ARG', `header '${name}' is set by the client itself`);
     // The value may be a secret: it is not shown.
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(expectText(value, `header '${name}'`))) {

@@ -8,6 +8,7 @@ import { nearest } from '../model/nearest.js';
 import { COMPRESSION_LEVELS } from '../protocol/grpc/message-compression.js';
 import type { TritonConfig } from './generated/triton-config.js';
 import type { OptionKind } from './option-value.js';
+import { parseHosts } from './parse-hosts.js';
 import { parseMetricsConfig } from './parse-metrics-config.js';
 import { parseOrigins } from './parse-origins.js';
 import { parseTraceConfig } from './parse-trace-config.js';
@@ -58,7 +59,7 @@ export const OPTION_GROUPS = {
       kind: 'boolean',
       default: false,
       effect:
-        'Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails. What it throws as a `TritonError` with a code other than INTERNAL and UNKNOWN still reaches them.',
+        'Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails. What it throws for one request, as a `TritonError` with a code other than INTERNAL and UNKNOWN, still reaches that client.',
     },
     shutdownDelaySecs: {
       kind: [0, 2_147_483],
@@ -71,7 +72,8 @@ export const OPTION_GROUPS = {
       kind: [0, 2_147_483],
       unit: 'seconds',
       default: 30,
-      effect: 'How long `stop()` lets requests under way finish.',
+      effect:
+        'How long `stop()` lets requests under way finish: until their answers are written whole. Clients that are cut off then are named in the log.',
     },
     exitOnError: {
       kind: 'boolean',
@@ -90,6 +92,13 @@ export const OPTION_GROUPS = {
       default: 2 ** 30,
       effect:
         'How many bytes of clients the server holds at once: requests until they are answered, what they inflate to, and answers that are not read. What has come counts, not what is announced. Beyond it requests are refused, over HTTP with 503, over gRPC with RESOURCE_EXHAUSTED. One request may have seven sixteenths.',
+    },
+    allowedHosts: {
+      kind: { separator: ',' },
+      parse: parseHosts,
+      defaultText: 'all',
+      effect:
+        'The names by which HTTP, gRPC, metrics, Vertex AI and SageMaker may be asked (`example.org`, or `.example.org` with all names in it), against DNS rebinding. Addresses and `localhost` always may. Others get 403 or PERMISSION_DENIED.',
     },
     allowClientShm: {
       kind: 'boolean',

@@ -10,6 +10,7 @@ const DEFAULTS = {
   httpPort: 8000,
   httpMaxInputSize: 67_108_864,
   httpHeaderForwardPattern: undefined,
+  allowedHosts: [],
   corsAllowOrigin: [],
   allowGrpc: true,
   grpcAddress: '0.0.0.0',
@@ -136,6 +137,7 @@ const SIMPLE = {
 /** Everything but the defaults, each option with a value of its kind. */
 const EVERYTHING: Required<Omit<TritonConfig, 'logger'>> = {
   ...SIMPLE,
+  allowedHosts: ['a.example', '.b.example'],
   corsAllowOrigin: ['https://a.example', 'https://b.example'],
   metricsConfig: ['histogram_latencies=true'],
   loadModel: ['a', 'b'],
@@ -150,6 +152,7 @@ const EVERYTHING: Required<Omit<TritonConfig, 'logger'>> = {
 
 const UNDERSTOOD = {
   ...SIMPLE,
+  allowedHosts: ['a.example', '.b.example'],
   corsAllowOrigin: ['https://a.example', 'https://b.example'],
   metricsConfig: { counterLatencies: true, histogramLatencies: true, summaries: undefined },
   traceConfig: { mode: 'opentelemetry', file: '', level: ['TIMESTAMPS'], rate: 7, count: -1, logFrequency: 0 },
@@ -312,6 +315,7 @@ describe('the environment', () => {
     const environment = Object.fromEntries(
       Object.entries({
         ...EVERYTHING,
+        allowedHosts: 'a.example,.b.example',
         corsAllowOrigin: 'https://a.example, https://b.example',
         loadModel: 'a,b',
         modelRepository: 'models;more',

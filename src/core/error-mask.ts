@@ -1,9 +1,11 @@
 // What clients are told of a callable's failure where its message is not for them: that there was one, and a number by which
-// whoever runs the server finds it in the log. An error that a callable throws with a code of its own is meant for the client.
+// whoever runs the server finds it in the log. An error that a callable throws with a code
+// of its own is meant for the client, unless the requests of several clients fail with it.
 
 import { randomUUID } from 'node:crypto';
 
 import { type ErrorCode, TritonError } from '../errors.js';
+import { isBatchFailure } from '../model/batch-failure.js';
 import type { EngineLogger } from './engine-logger.js';
 import { requestLabel } from './refusals.js';
 
@@ -15,7 +17,7 @@ export type ErrorMask = (error: TritonError, request: { readonly id: string; rea
 
 export function errorMask(logger: EngineLogger): ErrorMask {
   return (error, { id, model }) => {
-    if (!MASKED.has(error.code)) return error;
+    if (!MASKED.has(error.code) && !isBatchFailure(error)) return error;
     const number = randomUUID();
     logger.error(`internal error ${number}: ${requestLabel(id)}model '${model}': ${error.message}`);
     return new TritonError(error.code, `internal error ${number}`);

@@ -58,6 +58,8 @@ export class ModelControl {
   readonly #loadable: () => readonly string[];
   readonly #bound = new Map<string, Map<number, BoundVersion>>();
   #broken: readonly RepositoryModel[] = [];
+  /** The server ends: loads that are interrupted are no failures, and not logged as such. */
+  isEnding = false;
 
   constructor(repository: ModelRepository, { mode, logger, loadable = () => [] }: ModelControlOptions) {
     this.#repository = repository;
@@ -192,7 +194,7 @@ export class ModelControl {
       );
     } catch (thrown) {
       const error = TritonError.from(thrown);
-      this.#logger.error(`failed to load '${name}' version ${version}: ${describe(error)}`);
+      if (!this.isEnding) this.#logger.error(`failed to load '${name}' version ${version}: ${describe(error)}`);
       return error;
     }
     this.#logger.info(`successfully loaded '${name}' version ${version}`);
@@ -313,7 +315,7 @@ export class ModelControl {
     } catch (thrown) {
       const error = TritonError.from(thrown);
       entry.failed(describe(error));
-      this.#logger.error(`failed to load '${name}' version ${version}: ${entry.reason}`);
+      if (!this.isEnding) this.#logger.error(`failed to load '${name}' version ${version}: ${entry.reason}`);
       return error;
     }
     entry.model.statistics.recordLoad(performance.now() - startedAt);
@@ -375,7 +377,7 @@ export function loadFailed(name: string, failures: ReadonlyMap<number, TritonErr
 
 /** Refuses what can be no model's name, whatever is bound. */
 function checkModelName(name: string): void {
-  if (name.trim() === '') {
+  if (/^[ \t\n\v\f\r]*$/.test(name)) {
     throw invalidArg('Model name cannot be empty. Please enter a valid name to deploy.');
   }
   if (/[/\\]|^\.\.?$/.test(name)) {

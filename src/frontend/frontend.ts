@@ -9,7 +9,11 @@ export interface Frontend {
   retire(): void;
   /** No new connections; existing ones close as soon as they have no request under way. */
   drain(): void;
-  /** Closes whatever is left; resolves when no socket is open. Idempotent. */
+  /** Connections with a request or an answer under way. */
+  readonly underWay: number;
+  /** Resolves when all requests are answered and all answers are written. To be called after {@link drain}. */
+  settled(): Promise<void>;
+  /** Closes whatever is left, and logs whom that cut off; resolves when no socket is open. Idempotent. */
   close(): Promise<void>;
   /** Open now. */
   readonly connections: number;

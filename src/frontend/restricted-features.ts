@@ -2,6 +2,8 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 
+import { lowerCase } from '../ascii.js';
+
 export const CATEGORIES = [
   'health',
   'metadata',
@@ -35,7 +37,7 @@ export class RestrictedFeatures {
   /** `headerPrefix` is what the protocol puts before the keys in headers. Each category is in one restriction at most. */
   constructor(restrictions: readonly Restriction[], headerPrefix = '') {
     for (const { categories, key, value } of restrictions) {
-      const guard = { key: headerPrefix + key, header: (headerPrefix + key).toLowerCase(), digest: digest(value) };
+      const guard = { key: headerPrefix + key, header: lowerCase(headerPrefix + key), digest: digest(value) };
       for (const category of categories) this.#guards.set(category, guard);
     }
   }

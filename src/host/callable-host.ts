@@ -1,18 +1,21 @@
 // Runs a user's callable on one batch and checks what it returns. Lives in whatever thread the callable
 // belongs to; used directly by InlineInstance and behind a channel by ChannelHost.
 
-import { logTextOf, TritonError, TritonUnrecoverableError } from '../errors.js';
+import { logTextOf, reworded, TritonError, TritonUnrecoverableError } from '../errors.js';
+import { batchFailure } from '../model/batch-failure.js';
 import { disownPromises, isPromiseLike } from '../model/awaitable.js';
-import { type AnyInferFunc, callerOf } from '../model/callable-function.js';
+import { callerOf, functionOf } from '../model/callable-function.js';
 import type { Callable, InferenceRequest } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { type HostedRequest, inputsInOrder, isInferenceRequest } from '../model/inference-request.js';
 import { InferenceResponse } from '../model/inference-response.js';
+import { isolatingFailures } from '../model/isolated-failures.js';
 import type { Logger } from '../model/logger.js';
 import { withLostObject } from '../model/lost-object.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { Parameters } from '../model/parameters.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
+import type { RowFailure } from '../model/row-failures.js';
 import type { BatchTraces } from '../model/traces.js';
 import type { BatchSpans } from './batch-spans.js';
 import { HostContext } from './host-context.js';
@@ -60,7 +63,7 @@ export interface HostServices {
 export class CallableHost {
   readonly #config: CompleteModelConfig;
   readonly #callable: Callable;
-  readonly #infer: AnyInferFunc;
+  readonly #infer: ReturnType<typeof isolatingFailures>;
   readonly #services: HostServices;
   /** What the callable records; whoever sends its results takes it along. */
   readonly metrics = new MetricsRecorder();
@@ -72,7 +75,8 @@ export class CallableHost {
     this.#config = config;
     this.#services = services;
     this.#callable = callable;
-    this.#infer = callerOf(callable);
+    const infer = callerOf(callable);
+    this.#infer = config.isolateFailures === true ? isolatingFailures(infer, functionOf(callable)) : infer;
   }
 
   /**
@@ -90,17 +94,21 @@ export class CallableHost {
     const services = { logger, metrics: this.metrics, calling, span };
     const context = new HostContext(this.#config, requests, services);
     const startedAt = performance.now();
+    let aloneMs: (number | undefined)[] | undefined;
+    const ranAlone = (index: number, milliseconds: number) => {
+      (aloneMs ??= requests.map(() => undefined))[index] = milliseconds;
+    };
     const settle = (result: unknown) => {
       const inferMs = performance.now() - startedAt;
       const { results, parameters } = this.#resolve(result, requests);
       spans?.finish(results);
-      done(results, inferMs, parameters);
+      done(results, { inferMs, aloneMs }, parameters);
     };
     const fail = (error: unknown) => {
       const inferMs = performance.now() - startedAt;
       const results = this.#failAll(error, requests);
       spans?.finish(results);
-      done(results, inferMs);
+      done(results, { inferMs, aloneMs });
     };
     if (stream !== undefined) {
       void this.#runStream(requests, context, { stream, done, startedAt, spans });
@@ -110,8 +118,8 @@ export class CallableHost {
     let pending: Promise<unknown> | undefined;
     try {
       // What comes after it is not the callable's, and runs outside of its span.
-      result =
-        spans === undefined ? infer(context.requests, context) : spans.inside(() => infer(context.requests, context));
+      const call = () => infer(context.requests, context, ranAlone);
+      result = spans === undefined ? call() : spans.inside(call);
       // Promise.resolve, because a thenable of the user's may call back twice, or throw.
       if (isPromiseLike(result)) pending = Promise.resolve(result).then(awaitEach);
       else if (hasPromise(result)) pending = awaitEach(result);
@@ -140,6 +148,14 @@ export class CallableHost {
       if (TritonError.is(resolved.outcome)) told.add(resolved.outcome);
       return resolved;
     };
+    const failAll = (thrown: unknown, indices: readonly number[]) => {
+      const errors = this.#failAll(
+        thrown,
+        indices.map((index) => requests[index]!),
+      );
+      for (const error of errors) told.add(error);
+      return errors;
+    };
     const noticing: HostStream = {
       respond: (index, outputs, parameters) => {
         spans?.responded(index);
@@ -160,12 +176,12 @@ export class CallableHost {
       const infer = this.#infer;
       const call = () => infer(context.requests, context);
       const result: unknown = await (inside === undefined ? call() : inside(call));
-      await runSteps(result, { requests, stream: noticing, resolve, inside, model: this.#config.name });
+      await runSteps(result, { requests, stream: noticing, resolve, failAll, inside, model: this.#config.name });
     } catch (error) {
       results = this.#failAll(error, requests);
     }
     spans?.finish(results);
-    done(results, performance.now() - startedAt);
+    done(results, { inferMs: performance.now() - startedAt });
   }
 
   /** Passes an unrecoverable error on, once the answers of this turn are under way. */
@@ -174,11 +190,20 @@ export class CallableHost {
       setImmediate(() => this.#services.onUnrecoverable?.(TritonError.from(thrown)));
   }
 
-  #failAll(thrown: unknown, requests: readonly HostedRequest[]): HostResult[] {
+  #failAll(thrown: unknown, requests: readonly HostedRequest[]): TritonError[] {
     const error = withLostObject(TritonError.from(thrown), this.#callable);
     this.#notice(thrown);
     this.#logFailure(error, requests);
-    return requests.map(() => error);
+    const told = batchFailure(error, requests.length);
+    return requests.map((request) => (request.failure === undefined ? told : this.#rowError(request, request.failure)));
+  }
+
+  /** What a request fails with because of one of its rows. */
+  #rowError(request: HostedRequest, { row, error: thrown }: RowFailure): TritonError {
+    const error = TritonError.from(thrown);
+    this.#notice(thrown);
+    if (error !== thrown) this.#logFailure(error, [request]);
+    return request.rows === 1 ? error : reworded(error, `row ${row}: ${error.message}`);
   }
 
   /** The client gets the message; the stack is for whoever runs the server. */
@@ -205,6 +230,10 @@ export class CallableHost {
   }
 
   #resolveOne(result: unknown, request: HostedRequest): ResolvedResult {
+    if (request.failure !== undefined) {
+      disownPromises(result);
+      return { outcome: this.#rowError(request, request.failure), parameters: undefined };
+    }
     try {
       if (result instanceof Rejected) return this.#failOne(result.reason, request);
       if (TritonError.is(result)) {
@@ -216,7 +245,13 @@ export class CallableHost {
         : undefined;
       const given = InferenceResponse.is(result) ? result.outputs : result;
       const outputs = isInferenceRequest(given) ? this.#asOutputs(given) : given;
-      return { outcome: resolveOutputs(outputs, this.#config, request.rows, request.requestedOutputs), parameters };
+      const { requestedOutputs, rows } = request;
+      const failRow = (row: number, error: Error) => request.failRow(row, error);
+      const outcome = resolveOutputs(outputs, this.#config, rows, { requestedOutputs, failRow });
+      return {
+        outcome: request.failure === undefined ? outcome : this.#rowError(request, request.failure),
+        parameters,
+      };
     } catch (thrown) {
       disownPromises(result);
       const error = TritonError.from(thrown);

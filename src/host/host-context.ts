@@ -2,7 +2,7 @@
 
 import type { InferenceContext, InferenceRequest } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { type HostedRequest, parametersOf, requestsByRow } from '../model/inference-request.js';
+import { failRow, type HostedRequest, parametersOf, requestsByRow } from '../model/inference-request.js';
 import type { Logger } from '../model/logger.js';
 import type { Metrics } from '../model/metrics.js';
 import type { CallableModels, ModelCaller } from '../model/model-calls.js';
@@ -72,6 +72,11 @@ export class HostContext implements InferenceContext {
 
   get rowParameters(): readonly Parameters[] {
     return (this.#rowParameters ??= parametersOf(this.requestOfRow));
+  }
+
+  /** Bound to the context, so that callables may take it apart. */
+  get failRow(): InferenceContext['failRow'] {
+    return (row, error) => failRow(this.#requests, row, error);
   }
 
   get requestedOutputs(): readonly string[] {

@@ -9,10 +9,17 @@ import type { ResolvedOutputs } from '../model/resolve-outputs.js';
 /** What became of one request: its outputs, or why it failed. */
 export type HostResult = ResolvedOutputs | TritonError;
 
-/** Called once, and must not throw; `inferMs` is what the callable itself took. */
+/** What the callable took for a batch, in milliseconds. */
+export interface HostTimes {
+  readonly inferMs: number;
+  /** Of a batch that failed and ran again, what each request took alone; undefined in the place of one that did not run. */
+  readonly aloneMs?: readonly (number | undefined)[] | undefined;
+}
+
+/** Called once, and must not throw. */
 export type HostDone = (
   results: readonly HostResult[],
-  inferMs: number,
+  times: HostTimes,
   parameters?: readonly (Parameters | undefined)[],
 ) => void;
 

@@ -20,6 +20,7 @@ async function run(groups: readonly RequestGroup[], batch = requests()) {
       outcome: TritonError.is(result) ? result : ([result, index] as never),
       parameters: undefined,
     }),
+    failAll: (thrown, indices) => indices.map(() => TritonError.from(thrown)),
     stream: {
       respond: (index, outputs) => void answers[index]!.push(outputs),
       end: (index, error) => {

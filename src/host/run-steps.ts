@@ -14,6 +14,8 @@ export interface StepsRun {
   readonly stream: HostStream;
   /** What a step's value for a request means. */
   readonly resolve: (result: unknown, index: number) => ResolvedResult;
+  /** What these requests fail with when the callable failed on all of them. */
+  readonly failAll: (thrown: unknown, indices: readonly number[]) => readonly TritonError[];
   /** Runs a part of the callable in what surrounds it: the span of a traced batch. */
   readonly inside?: Inside | undefined;
   /** The model's name, for messages. */
@@ -47,14 +49,14 @@ export async function runSteps(result: unknown, run: StepsRun): Promise<void> {
         stream.end(index);
         continue;
       }
-      if (list[index] === undefined) continue;
+      if (list[index] === undefined && requests[index]!.failure === undefined) continue;
       const outcome = answer(run, index, list[index]);
       if (outcome === 'failed') open.delete(index);
       else if (outcome !== undefined) slow.push(outcome);
     }
     return { goOn: open.size > 0, slow };
   });
-  for (const index of open) stream.end(index);
+  for (const index of open) end(run, index);
 }
 
 /** A group's own steps: its failure is no other group's. */
@@ -66,6 +68,7 @@ async function runGroup({ members, start }: RequestGroup, run: StepsRun): Promis
       ...run,
       requests: members.map((place) => run.requests[place]!),
       resolve: (result, index) => run.resolve(result, placeOf(index)),
+      failAll: (thrown, indices) => run.failAll(thrown, indices.map(placeOf)),
       stream: {
         respond: (index, outputs, parameters) => run.stream.respond(placeOf(index), outputs, parameters),
         end: (index, error) => {
@@ -75,7 +78,8 @@ async function runGroup({ members, start }: RequestGroup, run: StepsRun): Promis
       },
     });
   } catch (error) {
-    for (const place of open) run.stream.end(place, TritonError.from(error));
+    const left = [...open];
+    run.failAll(error, left).forEach((failure, index) => run.stream.end(left[index]!, failure));
   }
 }
 
@@ -91,10 +95,17 @@ async function runOwnStream(start: () => unknown, index: number, run: StepsRun):
       failed = outcome === 'failed';
       return { goOn: !failed, slow: outcome instanceof Promise ? [outcome] : [] };
     });
-    if (!failed) run.stream.end(index);
+    if (!failed) end(run, index);
   } catch (error) {
     run.stream.end(index, TritonError.from(error));
   }
+}
+
+/** Ends a request whose steps have come to an end. */
+function end(run: StepsRun, index: number): void {
+  // One of its rows may have failed since its last answer.
+  if (run.requests[index]!.failure === undefined) run.stream.end(index);
+  else void answer(run, index, undefined);
 }
 
 /** Gives a request what a step has for it. */

@@ -1,6 +1,7 @@
 // Takes a chunked body apart (RFC 9112, section 7.1). Strict where others might see other chunks: sizes are nothing but hexadecimal
 // digits, lines end with CRLF, and so does each chunk. Extensions and trailers are checked and dropped.
 
+import { lowerCase } from '../ascii.js';
 import { COLON, CR, hexDigit, LF, PLACES, SEMICOLON, TOKEN, VALUE } from './characters.js';
 import { malformed, TOO_LARGE_EXTENSIONS, TOO_LARGE_HEAD, type Fault } from './fault.js';
 
@@ -175,7 +176,7 @@ export class ChunkReader {
     } else {
       this.#place = 'trailer name';
       // Longer names are none of those that are looked for.
-      if (this.#name.length <= LONGEST_FORBIDDEN) this.#name += String.fromCharCode(byte).toLowerCase();
+      if (this.#name.length <= LONGEST_FORBIDDEN) this.#name += lowerCase(String.fromCharCode(byte));
     }
   }
 

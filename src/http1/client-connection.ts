@@ -3,7 +3,7 @@
 
 import type { Socket } from 'node:net';
 
-import { writeAll, type Output } from '../sockets/output.js';
+import { Output, type BlockPool } from '../sockets/output.js';
 import type { ByteSink } from '../sockets/socket-reader.js';
 import type { Fault } from './fault.js';
 import { ResponseReader, type ResponseListener } from './response-reader.js';
@@ -31,8 +31,7 @@ export interface Requester extends ResponseListener {
 
 /** Who owns the connection. */
 export interface ConnectionOwner {
-  /** Shared, because each request is written at once. */
-  readonly output: Output;
+  readonly pool: BlockPool;
   /** The connection takes another request; the server keeps it for so long, if it says that. */
   onIdle(connection: ClientConnection, keptMilliseconds: number | undefined): void;
   /** Nothing of it is left. */
@@ -46,6 +45,7 @@ export class ClientConnection implements ByteSink {
   /** Whether anything of the answer has come. */
   hasBegun = false;
   readonly #owner: ConnectionOwner;
+  readonly #output: Output;
   readonly #reader = new ResponseReader();
   readonly #isSecure: boolean;
   #isConnected = false;
@@ -56,6 +56,7 @@ export class ClientConnection implements ByteSink {
   /** `open` gives the socket, still connecting, and has it read to the sink. */
   constructor(open: (sink: ByteSink) => Socket, isSecure: boolean, owner: ConnectionOwner) {
     this.#owner = owner;
+    this.#output = new Output(owner.pool);
     this.#isSecure = isSecure;
     const socket = open(this);
     this.socket = socket;
@@ -76,25 +77,20 @@ export class ClientConnection implements ByteSink {
 
   /** Only while no other request is under way. Throws, and closes the connection, for a body that is not there any more. */
   send(request: ClientRequest, requester: Requester): void {
-    const { output } = this.#owner;
-    this.#fill(output, request);
+    this.#fill(request);
     this.#requester = requester;
     this.hasBegun = false;
     this.#reader.begin(requester);
-    // What these sockets are given they pass on later.
-    output.copiesBlocks = this.#isSecure || !this.#isConnected;
-    const isTaken = writeAll(this.socket, output.take());
-    output.sent(isTaken);
+    this.#output.writeTo(this.socket);
   }
 
-  #fill(output: Output, { head, body }: ClientRequest): void {
+  #fill({ head, body }: ClientRequest): void {
+    const output = this.#output;
     try {
       output.writeText(head);
       for (const part of body) output.writeBytes(part);
     } catch (error) {
-      // The next request would begin with it.
-      output.take();
-      output.sent(true);
+      output.discard();
       this.socket.destroy();
       throw new Error('the memory of what was to be sent was given away before it was sent', { cause: error });
     }

@@ -1,5 +1,6 @@
 // A connection takes another request only where nobody can doubt that the answer before it is over. The server is a socket that a
 // test plays, so that every byte is its own.
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
@@ -7,7 +8,7 @@ import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { selfSignedCertificate } from '../../test/support/self-signed-certificate.js';
-import type { ClientConnection, Failure, Requester } from './client-connection.js';
+import type { ClientConnection, ClientRequest, Failure, Requester } from './client-connection.js';
 import { ClientConnections } from './client-connections.js';
 import type { ResponseHead } from './response-head.js';
 
@@ -56,7 +57,7 @@ function connect(port: number, options: object = {}): ClientConnections {
   const connections = new ClientConnections({
     host: '127.0.0.1',
     port,
-    maxIdle: 4,
+    maxIdle: 10,
     idleMilliseconds: 60_000,
     ...options,
   });
@@ -73,11 +74,10 @@ class Asked implements Requester {
   failure: Failure | undefined;
   #finish!: () => void;
 
-  constructor(connections: ClientConnections, body: readonly Uint8Array[] = []) {
+  constructor(connections: ClientConnections, request: readonly Uint8Array[] | ClientRequest = []) {
     this.done = new Promise((resolve) => (this.#finish = resolve));
     this.connection = connections.take();
-    const length = body.reduce((sum, part) => sum + part.length, 0);
-    this.connection.send({ head: `${HEAD}Content-Length: ${length}\r\n\r\n`, body }, this);
+    this.connection.send('head' in request ? request : requestOf(request), this);
   }
 
   onHead(head: ResponseHead): void {
@@ -96,6 +96,18 @@ class Asked implements Requester {
     this.failure = failure;
     this.#finish();
   }
+}
+
+/** A failed comparison of bodies would be megabytes long. */
+function inShort(request: string): string {
+  const headEnd = request.indexOf('\r\n\r\n');
+  const digest = createHash('sha1').update(request, 'latin1').digest('hex');
+  return `${request.slice(0, headEnd).replaceAll(/(.)\1{9,}/g, '$1…')} ${request.length} ${digest}`;
+}
+
+function requestOf(body: readonly Uint8Array[]): ClientRequest {
+  const length = body.reduce((sum, part) => sum + part.length, 0);
+  return { head: `${HEAD}Content-Length: ${length}\r\n\r\n`, body };
 }
 
 async function ask(connections: ClientConnections, body: readonly Uint8Array[] = []): Promise<Asked> {
@@ -129,6 +141,39 @@ describe('the connections of a client', () => {
     );
     await ask(connect(port), [Buffer.from('ab'), Buffer.from('cd')]);
     expect(reads).toEqual([`${HEAD}Content-Length: 4\r\n\r\nabcd`.length]);
+  });
+
+  it.each([false, true])('keep requests apart that begin at once, with TLS: %s', async (isSecure) => {
+    const certificate = selfSignedCertificate();
+    const received: string[] = [];
+    const { port } = await play(
+      (socket) => {
+        const place = received.push('') - 1;
+        socket.on('data', (chunk: Buffer) => {
+          received[place] += chunk.toString('latin1');
+          if (received[place]!.endsWith('end')) socket.write(ANSWER);
+        });
+      },
+      isSecure ? createTlsServer(certificate).on('secureConnection', () => undefined) : undefined,
+    );
+    const connections = connect(port, isSecure ? { tls: { ca: certificate.cert } } : {});
+    // Small ones, and those whose bodies are referred to and not copied.
+    const sizes = [20_000, 1, 40_000, 16_384, 16_385, 70_000, 300_000, 2_000_000, 3];
+    for (let round = 0; round < 3; round++) {
+      const requests = sizes.map((size, i) => {
+        const head = `${HEAD}X-Request: ${round} ${String(i).repeat(100 * i + 1)}\r\nContent-Length: ${size + 3}\r\n\r\n`;
+        return { head, body: [Buffer.alloc(size, `${round}${i}`), Buffer.from('end')] };
+      });
+      const asked = requests.map((request) => new Asked(connections, request));
+      for (const { done } of asked) await done;
+      expect(asked.map(({ body }) => body)).toEqual(sizes.map(() => 'ok'));
+      const expected = requests.map(({ head, body }) => head + Buffer.concat(body).toString('latin1'));
+      expect(received.map(inShort).toSorted()).toEqual(expected.map(inShort).toSorted());
+      received.fill('');
+      // In the second round connections are kept, in the third they are made anew.
+      if (round === 1) connections.closeIdle();
+      if (round === 1) received.length = 0;
+    }
   });
 
   it.each<[string, string]>([

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { ConnectionOptions as TlsOptions } from 'node:tls';
 
 import { openSocket } from '../sockets/open-socket.js';
-import { BlockPool, Output } from '../sockets/output.js';
+import { BlockPool } from '../sockets/output.js';
 import { allocateReadMemory, type ByteSink } from '../sockets/socket-reader.js';
 import { ClientConnection, type ConnectionOwner } from './client-connection.js';
 
@@ -29,7 +29,7 @@ export interface ClientConnectionsOptions {
 let shared: { readonly memory: Buffer; readonly pool: BlockPool } | undefined;
 
 export class ClientConnections implements ConnectionOwner {
-  readonly output: Output;
+  readonly pool: BlockPool;
   readonly #options: ClientConnectionsOptions;
   readonly #memory: Buffer;
   readonly #all = new Set<ClientConnection>();
@@ -45,7 +45,7 @@ export class ClientConnections implements ConnectionOwner {
     this.#options = options;
     shared ??= { memory: allocateReadMemory(), pool: new BlockPool() };
     this.#memory = shared.memory;
-    this.output = new Output(shared.pool);
+    this.pool = shared.pool;
   }
 
   /** Whether any waits for a request. */

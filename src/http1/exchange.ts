@@ -1,6 +1,7 @@
 // A request and its answer on a connection. Answers leave in the order of their requests: until those before it have left, an
 // answer waits here.
 
+import { lowerCase } from '../ascii.js';
 import type { HeldRequest } from '../sockets/byte-budget.js';
 import { CONTINUE, dateLine, headerLines, statusLine } from './answer-head.js';
 import { faultText, NO_ROOM_FOR_ANSWER, type Fault } from './fault.js';
@@ -305,7 +306,7 @@ const NO_PARTS: readonly Uint8Array[] = [];
 function hasLength(headers: HttpHeaders): boolean {
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
-    if (name === 'Content-Length' || (name.length === 14 && name.toLowerCase() === 'content-length')) return true;
+    if (name === 'Content-Length' || (name.length === 14 && lowerCase(name) === 'content-length')) return true;
   }
   return false;
 }

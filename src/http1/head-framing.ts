@@ -1,15 +1,18 @@
 // What the fields of a head mean for its message: where the body ends, and what becomes of the connection. Whatever leaves that
 // open, or says it twice, is refused (RFC 9112, sections 3.2, 6.1 and 6.3): whoever reads it otherwise sees other requests.
 
+import { listElements, lowerCase } from '../ascii.js';
 import { malformed, refused, type Fault } from './fault.js';
+import { isHost } from './host.js';
 import type { Framing } from './request-head.js';
 import type { ResponseFraming } from './response-head.js';
 
 const LARGEST_LENGTH = '18446744073709551615';
-const CONTINUES = /(?:^|\W)100-continue(?:$|\W)/i;
+const CONTINUE = '100-continue';
 
 export class HeadFraming {
   #hosts = 0;
+  #host = '';
   #lengths = 0;
   #length: number | undefined;
   #coding: string | undefined;
@@ -19,6 +22,7 @@ export class HeadFraming {
 
   reset(): void {
     this.#hosts = 0;
+    this.#host = '';
     this.#lengths = 0;
     this.#length = undefined;
     this.#coding = undefined;
@@ -27,8 +31,9 @@ export class HeadFraming {
     this.#expectation = undefined;
   }
 
-  host(): void {
+  host(value: string): void {
     this.#hosts++;
+    this.#host = value;
   }
 
   contentLength(value: string): Fault | undefined {
@@ -47,8 +52,7 @@ export class HeadFraming {
   }
 
   connection(value: string): void {
-    for (const part of value.split(',')) {
-      const option = part.trim().toLowerCase();
+    for (const option of listElements(lowerCase(value))) {
       if (option === 'close') this.#closes = true;
       else if (option === 'keep-alive') this.#keepsAlive = true;
     }
@@ -63,6 +67,7 @@ export class HeadFraming {
     if (this.#saysTwice) return SAID_TWICE;
     if (this.#hosts > 1) return malformed('more than one Host header');
     if (this.#hosts === 0 && !isVersion10) return malformed('no Host header');
+    if (!isHost(this.#host)) return malformed('invalid Host header');
     const coding = this.#coding;
     const fault = coding === undefined ? undefined : codingFault(coding, isVersion10);
     if (fault !== undefined) return fault;
@@ -105,7 +110,7 @@ const SAID_TWICE = malformed('both Content-Length and Transfer-Encoding');
 
 function codingFault(coding: string, isVersion10: boolean): Fault | undefined {
   if (isVersion10) return malformed('HTTP/1.0 has no Transfer-Encoding');
-  const codings = coding.split(',').map((name) => name.trim().toLowerCase());
+  const codings = listElements(lowerCase(coding));
   if (codings.indexOf('chunked') !== codings.length - 1) {
     return malformed(`chunked must be the last transfer coding, once, got: ${coding}`);
   }
@@ -115,5 +120,5 @@ function codingFault(coding: string, isVersion10: boolean): Fault | undefined {
 
 function expectationOf(value: string | undefined): Framing['expects'] {
   if (value === undefined) return 'nothing';
-  return CONTINUES.test(value) ? '100-continue' : 'something else';
+  return listElements(lowerCase(value)).includes(CONTINUE) ? CONTINUE : 'something else';
 }

@@ -128,7 +128,7 @@ export abstract class HeadReader<Head extends MessageHead> {
     const value = () => bytes.toString('latin1', start + valueStart, start + valueEnd);
     switch (nameEnd - nameStart) {
       case 'host'.length:
-        if (is('host')) framing.host();
+        if (is('host')) framing.host(value());
         return;
       case 'expect'.length:
         if (is('expect')) framing.expect(value());

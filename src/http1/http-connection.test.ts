@@ -293,6 +293,21 @@ describe('the end of a connection', () => {
     }
   });
 
+  it('comes after the requests that were held back', () => {
+    const tested = new TestedHttp1().receive(GET.repeat(20) + post('hello').slice(0, -2));
+    expect([tested.requests.length, tested.connection.wantsInput]).toEqual([16, false]);
+    tested.connection.drain();
+    for (let i = 0; i < 20; i++) {
+      tested.requests[i]!.respond(String(i));
+      tested.turn();
+    }
+    expect([tested.requests.length, tested.connection.isFinished]).toEqual([21, false]);
+    tested.receive('lo' + GET).requests[20]!.respond('last');
+    expect(bodiesOf(tested.turn())).toEqual([...Array<string>(20).fill(''), 'hello']);
+    expect(tested.sent.match(/Connection: close/g)).toHaveLength(1);
+    expect([tested.requests.length, tested.connection.isFinished]).toEqual([21, true]);
+  });
+
   it('comes after the next request when the server is about to leave', () => {
     for (const before of ['', GET]) {
       const tested = new TestedHttp1({ onRequest: answered }).receive(before);

@@ -83,6 +83,8 @@ export class HttpConnection implements ExchangeConnection {
   #isClosing = false;
   /** The next request will be the last. */
   #isRetiring = false;
+  /** The requests that were held back will be the last. */
+  #isDraining = false;
   #lastWords: string | undefined;
   #hasServed = false;
   /** When what is waited for began to be. */
@@ -124,6 +126,7 @@ export class HttpConnection implements ExchangeConnection {
     if (rest === undefined || this.#hasToWait()) return;
     this.#rest = undefined;
     this.receive(rest, 0, rest.length);
+    if (this.#isDraining) this.drain();
   }
 
   /** False while the client has to wait until it has taken answers. */
@@ -180,7 +183,13 @@ export class HttpConnection implements ExchangeConnection {
     this.#isRetiring = true;
   }
 
-  /** The connection ends after the answers to the requests that have come, one that has begun to come included. */
+  /** The connection ends after the answers to all that has come, what was held back included. */
+  drain(): void {
+    if (this.#rest === undefined) this.closeWhenAnswered();
+    else this.#isDraining = true;
+  }
+
+  /** The connection ends after the answers to the requests that were read, one that has begun to come included. */
   closeWhenAnswered(): void {
     this.#isClosing = true;
     if (this.#first === undefined && !this.#heads.isPartial) this.#finish();

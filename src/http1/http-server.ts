@@ -4,7 +4,7 @@ import type { TlsOptions } from 'node:tls';
 
 import type { ByteBudget } from '../sockets/byte-budget.js';
 import type { ConnectionLimit } from '../sockets/connection-limit.js';
-import { Listener } from '../sockets/listener.js';
+import { Listener, type ListenerOptions } from '../sockets/listener.js';
 import type { Clock } from './http-connection.js';
 import type { ServeRequest } from './http-exchange.js';
 import { SocketConnection } from './socket-connection.js';
@@ -21,17 +21,21 @@ export interface HttpServerOptions {
   readonly budget?: ByteBudget | undefined;
   /** Shared with other ports. Default: any number of connections. */
   readonly limit?: ConnectionLimit | undefined;
+  /** Told once whom {@link HttpServer.close} cut off, if anybody. */
+  readonly onCutOff?: ListenerOptions['onCutOff'];
   /** Answers requests on connections beyond the limit. Default: there are none. */
   readonly serveSpare?: ServeRequest | undefined;
 }
 
 /** From a connection's beginning. */
 const HANDSHAKE_MILLISECONDS = 60_000;
+/** How long the last answers may take to reach their clients when everything closes. */
+const FLUSH_MILLISECONDS = 1000;
 
 export class HttpServer {
   readonly #listener: Listener;
 
-  constructor({ serve, tls, onError, onHandshakeError, budget, limit, serveSpare }: HttpServerOptions) {
+  constructor({ serve, tls, onError, onHandshakeError, onCutOff, budget, limit, serveSpare }: HttpServerOptions) {
     const clock: Clock = { now: performance.now() };
     this.#listener = new Listener({
       tls: tls && { handshakeTimeout: HANDSHAKE_MILLISECONDS, ...tls, ALPNProtocols: ['http/1.1'] },
@@ -44,6 +48,7 @@ export class HttpServer {
       onTick: (now) => (clock.now = now),
       onError,
       onHandshakeError,
+      onCutOff,
       budget,
       limit,
       takesSpare: serveSpare !== undefined,
@@ -70,8 +75,18 @@ export class HttpServer {
     return this.#listener.connections;
   }
 
-  /** Closes whatever is left; resolves when no socket is open. Idempotent. */
+  /** Connections with a request or an answer under way. */
+  get underWay(): number {
+    return this.#listener.underWay;
+  }
+
+  /** Resolves when all requests are answered and all answers are written. To be called after {@link drain}. */
+  settled(): Promise<void> {
+    return this.#listener.settled();
+  }
+
+  /** Drains, closes what is left after a while, and resolves when no socket is open. Idempotent. */
   close(): Promise<void> {
-    return this.#listener.close(0);
+    return this.#listener.close(FLUSH_MILLISECONDS);
   }
 }

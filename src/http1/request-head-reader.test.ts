@@ -50,6 +50,7 @@ describe('a head', () => {
     [['Connection: keep-alive, CLOSE'], false],
     [['Connection: keep-alive', 'Connection: x, close'], false],
     [['Connection: closed'], true],
+    [['Connection: close\xa0', 'Connection: \xa0close'], true],
     [['Connectiox: close'], true],
   ])('with %j lets the connection live: %s', (lines, keepsAlive) => {
     expect(read(head(...lines))).toMatchObject({ keepsAlive });
@@ -88,6 +89,7 @@ describe('a head', () => {
     [['Expect: 100-continue', 'Expect: 200-ok'], '100-continue'],
     [['Expect: 1', 'Expect: 00-continue'], 'something else'],
     [['Expect: 100-continued'], 'something else'],
+    [['Expect: not-100-continue', 'Expect: \xa0100-continue'], 'something else'],
     [['Expecx: 200-ok'], 'nothing'],
   ])('with %j expects %s', (lines, expects) => {
     expect(read(head(...lines))).toMatchObject({ expects });
@@ -118,11 +120,16 @@ describe('the framing of a message', () => {
     [505, 'HTTP/0.9 is not supported, expected HTTP/1.1 or HTTP/1.0', '0.9', []],
     [400, 'malformed HTTP request: no Host header', '1.1', ['Accept', 'Host']],
     [400, 'malformed HTTP request: no Host header', '1.1', ['Hosx', 'h']],
+    [400, 'malformed HTTP request: invalid Host header', '1.1', ['Host', 'a b']],
+    [400, 'malformed HTTP request: invalid Host header', '1.0', ['Host', '<script>']],
+    [400, 'malformed HTTP request: invalid Host header', '1.1', ['Host', 'user@h']],
     [400, 'malformed HTTP request: invalid HTTP version', '1.2', ['Host', 'h']],
     [400, 'malformed HTTP request: invalid HTTP version', '3.0', ['Host', 'h']],
     [400, 'malformed HTTP request: more than one Host header', '1.1', ['Host', 'h', 'host', 'h']],
     [400, 'malformed HTTP request: more than one Host header', '1.0', ['Host', 'h', 'hOST', 'h']],
     [400, `${LAST}xchunked`, '1.1', ['Host', 'h', 'Transfer-Encoding', 'xchunked']],
+    [400, `${LAST}\xa0chunked`, '1.1', ['Host', 'h', 'Transfer-Encoding', '\xa0chunked']],
+    [400, `${LAST}chunked\xa0`, '1.1', ['Host', 'h', 'Transfer-Encoding', 'chunked\xa0']],
     [400, `${LAST}chunked, gzip`, '1.1', ['Host', 'h', 'Transfer-Encoding', 'chunked, gzip']],
     [
       400,
@@ -236,6 +243,8 @@ describe('what is no head', () => {
     ['GET / HTTP/1.1\r\nX : a\r\n', 'invalid header name'],
     ['GET / HTTP/1.1\r\nX: \0\r\n', 'invalid header value'],
     ['GET / HTTP/1.1\r\n\rx', 'a carriage return without a line feed'],
+    ['GET http://u@h/ HTTP/1.0\r\n\r\n', 'invalid host in the request target'],
+    ['GET http:///v2 HTTP/1.0\r\n\r\n', 'invalid host in the request target'],
   ])('is refused with what is wrong: %j', (text, detail) => {
     expect(read(text)).toMatchObject({ status: 400, message: `malformed HTTP request: ${detail}`, detail });
   });

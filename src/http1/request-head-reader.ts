@@ -3,6 +3,7 @@
 import { CR, PLACES, SPACE, TARGET, TOKEN } from './characters.js';
 import { malformed, refused, type Fault } from './fault.js';
 import type { HeadFraming } from './head-framing.js';
+import { authorityOf, isHost } from './host.js';
 import { hasLineEnd, HeadReader, isLineEnd } from './head-reader.js';
 import { RequestHead } from './request-head.js';
 
@@ -57,6 +58,8 @@ export class RequestHeadReader extends HeadReader<RequestHead> {
   protected override headOf(text: string, places: readonly number[], fields: HeadFraming): RequestHead | Fault {
     const framing = fields.ofRequest(this.#isVersion10);
     if ('status' in framing) return framing;
+    const authority = authorityOf(this.#target);
+    if (authority === '' || !isHost(authority ?? '')) return malformed('invalid host in the request target');
     return new RequestHead(text, { method: this.#method, target: this.#target }, { framing, places });
   }
 }

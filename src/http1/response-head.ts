@@ -26,7 +26,7 @@ export class ResponseHead extends MessageHead implements ResponseFraming {
     this.status = status;
     this.bodyLength = framing.bodyLength;
     this.keepsAlive = framing.keepsAlive;
-    const seconds = /(?:^|[\s,;])timeout=([0-9]{1,9})(?:$|[\s,;])/i.exec(this.header('keep-alive') ?? '')?.[1];
+    const seconds = /(?:^|[\t ,;])timeout=([0-9]{1,9})(?:$|[\t ,;])/i.exec(this.header('keep-alive') ?? '')?.[1];
     this.keptMilliseconds = seconds === undefined ? undefined : Number(seconds) * 1000;
   }
 }

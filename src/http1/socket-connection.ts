@@ -4,11 +4,11 @@
 import type { Socket } from 'node:net';
 
 import type { ListenedConnection, SharedByConnections } from '../sockets/listener.js';
-import { Output, takenBytes, writeAll } from '../sockets/output.js';
+import { Output, takenBytes } from '../sockets/output.js';
 import type { ByteShare, HeldRequest, ShareOwner } from '../sockets/byte-budget.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import { afterReading } from '../sockets/after-reading.js';
-import { KEEPS_NOTHING, type ByteSink } from '../sockets/socket-reader.js';
+import type { ByteSink } from '../sockets/socket-reader.js';
 import type { Writing } from '../sockets/write-turn.js';
 import { HttpConnection, type Clock } from './http-connection.js';
 import type { ServeRequest } from './http-exchange.js';
@@ -35,6 +35,8 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   #isEnding = false;
   #isReading = true;
   #endedAt = Infinity;
+  /** Whether the client has some time to close its side when ours is closed. */
+  #lingers = true;
   readonly #share: ByteShare | undefined;
   readonly #reader = new Standstill(LEAST_PROGRESS);
   #isReaderIdle = false;
@@ -56,8 +58,6 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
       heldBytes: () => this.socket.writableLength,
       share: this.#share,
     });
-    // Sockets of TLS pass on later what they are given.
-    this.#output.copiesBlocks = socket.writableHighWaterMark !== KEEPS_NOTHING;
     socket.on('drain', () => this.#drained());
     // It is followed by the end.
     socket.on('error', () => undefined);
@@ -109,6 +109,14 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.socket.destroy();
   }
 
+  get isUnderWay(): boolean {
+    return !this.socket.destroyed && (!this.#connection.isIdle || this.unreadBytes > 0);
+  }
+
+  get unreadBytes(): number {
+    return this.#connection.unreadBytes;
+  }
+
   get isStalled(): boolean {
     return this.#isReaderIdle || this.#connection.isUploadStalled;
   }
@@ -135,13 +143,18 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   drain(): void {
-    if (!this.#connection.isIdle) {
-      this.#connection.closeWhenAnswered();
+    const connection = this.#connection;
+    if (!connection.isIdle) {
+      connection.drain();
       return;
     }
     // Its next request may be here and not be read yet.
-    this.#connection.retire();
-    afterReading(() => this.#connection.closeWhenAnswered());
+    connection.retire();
+    afterReading(() => {
+      // The client has nothing to read, and may not know for long that the connection is closed.
+      this.#lingers = !connection.isIdle;
+      connection.closeWhenAnswered();
+    });
   }
 
   #lost(): void {
@@ -161,17 +174,14 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     const connection = this.#connection;
     if (output.bytes === 0 || connection.isCongested) return;
     if (socket.destroyed) {
-      output.take();
-      output.sent(false);
+      output.discard();
       return;
     }
-    const isTaken = writeAll(socket, output.take());
-    output.sent(isTaken);
+    const isTaken = output.writeTo(socket);
     if (!isTaken && socket.writableNeedDrain) connection.isCongested = true;
   }
 
   #drained(): void {
-    this.#output.passedOn();
     if (!this.#connection.isCongested) return;
     this.#connection.drained();
     this.write();
@@ -197,6 +207,9 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.#isEnding = true;
     // What still comes is dropped: unread, it would have the connection reset before the client has read the last answer.
     this.socket.resume();
-    this.socket.end(() => (this.#endedAt = this.#environment.clock.now));
+    this.socket.end(() => {
+      this.#endedAt = this.#environment.clock.now;
+      if (!this.#lingers) this.socket.destroy();
+    });
   }
 }

@@ -4,6 +4,7 @@ import type { Http2Stream } from './http2-stream.js';
 import { HeaderTemplate } from './outgoing-headers.js';
 import { FLAG, FRAME, setting } from '../../test/support/raw-http2.js';
 import { frames, TestedHttp2 } from '../../test/support/tested-http2.js';
+import { writtenBy } from '../../test/support/written-by.js';
 
 const HEAD = new HeaderTemplate([':status', '200']);
 const TRAILERS = new HeaderTemplate(['grpc-status', '0']);
@@ -197,7 +198,7 @@ describe('a socket that takes no more', () => {
       if (output.bytes === 0) break;
       expect(output.bytes).toBeLessThan((1 << 20) + (1 << 18));
       bytes += output.bytes;
-      output.sent(true);
+      writtenBy(output);
     }
     expect(writes).toBeGreaterThan(3);
     expect(bytes - (5 << 20)).toBeLessThan(4096);
@@ -238,7 +239,7 @@ describe('a socket that takes no more', () => {
     server.sent();
     const large = Buffer.alloc(100_000, 1);
     server.streams.get(1)!.sendMessage(HEAD, [Buffer.from('small'), large], TRAILERS);
-    const chunks = server.connection.output.take();
+    const chunks = writtenBy(server.connection.output);
     expect(chunks).toHaveLength(3);
     expect(chunks[1]).toBe(large);
     expect(chunks[0]!.length).toBe(9 + 1 + 9 + 5);

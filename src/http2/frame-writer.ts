@@ -63,6 +63,8 @@ export class FrameWriter {
     this.#dataHead(streamId, bytes, 0);
     this.worthwhileFrames++;
     for (let i = 0; i < chunks.length; i++) this.#payload(chunks[i]!);
+    // The frame may have begun in another block.
+    this.#openStreamId = 0;
     return true;
   }
 

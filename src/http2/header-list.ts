@@ -1,6 +1,7 @@
 // The fields of one HEADERS block as they were received. Lists are shared by all messages whose blocks were byte for byte
 // the same (hpack/block-cache.ts), so they never change, and what is concluded from one is concluded once.
 
+import { listElements, parseDigits } from '../ascii.js';
 import { findProblem, type MessagePart } from './check-fields.js';
 
 const BYTES_BESIDE_FIELD = 32;
@@ -54,8 +55,7 @@ export class HeaderList {
     if (!this.#hasLookedForContentLength) {
       this.#hasLookedForContentLength = true;
       // The same length on several lines is one length.
-      const text = this.get('content-length');
-      this.#contentLength = text === undefined ? undefined : Number.parseInt(text, 10);
+      this.#contentLength = parseDigits(listElements(this.get('content-length') ?? '')[0]);
     }
     return this.#contentLength;
   }

@@ -4,6 +4,7 @@ import type { TlsOptions } from 'node:tls';
 
 import type { ByteBudget } from '../sockets/byte-budget.js';
 import type { ConnectionLimit } from '../sockets/connection-limit.js';
+import type { CutOff } from '../sockets/listener.js';
 import type { ConnectionControl, ConnectionListener } from './connection-listener.js';
 import type { ConnectionOptions } from './connection-options.js';
 
@@ -21,6 +22,8 @@ export interface Http2PortOptions {
   readonly onHandshakeError?: (error: Error) => void;
   /** The port could not take a connection: there was no room for one more socket. */
   readonly onError?: (error: Error) => void;
+  /** Told once whom {@link Http2Port.close} cut off, if anybody. */
+  readonly onCutOff?: (connections: readonly CutOff[]) => void;
 }
 
 export interface Http2Port {
@@ -32,6 +35,10 @@ export interface Http2Port {
   retire(): void;
   /** No new connections; existing ones are told to open no more streams, and end after their last. */
   drain(): void;
+  /** Connections with a call or an answer under way. */
+  readonly underWay: number;
+  /** Resolves when all calls are answered and all answers are written. To be called after {@link drain}. */
+  settled(): Promise<void>;
   /** Drains, and resolves when no socket is open; after `graceMilliseconds` those that are left are closed. Idempotent. */
   close(graceMilliseconds: number): Promise<void>;
 }

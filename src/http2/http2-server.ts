@@ -8,7 +8,16 @@ import { SocketConnection } from './socket-connection.js';
 export class Http2Server implements Http2Port {
   readonly #listener: Listener;
 
-  constructor({ listen, connection: options, tls, onError, onHandshakeError, budget, limit }: Http2PortOptions) {
+  constructor({
+    listen,
+    connection: options,
+    tls,
+    onError,
+    onHandshakeError,
+    onCutOff,
+    budget,
+    limit,
+  }: Http2PortOptions) {
     const { handshakeTimeout } = completeOptions(options);
     const limits = handshakeTimeout > 0 ? { handshakeTimeout } : {};
     this.#listener = new Listener({
@@ -18,6 +27,7 @@ export class Http2Server implements Http2Port {
       connect: (read, shared) => new SocketConnection(read, { role: 'server', listen, options, ...shared }),
       onError,
       onHandshakeError,
+      onCutOff,
       budget,
       limit,
     });
@@ -37,6 +47,14 @@ export class Http2Server implements Http2Port {
 
   drain(): void {
     this.#listener.drain();
+  }
+
+  get underWay(): number {
+    return this.#listener.underWay;
+  }
+
+  settled(): Promise<void> {
+    return this.#listener.settled();
   }
 
   close(graceMilliseconds: number): Promise<void> {

@@ -195,6 +195,44 @@ describe('SocketConnection', () => {
     expect(streams.every(({ isClosed }) => isClosed)).toBe(true);
   });
 
+  it('gives a socket nothing before it is connected, and then nothing of calls that were given up', async () => {
+    const socket = Object.assign(new FakeSocket(KEEPS_NOTHING), { connecting: true });
+    const bound = new SocketConnection(() => socket as unknown as Socket, {
+      role: 'client',
+      listen: () => ({}),
+      pool: new BlockPool(),
+      turn: new WriteTurn(),
+    });
+    const given = Buffer.alloc(5000, 'g');
+    const closed: string[] = [];
+    const open = (name: string, body: Buffer) => {
+      const listener = {
+        onData: () => undefined,
+        onEnd: () => undefined,
+        onClose: (error?: Error) => closed.push(`${name}: ${error?.message}`),
+      };
+      const stream = bound.connection.openStream(HEAD, listener);
+      stream.sendData(body, true);
+      return stream;
+    };
+    const streams = [open('wanted', Buffer.from('wanted')), open('unwanted', Buffer.from('left'))];
+    open('transferred', given);
+    await turn();
+    streams[1]!.reset('CANCEL');
+    structuredClone(given.buffer, { transfer: [given.buffer] });
+    await turn();
+    expect(socket.writes).toEqual([]);
+    socket.connecting = false;
+    socket.emit('connect');
+    expect(socket.writes).toHaveLength(1);
+    const written = socket.writes[0]!.toString('latin1');
+    expect(written.startsWith(PREFACE.toString('latin1'))).toBe(true);
+    expect(written).toContain('wanted');
+    expect(written).not.toContain('left');
+    expect(closed).toEqual(['transferred: the memory of what was to be sent was given away before it was sent']);
+    socket.emit('close');
+  });
+
   it('keeps little for a socket that takes nothing, however often there is something to write', async () => {
     const { socket, streams, send, bound } = bind();
     send(...requests(1));

@@ -8,8 +8,8 @@ import type { ConnectionOptions } from './connection-options.js';
 import { Http2Connection } from './connection.js';
 import type { ListenedConnection } from '../sockets/listener.js';
 import type { ByteBudget, ByteShare, HeldRequest, ShareOwner } from '../sockets/byte-budget.js';
-import { type BlockPool, takenBytes, writeAll } from '../sockets/output.js';
-import { KEEPS_NOTHING, type ByteSink } from '../sockets/socket-reader.js';
+import { type BlockPool, takenBytes } from '../sockets/output.js';
+import type { ByteSink } from '../sockets/socket-reader.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import type { StreamState } from './stream-state.js';
 import type { Role } from './stream-table.js';
@@ -65,14 +65,19 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
       heldBytes: () => socket.writableLength,
       onOutput: () => this.#writeSoon(),
     });
-    // Sockets of TLS pass on later what they are given.
-    this.connection.output.copiesBlocks = socket.writableHighWaterMark !== KEEPS_NOTHING;
     socket.on('drain', () => this.#drained());
     socket.on('error', (error) => (this.#error = error));
     // Who closes its half has hung up as far as can be seen.
     socket.on('end', () => this.connection.lost());
     socket.on('close', () => this.#closed());
-    if (this.connection.output.bytes > 0) this.#writeSoon();
+    if (socket.connecting) this.#waitForConnection();
+    else if (this.connection.output.bytes > 0) this.#writeSoon();
+  }
+
+  /** Messages wait at their streams, where one that is given up leaves nothing behind. */
+  #waitForConnection(): void {
+    this.connection.sender.isCongested = true;
+    this.socket.once('connect', () => this.#drained());
   }
 
   received(bytes: Buffer, start: number, end: number): void {
@@ -96,8 +101,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     while (!sender.isCongested || connection.isFinished) {
       sender.fill();
       if (output.bytes === 0) break;
-      const isTaken = writeAll(socket, output.take());
-      output.sent(isTaken);
+      const isTaken = output.writeTo(socket);
       sender.isCongested = !isTaken && socket.writableNeedDrain;
     }
     this.#share?.unread(connection.unreadBytes);
@@ -128,6 +132,14 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.connection.close('NO_ERROR', 'others need the connection');
     this.write();
     this.socket.destroy();
+  }
+
+  get isUnderWay(): boolean {
+    return !this.socket.destroyed && (this.connection.openStreams > 0 || this.unreadBytes > 0);
+  }
+
+  get unreadBytes(): number {
+    return this.connection.unreadBytes;
   }
 
   get isStalled(): boolean {
@@ -168,7 +180,6 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   #drained(): void {
-    this.connection.output.passedOn();
     if (!this.connection.sender.isCongested) return;
     this.connection.sender.isCongested = false;
     this.write();

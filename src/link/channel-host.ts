@@ -5,6 +5,7 @@ import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { decodeBatch, requestCount } from './batch-frame.js';
 import { CallableHost, type HostExecution, type HostServices } from '../host/callable-host.js';
+import type { HostTimes } from '../host/host-results.js';
 import type { CallableTurns, HostedCallable } from '../host/callable-turns.js';
 import { startPaced } from '../model/paced-workers.js';
 import {
@@ -99,8 +100,8 @@ export class ChannelHost {
         return this.#turns.begin((ended) =>
           this.#host.execute(
             requests,
-            (results, inferMs, parameters) => {
-              const outcome = { id, startedAt: inferringAt, inferMs, parameters };
+            (results, { inferMs, aloneMs }, parameters) => {
+              const outcome = { id, startedAt: inferringAt, inferMs, aloneMs, parameters };
               const post = (encode: () => EncodedResults) => {
                 ended();
                 if (!ends()) return;
@@ -134,12 +135,13 @@ export class ChannelHost {
     running?.stream?.cancel(index);
   }
 
-  #postResults(encode: () => EncodedResults, { id, startedAt, inferMs, parameters }: Outcome): void {
+  #postResults(encode: () => EncodedResults, { id, startedAt, inferMs, aloneMs, parameters }: Outcome): void {
     try {
       const { frame, errors } = encode();
       const message = [RESULTS, id, frame, errors, startedAt, inferMs, parameters] as const;
       const metrics = this.#host.metrics.take();
-      this.#channel.post(metrics === undefined ? message : [...message, metrics], [frame]);
+      const hasMore = metrics !== undefined || aloneMs !== undefined;
+      this.#channel.post(hasMore ? [...message, metrics, aloneMs] : message, [frame]);
     } catch (error) {
       this.#postFailure(id, error, startedAt);
     }
@@ -173,6 +175,7 @@ interface Outcome {
   readonly id: number;
   readonly startedAt: number;
   readonly inferMs: number;
+  readonly aloneMs: HostTimes['aloneMs'];
   readonly parameters: ResultsMessage[6];
 }
 

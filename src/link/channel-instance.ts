@@ -174,13 +174,17 @@ export class ChannelInstance implements ModelInstance {
     }
   }
 
-  #finish([, id, frame, errors, startedAt, inferMs, parameters, metrics]: ResultsMessage, running: Running): void {
+  #finish(
+    [, id, frame, errors, startedAt, inferMs, parameters, metrics, aloneMs]: ResultsMessage,
+    running: Running,
+  ): void {
     this.#running.delete(id);
     const { count, done, dispatchedAt } = running;
     const times = {
       computeInput: Math.max(0, startedAt - dispatchedAt),
       computeInfer: inferMs,
       computeOutput: Math.max(0, this.#channel.now() - startedAt - inferMs),
+      computeAlone: aloneMs,
     };
     const results =
       frame === undefined

@@ -68,12 +68,13 @@ export class InlineInstance implements ModelInstance {
         return this.#turns.begin((ended) =>
           this.#host.execute(
             requests,
-            (results, computeInfer, parameters) => {
+            (results, { inferMs, aloneMs }, parameters) => {
               const inferredAt = performance.now();
               const options = { requestedOutputs, parameters, allocate: this.#allocate };
               const answer = (answers: readonly ExecutionResult[]) => {
                 ended();
-                const times = { computeInput, computeInfer, computeOutput: performance.now() - inferredAt };
+                const computeOutput = performance.now() - inferredAt;
+                const times = { computeInput, computeInfer: inferMs, computeOutput, computeAlone: aloneMs };
                 done(answers, times, this.#host.metrics.take());
               };
               if (haveManyElements(results)) {

@@ -10,6 +10,7 @@ import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InstanceGroup } from '../model/instance-group.js';
+import { INTERRUPTION_GRACE } from '../model/interrupted-load.js';
 import type { ServerLogger } from '../logger.js';
 import { RestartPauses } from './restart-pauses.js';
 import { runningTsx } from '../host/running-tsx.js';
@@ -89,10 +90,21 @@ export class InstanceSupervisor {
     clearTimeout(this.#timer);
     const worker = this.#worker;
     if (worker === undefined) return;
+    const limit = this.#lives ? TEARDOWN_MILLISECONDS : INTERRUPTION_GRACE;
     worker.postMessage({ kind: 'stop' } satisfies ThreadCall);
-    const timer = setTimeout(() => void worker.terminate(), TEARDOWN_MILLISECONDS);
+    this.#timer = setTimeout(() => this.#endByForce(worker), limit);
     await this.#exited;
-    clearTimeout(timer);
+    clearTimeout(this.#timer);
+  }
+
+  /** A thread with native code ends when it is back from what it computes. */
+  #endByForce(worker: Worker): void {
+    if (this.#nativeCode === undefined) return void worker.terminate();
+    const { config, logger } = this.#options;
+    logger.warn(
+      `instance ${this.#options.instance} of model '${config.name}' is not ended by force, because it has loaded ${this.#nativeCode}; it ends when its computation does`,
+    );
+    worker.postMessage({ kind: 'end' } satisfies ThreadCall);
   }
 
   #threaded(worker: Worker, port: MessagePort): ThreadedInstance {
@@ -104,12 +116,7 @@ export class InstanceSupervisor {
         if (this.#worker !== worker || this.#stopping !== undefined) return;
         this.#lives = false;
         this.#endedFor = reason;
-        if (this.#nativeCode === undefined) return void worker.terminate();
-        const { config, logger } = this.#options;
-        logger.warn(
-          `instance ${this.#options.instance} of model '${config.name}' is not ended by force, because it has loaded ${this.#nativeCode}; it ends when its computation does`,
-        );
-        worker.postMessage({ kind: 'end' } satisfies ThreadCall);
+        this.#endByForce(worker);
       },
     };
   }

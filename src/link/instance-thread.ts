@@ -9,6 +9,7 @@ import { type CallableModule, loadCallableModule } from '../host/load-callable-m
 import { loadOpenTelemetry } from '../host/opentelemetry.js';
 import { RequestTracing } from '../host/request-tracing.js';
 import { checkCallables } from '../model/check-callables.js';
+import { loadInterrupted } from '../model/interrupted-load.js';
 import { instanceLogger, type Logger } from '../model/logger.js';
 import { runSetup } from '../model/run-setup.js';
 import { ChannelHost } from './channel-host.js';
@@ -46,12 +47,16 @@ process.dlopen = (...args: Parameters<typeof process.dlopen>) => {
   dlopen(...args);
 };
 
+const starting = new AbortController();
+
 async function start(): Promise<CallableModule> {
   const module = await loadCallableModule(url, tsx);
   // As `bind` does with the callables of its own thread.
   checkCallables(module.callable, config.name, config);
   const { name: modelName, version: modelVersion } = config;
-  await runSetup(module.setup, { modelName, modelVersion, modelConfig: config, instance, args, logger }, url);
+  const { signal } = starting;
+  signal.throwIfAborted();
+  await runSetup(module.setup, { modelName, modelVersion, modelConfig: config, instance, args, logger, signal }, url);
   return module;
 }
 
@@ -63,6 +68,15 @@ async function tearDown({ teardown }: CallableModule): Promise<void> {
   }
 }
 
+/** What the supervisor asks for. While the thread starts, a stop interrupts that. */
+let onCall = (call: ThreadCall): void => {
+  if (call.kind === 'stop') starting.abort(loadInterrupted());
+};
+supervisor.on('message', (call: ThreadCall) => {
+  if (call.kind === 'end') process.exit(1);
+  onCall(call);
+});
+
 try {
   const module = await start();
   const tracing = traces ? new RequestTracing(await loadOpenTelemetry()) : undefined;
@@ -71,19 +85,20 @@ try {
   const services = { logger, onUnrecoverable, tracing };
   const connect = (server: MessagePort) => new ChannelHost(new PortChannel(server), config, callable, services);
   let host = connect(port);
-  supervisor.on('message', (call: ThreadCall) => {
+  onCall = (call) => {
     if (call.kind === 'connect') {
       host.close();
       host = connect(call.port);
       return;
     }
-    if (call.kind === 'end') process.exit(1);
     void tearDown(module).finally(() => {
       host.close();
       supervisor.close();
     });
-  });
-  report({ kind: 'ready' });
+  };
+  // A stop that `setup` did not heed.
+  if (starting.signal.aborted) onCall({ kind: 'stop' });
+  else report({ kind: 'ready' });
 } catch (error) {
   report({ kind: 'failed', failure: sendFailure(TritonError.from(error)) });
   port.close();

@@ -46,14 +46,22 @@ export class InstanceThreads {
 
   /** Resolves when all are set up. Rejects with the first reason; no thread is left then. */
   async start(): Promise<readonly ThreadedInstance[]> {
-    const started = await Promise.allSettled(this.#supervisors.map((supervisor) => supervisor.start()));
+    try {
+      await Promise.all(this.#supervisors.map((supervisor) => supervisor.start()));
+      return this.#started();
+    } catch (error) {
+      // One that failed interrupts those that still start.
+      await this.stop();
+      for (const { port } of this.#started()) port.close();
+      throw error;
+    }
+  }
+
+  /** Those of the first start, which is over. */
+  #started(): readonly ThreadedInstance[] {
     const threads = (this.#starting ?? []).filter((thread) => thread !== undefined);
     this.#starting = undefined;
-    const failed = started.find((result) => result.status === 'rejected');
-    if (failed === undefined) return threads;
-    await this.stop();
-    for (const { port } of threads) port.close();
-    throw failed.reason;
+    return threads;
   }
 
   /** Those that live, with ports to another server than before. */

@@ -53,7 +53,7 @@ export type CancelMessage = readonly [kind: typeof CANCEL, id: number, index: nu
 /**
  * From the callable: what became of a batch. Without a frame the whole batch failed, for the reason of the only
  * error; otherwise frame and errors are those of `encodeResults`. `startedAt` is when the callable began, on the clock of
- * the channel.
+ * the channel; for `aloneMs` see `HostTimes`.
  */
 export type ResultsMessage = readonly [
   kind: typeof RESULTS,
@@ -63,7 +63,8 @@ export type ResultsMessage = readonly [
   startedAt: number,
   inferMs: number,
   parameters?: readonly (Parameters | undefined)[] | undefined,
-  metrics?: MetricsUpdate,
+  metrics?: MetricsUpdate | undefined,
+  aloneMs?: readonly (number | undefined)[] | undefined,
 ];
 
 /**

@@ -1,20 +1,27 @@
 // Errors on their way between threads: structured clone would drop their codes and classes.
 
 import { ERROR_CODES, stackOf, TritonError, TritonUnrecoverableError, type ErrorCode } from '../errors.js';
+import { isBatchFailure, markBatchFailure } from '../model/batch-failure.js';
 
 /** An error of a request, as it crosses. */
-export type SentError = readonly [code: ErrorCode, message: string, isUnrecoverable?: true];
+export type SentError = readonly [code: ErrorCode, message: string, kind?: typeof UNRECOVERABLE | typeof OF_BATCH];
+
+const UNRECOVERABLE = 1;
+const OF_BATCH = 2;
 
 /** An error to send. It may be of another copy of the package, or made by hand. */
 export function sendError(error: TritonError): SentError {
   const code = ERROR_CODES.includes(error.code) ? error.code : 'INTERNAL';
   const message = String(error.message);
-  return TritonUnrecoverableError.is(error) ? [code, message, true] : [code, message];
+  if (TritonUnrecoverableError.is(error)) return [code, message, UNRECOVERABLE];
+  return isBatchFailure(error) ? [code, message, OF_BATCH] : [code, message];
 }
 
-export function receiveError([code, message, isUnrecoverable]: SentError, cause?: unknown): TritonError {
+export function receiveError([code, message, kind]: SentError, cause?: unknown): TritonError {
   const options = cause === undefined ? undefined : { cause };
-  return isUnrecoverable ? new TritonUnrecoverableError(message, options) : new TritonError(code, message, options);
+  if (kind === UNRECOVERABLE) return new TritonUnrecoverableError(message, options);
+  const error = new TritonError(code, message, options);
+  return kind === OF_BATCH ? markBatchFailure(error) : error;
 }
 
 /** An error on its way to whoever holds the server: unlike a client they learn of the cause, and of its stack. */

@@ -52,6 +52,19 @@ export interface ContextWith<T> {
    * batch(({ x }, { rowParameters }) => ({ y: rowParameters.map(({ scale }, row) => scaled(x.row(row), scale)) }))
    */
   readonly rowParameters: readonly Parameters[];
+  /**
+   * Fails the request that a row belongs to, and no other. The callable goes on; what it gives for that row has no
+   * meaning. In a list an `Error` in the row's place does the same.
+   *
+   * @example
+   * batch(({ x, session }, { failRow }) => {
+   *   session.data.forEach((id, row) => {
+   *     if (!sessions.has(id)) failRow(row, new TritonError('NOT_FOUND', `unknown session '${id}'`));
+   *   });
+   *   return { y: compute(x) };
+   * })
+   */
+  readonly failRow: (row: number, error: Error) => void;
   /** Names of the outputs that any of the requests gets, in declaration order. Others may be left out. */
   readonly requestedOutputs: readonly string[];
   /** Aborts when the clients of all requests of the batch are gone. */

@@ -46,6 +46,8 @@ export interface CompleteModelConfig {
   readonly responseCache: boolean;
   /** How long an execution may take; 0 or undefined: any time. */
   readonly executionTimeoutMicroseconds?: number;
+  /** Whether a failed batch is run again, one request at a time. */
+  readonly isolateFailures?: boolean;
   readonly strict: boolean;
   /** Undefined: every bound version is served. */
   readonly versionPolicy?: VersionPolicy;

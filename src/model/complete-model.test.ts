@@ -94,7 +94,7 @@ describe('completeModelConfig', () => {
     [
       'an unknown option of config',
       { config: { maxBatch: 8 } },
-      "config of model 'Linear' has an unknown option 'maxBatch'; known are batching, maxBatchSize, batcher, concurrency, decoupled, responseCache, executionTimeoutMicroseconds, modelWarmup, versionPolicy",
+      "config of model 'Linear' has an unknown option 'maxBatch'; known are batching, maxBatchSize, batcher, concurrency, decoupled, responseCache, executionTimeoutMicroseconds, isolateFailures, modelWarmup, versionPolicy",
     ],
     [
       'a misspelt option of config',

@@ -27,6 +27,12 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
       `Response Cache does not currently support ${where} with 'decoupled' transaction policy. Please disable the response cache.`,
     );
   }
+  const isolateFailures = expectBoolean(config.isolateFailures ?? false, `config.isolateFailures of ${where}`);
+  if (decoupled && isolateFailures) {
+    throw invalidArg(
+      `config.isolateFailures of ${where} needs one response per request: responses of a decoupled model cannot be taken back; use stream`,
+    );
+  }
   const batcher = config.batcher === null ? undefined : completeBatcher(config.batcher ?? {}, maxBatchSize, where);
   const setting = batching ? undefined : firstSetting(config.batcher ?? {});
   if (setting !== undefined) {
@@ -58,6 +64,7 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
       Number.MAX_SAFE_INTEGER,
       `config.executionTimeoutMicroseconds of ${where}`,
     ),
+    ...(isolateFailures && { isolateFailures }),
     strict: expectBoolean(spec.strict ?? false, `strict of ${where}`),
     versionPolicy: completeVersionPolicy(config.versionPolicy ?? EVERY_VERSION, `config.versionPolicy of ${where}`),
     modelWarmup: completeWarmups(config.modelWarmup ?? [], {

@@ -37,6 +37,7 @@ const CONFIG_MEMBERS = [
   'decoupled',
   'responseCache',
   'executionTimeoutMicroseconds',
+  'isolateFailures',
   'modelWarmup',
   'versionPolicy',
 ];
@@ -62,7 +63,8 @@ export function completeSignature(spec: ModelSpec): CompleteSignature {
   };
 }
 
-function checkModelName(name: unknown): string {
+/** Throws INVALID_ARG for what no model may be called. */
+export function checkModelName(name: unknown): string {
   if (typeof name !== 'string') throw new TritonError('INVALID_ARG', `modelName must be a string, got ${typeof name}`);
   if (name === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
   if (!MODEL_NAME.test(name)) {

@@ -5,7 +5,8 @@
 import type { ContextWith, InferenceContext, InferenceRequest, ModelSpec, RequestWith } from './callable.js';
 import type { CallableModel, CallableModels } from './model-calls.js';
 import { requestedByAny } from './requested-outputs.js';
-import { parametersOf, requestsByRow } from './inference-request.js';
+import { failRow, parametersOf, requestsByRow } from './inference-request.js';
+import { noSuchRow } from './row-failures.js';
 import { typedModel } from './typed-model.js';
 import { joinSignals, withSignals } from './with-signals.js';
 
@@ -24,6 +25,7 @@ export function withRequests<T>(context: ContextWith<unknown>, requests: readonl
     requestedOutputs: () => requestedByAny(own, whole.modelConfig),
     requestOfRow: rows,
     rowParameters: once(() => parametersOf(rows())),
+    failRow: () => (row: number, error: Error) => failRow(own, row, error),
     signal,
     models,
     modelOf: () => (spec: ModelSpec) => typedModel(models(), spec),
@@ -32,11 +34,20 @@ export function withRequests<T>(context: ContextWith<unknown>, requests: readonl
 
 /**
  * `context` for some of the rows, by their places, for decorators that hand on others than they got, or in another
- * order: `requestOfRow` and `rowParameters` follow.
+ * order: `requestOfRow`, `rowParameters` and `failRow` follow.
  */
 export function withRows<T>(context: ContextWith<T>, rows: readonly number[]): ContextWith<T> {
   const requestOfRow = once(() => rows.map((row) => context.requestOfRow[row]!));
-  return derived(context, { requestOfRow, rowParameters: once(() => parametersOf(requestOfRow())) });
+  const failRow = (row: number, error: Error) => {
+    const place = rows[row];
+    if (place === undefined) throw noSuchRow(row, rows.length);
+    context.failRow(place, error);
+  };
+  return derived(context, {
+    requestOfRow,
+    rowParameters: once(() => parametersOf(requestOfRow())),
+    failRow: () => failRow,
+  });
 }
 
 type Members = { readonly [Member in keyof InferenceContext]?: () => unknown };

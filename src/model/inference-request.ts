@@ -6,13 +6,14 @@ import type { InferenceRequest, RequestWith } from './callable.js';
 import { inFormOf, type NamedTensors } from './input-list.js';
 import type { Parameters } from './parameters.js';
 import type { RequestSequence } from './request-sequence.js';
+import { type FailingRequest, failRowOf, failureOf, noSuchRow, type RowFailure } from './row-failures.js';
 import type { Span } from './span.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
 
 const BRAND = Symbol.for('tstriton.InferenceRequest');
 const NO_PARAMETERS: Parameters = Object.freeze({});
 
-export class HostedRequest implements InferenceRequest {
+export class HostedRequest implements InferenceRequest, FailingRequest {
   readonly inputs: Readonly<Record<string, Tensor>>;
   readonly parameters: Parameters;
   readonly id: string;
@@ -26,6 +27,7 @@ export class HostedRequest implements InferenceRequest {
   span: Span | undefined = undefined;
   #controller: AbortController | undefined;
   #aborted = false;
+  #failure: RowFailure | undefined;
 
   constructor(inputs: Readonly<Record<string, Tensor>>, rows: number, id: string, parameters: Parameters | undefined) {
     this.inputs = inputs;
@@ -51,11 +53,20 @@ export class HostedRequest implements InferenceRequest {
     this.#aborted = true;
     this.#controller?.abort();
   }
+
+  /** Of the row that failed first; undefined while none has. */
+  get failure(): RowFailure | undefined {
+    return this.#failure;
+  }
+
+  failRow(row: number, error: unknown): void {
+    this.#failure ??= { row, error };
+  }
 }
 Object.defineProperty(HostedRequest.prototype, BRAND, { value: true });
 
 /** A request with other inputs: what decorators hand on. */
-class DerivedRequest implements InferenceRequest {
+class DerivedRequest implements InferenceRequest, FailingRequest {
   readonly inputs: Readonly<Record<string, Tensor>>;
   readonly parameters: Parameters;
   readonly id: string;
@@ -83,6 +94,14 @@ class DerivedRequest implements InferenceRequest {
   get span(): Span | undefined {
     return this.#original.span;
   }
+
+  get failure(): RowFailure | undefined {
+    return failureOf(this.#original);
+  }
+
+  failRow(row: number, error: unknown): void {
+    failRowOf(this.#original, row, error);
+  }
 }
 Object.defineProperty(DerivedRequest.prototype, BRAND, { value: true });
 
@@ -105,7 +124,7 @@ export function inputsInOrder(request: InferenceRequest, specs: readonly Complet
 }
 
 /** Rows of a request's tensors along the batch axis; 1 for a request without inputs. */
-export function rowsOf(request: InferenceRequest): number {
+export function rowsOf(request: RequestWith<unknown>): number {
   const { rows } = request as { readonly rows?: unknown };
   if (typeof rows === 'number') return rows;
   for (const tensor of Object.values(request.inputs as Readonly<Record<string, Tensor>>)) return tensor.rowCount;
@@ -120,4 +139,15 @@ export function requestsByRow(requests: readonly InferenceRequest[]): readonly I
 /** The parameters of each row's request. */
 export function parametersOf(requestOfRow: readonly Pick<InferenceRequest, 'parameters'>[]): readonly Parameters[] {
   return requestOfRow.map(({ parameters }) => parameters);
+}
+
+/** Fails the request that a row belongs to. The rows of the requests lie one after the other. */
+export function failRow(requests: readonly RequestWith<unknown>[], row: number, error: unknown): void {
+  let first = 0;
+  for (const request of requests) {
+    const rows = rowsOf(request);
+    if (Number.isInteger(row) && row >= first && row < first + rows) return failRowOf(request, row - first, error);
+    first += rows;
+  }
+  throw noSuchRow(row, first);
 }

@@ -60,6 +60,11 @@ export interface ModelConfig<Decoupled extends boolean = boolean> {
    * means any time.
    */
   readonly executionTimeoutMicroseconds?: number;
+  /**
+   * Whether a batch on which the callable fails is run again, one request at a time, so that only those requests fail
+   * that are the reason. The callable sees the other requests twice. Not for decoupled models. Default false.
+   */
+  readonly isolateFailures?: boolean;
   /** Whether the model sends any number of responses per request. Default false. */
   readonly decoupled?: Decoupled;
   /** Which of the bound versions are served. Default: every one. */

@@ -458,16 +458,18 @@ describe('with strict: true', () => {
     );
     expect(() => resolveOutputs({ a: row }, config, 1)).toThrow(message);
     expect(() => resolveOutputs([row, undefined], config, 1)).toThrow(message);
-    expect(() => resolveOutputs({ a: row }, config, 1, ['a', 'b'])).toThrow(message);
+    expect(() => resolveOutputs({ a: row }, config, 1, { requestedOutputs: ['a', 'b'] })).toThrow(message);
   });
 
   it('an output that nobody asked for may be left out', () => {
     const config = model([['float32', [1]], ['int32', [1]]], { strict }); // prettier-ignore
     for (const result of [{ a: row }, { a: row, b: undefined }, [row, undefined]]) {
-      expect(resolveOutputs(result, config, 1, ['a'])).toEqual([row, undefined]);
+      expect(resolveOutputs(result, config, 1, { requestedOutputs: ['a'] })).toEqual([row, undefined]);
     }
     // What is there is checked all the same.
-    expect(() => resolveOutputs({ a: row, b: row }, config, 1, ['a'])).toThrow('has dtype float32, expected int32');
+    expect(() => resolveOutputs({ a: row, b: row }, config, 1, { requestedOutputs: ['a'] })).toThrow(
+      'has dtype float32, expected int32',
+    );
   });
 
   it.each<[string, unknown, Dtype, readonly number[], string]>([

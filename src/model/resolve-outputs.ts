@@ -19,30 +19,55 @@ import { foreignTensor, tensorFromValue } from './tensor-from-value.js';
 /** One place per declared output, in declaration order; undefined where the callable gave none. */
 export type ResolvedOutputs = readonly (Tensor | undefined)[];
 
+/** What a context says of the rows whose outputs are resolved. */
+export interface ResolvedRows {
+  /** Names of the outputs that somebody asked for. Default: all. */
+  readonly requestedOutputs?: readonly string[] | undefined;
+  /** Is called with each error that stands in a row's place. */
+  readonly failRow?: ((row: number, error: Error) => void) | undefined;
+}
+
 /**
- * `rows` is the number of rows that the outputs must have when the model batches; `requested` names those that somebody
- * asked for, all by default. Throws INTERNAL naming the model, the output, what was got and what was expected; an error
- * that is the result is thrown as it is.
+ * `rows` is the number of rows that the outputs must have when the model batches. Throws INTERNAL naming the model,
+ * the output, what was got and what was expected; an error that is the result is thrown as it is.
  */
 export function resolveOutputs(
   result: unknown,
   config: CompleteModelConfig,
   rows: number,
-  requested?: readonly string[],
+  { requestedOutputs, failRow }: ResolvedRows = {},
 ): ResolvedOutputs {
   const { outputs, name } = config;
   if (isError(result)) throw result;
   const values = Array.isArray(result) ? listedValues(result, config) : namedValues(result, config);
   return outputs.map((spec, index) => {
-    const value = values[index];
+    const given = values[index];
+    const value = failRow !== undefined && hasFailedRows(given, config, rows) ? withoutErrors(given, failRow) : given;
     if (value === undefined) {
-      if (!config.strict || requested?.includes(spec.name) === false) return undefined;
+      // Where every row has failed there is no output to give.
+      if (!config.strict || given !== undefined || requestedOutputs?.includes(spec.name) === false) return undefined;
       throw fail(
         `model '${name}' returned no output '${spec.name}', and strict: true wants every declared output that is asked for`,
       );
     }
     return resolveOutput(value, spec, config, rows);
   });
+}
+
+/** Whether a list has an error in a row's place. */
+function hasFailedRows(value: unknown, { maxBatchSize }: CompleteModelConfig, rows: number): value is unknown[] {
+  return maxBatchSize > 0 && Array.isArray(value) && value.length === rows && value.some(isError);
+}
+
+/** The list with a good row in the places of errors, so that it keeps its shape; undefined where there is no good one. */
+function withoutErrors(rows: readonly unknown[], failRow: NonNullable<ResolvedRows['failRow']>): unknown {
+  const good = rows.find((value) => !isError(value));
+  const filled = rows.map((value, row) => {
+    if (!isError(value)) return value;
+    failRow(row, value);
+    return good;
+  });
+  return good === undefined ? undefined : filled;
 }
 
 function fail(message: string): TritonError {

@@ -16,6 +16,8 @@ export interface SetupContext {
   /** The instance's own entry of its group's `args`; undefined where there is none. */
   readonly args: unknown;
   readonly logger: Logger;
+  /** Fires when the server stops before `setup` has ended. Nothing waits long for a `setup` that goes on all the same. */
+  readonly signal: AbortSignal;
 }
 
 export type Setup = (context: SetupContext) => Awaitable<void>;

@@ -166,15 +166,19 @@ export type OutputsOf<O extends TensorSpecs, Strict extends boolean> = [Strict] 
   ? Outputs<O>
   : { readonly [Name in keyof Outputs<O>]: Outputs<O>[Name] | undefined };
 
-type ValuesOf<N> = { readonly [K in keyof N]: TensorLike<DtypeIn<N[K]>> | undefined };
+/** An output as a callable gives it. In a list, an `Error` in a row's place fails that row. */
+export type OutputLike<D extends Dtype> =
+  TensorLike<D> | readonly (PlainElement<D> | Error)[] | readonly (PlainArray<D> | Error)[];
+
+type ValuesOf<N> = { readonly [K in keyof N]: OutputLike<DtypeIn<N[K]>> | undefined };
 
 /** What a callable returns for one request or one batch, by output name; undefined for one that is left out. */
 export type OutputRecord<O extends TensorSpecs> = Simplify<ValuesOf<NamedSpecs<O, 'OUTPUT'>>>;
 
 /** The same as a list in declaration order: typed by position for list declarations. */
 export type OutputList<O extends TensorSpecs> = O extends readonly TensorSpec[]
-  ? { readonly [K in keyof O]: TensorLike<DtypeIn<O[K]>> | undefined }
-  : readonly (TensorLike<Dtype> | undefined)[];
+  ? { readonly [K in keyof O]: OutputLike<DtypeIn<O[K]>> | undefined }
+  : readonly (OutputLike<Dtype> | undefined)[];
 
 /** What a client may send for the inputs: optional ones may be left out. */
 export type InputValues<I extends TensorSpecs> = Simplify<

@@ -26,6 +26,7 @@ describe('traceparent', () => {
     ['a span of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
     ['capitals', `00-${TRACE.toUpperCase()}-${SPAN}-01`],
     ['a short span', `00-${TRACE}-${SPAN.slice(1)}-01`],
+    ['other white space around it', `\xa000-${TRACE}-${SPAN}-01`],
     ['two of them', `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`],
   ])('is none: %s', (_what, text) => {
     expect(parseTraceparent(text)).toBeUndefined();

@@ -1,6 +1,7 @@
 // Traces as plain data: which one a request belongs to (W3C Trace Context), what is traced (the trace extension), and what
 // crosses from the engine to where the spans are made.
 
+import { trimBlanks } from '../ascii.js';
 import { type ErrorCode, TritonError } from '../errors.js';
 
 /** The headers of a request that is part of a trace. */
@@ -20,7 +21,7 @@ const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9
 
 /** Undefined for what is no trace's parent: such a header counts as none. */
 export function parseTraceparent(text: string): Traceparent | undefined {
-  const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(text.trim()) ?? [];
+  const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(trimBlanks(text)) ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
   if (version === '00' && more !== undefined) return undefined;
   return { traceId, spanId, flags: Number.parseInt(flags, 16) };

@@ -1,6 +1,8 @@
 // The module that instance groups of ONNX models run: a session of onnxruntime-node in the thread's memory, which
 // gets all rows of a batch at once. Loaded by its URL; imports onnxruntime-node, an optional peer, only when it runs.
 
+import { basename } from 'node:path';
+
 import type * as OrtModule from 'onnxruntime-node';
 import type { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node';
 
@@ -8,6 +10,7 @@ import { invalidArg, TritonError } from '../errors.js';
 import type { InferenceContext, InferenceRequest } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { rowsOf } from '../model/inference-request.js';
+import { leavingInputs } from '../model/isolated-failures.js';
 import type { SetupContext } from '../model/run-setup.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import { formatShape } from '../tensor/shape.js';
@@ -37,7 +40,7 @@ export async function setup({ modelName, modelConfig, args }: SetupContext): Pro
   try {
     session = await ort.InferenceSession.create(path, options as InferenceSession.SessionOptions);
   } catch (error) {
-    const reason = `onnxruntime does not load model '${modelName}': ${reasonOf(error)}`;
+    const reason = `onnxruntime does not load model '${modelName}': ${reasonOf(error).replaceAll(path, basename(path))}`;
     const providers = options.executionProviders.map(providerName).join(', ');
     const hint = providers === 'cpu' ? '' : ` (execution providers ${providers}; ${describeBackends(ort)})`;
     throw new TritonError('UNAVAILABLE', `${reason}${hint}`, { cause: error });
@@ -53,26 +56,17 @@ export async function teardown(): Promise<void> {
   await session?.release();
 }
 
-/** Runs a batch; when it fails, each request by itself, so that only those fail which are the reason. */
+/** Runs all rows of a batch at once. */
 // oxlint-disable-next-line import/no-default-export -- what an instance group's module is
-export default async function infer(
+export default leavingInputs(infer);
+
+async function infer(
   requests: readonly InferenceRequest[],
-  { modelConfig, requestedOutputs, logger }: InferenceContext,
-): Promise<readonly (Tensors | TritonError)[]> {
-  if (requests.length === 1) return [await runAlone(requests[0]!, modelConfig)];
+  { modelConfig, requestedOutputs }: InferenceContext,
+): Promise<readonly Tensors[]> {
   const rows = requests.map(rowsOf);
-  let outputs: Tensors;
-  try {
-    outputs = await run(joinInputs(requests, modelConfig), requestedOutputs, modelConfig);
-  } catch {
-    const failed = (error: unknown) => {
-      logger.error(TritonError.from(error).message);
-      return TritonError.from(error);
-    };
-    const results: (Tensors | TritonError)[] = [];
-    for (const request of requests) results.push(await runAlone(request, modelConfig).catch(failed));
-    return results;
-  }
+  const outputs = await run(joinInputs(requests, modelConfig), requestedOutputs, modelConfig);
+  if (modelConfig.maxBatchSize === 0) return [outputs];
   checkRows(
     outputs,
     rows.reduce((sum, count) => sum + count, 0),
@@ -83,12 +77,6 @@ export default async function infer(
     tensor.split(rows).forEach((part, request) => (results[request]![name] = part));
   }
   return results;
-}
-
-async function runAlone(request: InferenceRequest, config: CompleteModelConfig): Promise<Tensors> {
-  const outputs = await run(request.inputs as Tensors, request.requestedOutputs, config);
-  if (config.maxBatchSize > 0) checkRows(outputs, rowsOf(request), config.name);
-  return outputs;
 }
 
 function joinInputs(requests: readonly InferenceRequest[], { inputs }: CompleteModelConfig): Tensors {

@@ -98,7 +98,8 @@ export function onnx(file: string | URL, options: OnnxOptions = {}): OnnxModel {
     modelName,
     inputs: specs.inputs,
     outputs: specs.outputs,
-    config: { ...config, batching: specs.batching },
+    // One request that onnxruntime refuses, a token beyond the vocabulary say, must not fail the others of its batch.
+    config: { isolateFailures: true, ...config, batching: specs.batching },
     inferFunc: instanceGroup(new URL('./onnx-instance.js', import.meta.url), {
       args: instances,
       ...(env === undefined ? {} : { env }),

@@ -30,7 +30,7 @@ const MODELS: Readonly<
 /** The name that a configuration may give instead of a backend's. */
 const PLATFORMS: Readonly<Record<BackendName, string>> = { onnxruntime: 'onnxruntime_onnx', tstriton: '' };
 
-interface ReadOptions extends Pick<VersionFiles, 'version' | 'isStrict'> {
+interface ReadOptions extends Pick<VersionFiles, 'version' | 'isStrict' | 'signal'> {
   /** Whether the folder is a client's. */
   readonly isGiven: boolean;
 }
@@ -39,7 +39,7 @@ interface ReadOptions extends Pick<VersionFiles, 'version' | 'isStrict'> {
 export async function readFolderModel(
   folder: ModelFolder,
   written: WrittenConfig,
-  { version, isStrict, isGiven }: ReadOptions,
+  { version, isStrict, isGiven, signal }: ReadOptions,
 ): Promise<FolderModel> {
   const { backend, path } = await chooseBackend(folder, written, version);
   // Whatever the name of the file that it would be.
@@ -55,6 +55,7 @@ export async function readFolderModel(
     findInputFile: (file) => warmups.get(file)!,
     labels: await readLabels(folder, written),
     isStrict,
+    signal,
   };
   const model = await MODELS[backend](written, files);
   return {

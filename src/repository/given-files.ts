@@ -1,11 +1,12 @@
 // The files of a model that a client gives for a load, `file:1/model.onnx`: written into a folder of their own, which is the
 // model's for that load, as in Triton. Code is not taken over the wire.
 
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 
 import { invalidArg, TritonError } from '../errors.js';
+import { checkModelName } from '../model/complete-signature.js';
 
 const PREFIX = 'file:';
 /** Parts of a path: none of them leads anywhere else. */
@@ -31,10 +32,11 @@ export class GivenFiles {
       // The files stand for the whole folder.
       throw invalidArg("Load parameter 'config' must be specified for model file override");
     }
+    checkModelName(name);
     const contents = Object.entries(files).map(
       ([parameter, content]) => [pathOf(parameter), bytesOf(parameter, content)] as const,
     );
-    const given = new GivenFiles(await mkdtemp(join(tmpdir(), 'tstriton-model-')));
+    const given = new GivenFiles(await realpath(await mkdtemp(join(tmpdir(), 'tstriton-model-'))));
     try {
       const folder = join(given.repository, name);
       await mkdir(folder);
@@ -46,8 +48,17 @@ export class GivenFiles {
       return given;
     } catch (error) {
       await given.remove();
-      throw TritonError.from(error);
+      const { code, message } = given.told(error);
+      // The names are the client's.
+      const isTheirs = (error as NodeJS.ErrnoException).code === 'ENAMETOOLONG';
+      throw new TritonError(isTheirs ? 'INVALID_ARG' : code, message, { cause: error });
     }
+  }
+
+  /** What went wrong with these files, for the client, whose paths begin with the model's name. */
+  told(thrown: unknown): TritonError {
+    const { code, message } = TritonError.from(thrown);
+    return new TritonError(code, message.replaceAll(this.repository + sep, ''), { cause: thrown });
   }
 
   async remove(): Promise<void> {

@@ -104,14 +104,21 @@ export async function stateOf({ path, versions, name }: ModelFolder): Promise<Fo
   return { model: lines.join('\n'), versions: own };
 }
 
-async function treeState(path: string, counted: { left: number; readonly name: string }): Promise<string> {
+/** `around`: the folders that it lies in; a link back to one of them has nothing new. */
+async function treeState(
+  path: string,
+  counted: { left: number; readonly name: string },
+  around: readonly string[] = [],
+): Promise<string> {
   if (--counted.left < 0) throw invalidArg(`the folder of model '${counted.name}' has more than ${MOST_FILES} files`);
   const stats = await stat(path).catch(() => undefined);
   if (stats === undefined) return `${basename(path)} is gone`;
+  const place = `${stats.dev}:${stats.ino}`;
+  if (around.includes(place)) return `${basename(path)} lies around it`;
   if (!stats.isDirectory()) return [basename(path), stats.size, stats.mtimeMs, stats.ino].join(' ');
   // Installed packages are as they are.
   const entries = (await readdir(path)).filter((entry) => entry !== 'node_modules').sort();
   const lines: string[] = [];
-  for (const entry of entries) lines.push(await treeState(join(path, entry), counted));
+  for (const entry of entries) lines.push(await treeState(join(path, entry), counted, [...around, place]));
   return `${basename(path)} {\n${lines.join('\n')}\n}`;
 }

@@ -3,6 +3,8 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
+const NOWHERE: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
+
 /** Throws what the file system says of a repository that cannot be read. */
 export function modelNamesIn(repository: string): readonly string[] {
   return readdirSync(repository).filter((name) => !name.startsWith('.') && isFolder(join(repository, name)));
@@ -21,6 +23,10 @@ export function modelNames(repositories: readonly string[]): readonly string[] {
 }
 
 function isFolder(path: string): boolean {
-  // Through links; one that leads nowhere is none.
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return statSync(path).isDirectory();
+  } catch (error) {
+    // Links that lead nowhere, or to themselves, are none. Of what cannot be looked at the model's reader says why.
+    return !NOWHERE.has((error as NodeJS.ErrnoException).code);
+  }
 }

@@ -19,7 +19,7 @@ import { optionsOf, type WrittenConfig } from './written-config.js';
 
 export async function moduleModel(
   written: WrittenConfig,
-  { version, path, findInputFile, labels }: VersionFiles,
+  { version, path, findInputFile, labels, signal }: VersionFiles,
 ): Promise<VersionModel> {
   const { name, json, instanceCount } = written;
   const reshaped = [...json.input, ...json.output].find(({ reshape }) => reshape !== undefined);
@@ -30,7 +30,7 @@ export async function moduleModel(
       'the callable gets tensors as clients send them, and can `reshape` them',
     );
   const url = pathToFileURL(path).href;
-  const declaration = await readDeclaration({ url, name, version });
+  const declaration = await readDeclaration({ url, name, version }, signal);
   const common = { modelName: name, modelVersion: version, inferFunc: instanceGroup(url, { count: instanceCount }) };
   if (declaration === undefined) {
     if (json.input.length === 0 || json.output.length === 0) {

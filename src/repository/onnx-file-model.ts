@@ -43,7 +43,12 @@ export function onnxFileModel(
     ...wireShapes('output', json.output, signature.outputs, { name, maxBatchSize }),
   };
   const config = optionsOf(written, maxBatchSize, findInputFile);
-  const { inputs, outputs, inferFunc } = onnx(path, {
+  const {
+    inputs,
+    outputs,
+    inferFunc,
+    config: own,
+  } = onnx(path, {
     modelName: name,
     count: instanceCount,
     shapes,
@@ -66,6 +71,7 @@ export function onnxFileModel(
       return own === undefined ? output : { ...output, labels: own };
     }),
     config: {
+      isolateFailures: own.isolateFailures ?? false,
       ...config,
       // Triton completes it as well.
       ...(!isComplete && maxBatchSize > 1 && json.dynamic_batching === undefined ? { batcher: {} } : {}),

@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { TritonError } from '../errors.js';
 import { runningTsx } from '../host/running-tsx.js';
 import { receiveFailure, type SentFailure } from '../link/sent-error.js';
+import { unlessInterrupted } from '../model/interrupted-load.js';
 import type { Declaration } from './declaration.js';
 
 export interface DeclarationRequest {
@@ -23,8 +24,11 @@ export type DeclarationReply = { readonly declaration: Declaration | undefined }
 /** How long a module may take to be imported, in milliseconds. */
 const LONGEST_IMPORT = 60_000;
 
-/** Undefined: the module exports a callable alone. Rejects with what its import failed with. */
-export async function readDeclaration(request: Omit<DeclarationRequest, 'tsx'>): Promise<Declaration | undefined> {
+/** Undefined: the module exports a callable alone. Rejects with what its import failed with, or with the signal's reason. */
+export async function readDeclaration(
+  request: Omit<DeclarationRequest, 'tsx'>,
+  signal: AbortSignal,
+): Promise<Declaration | undefined> {
   const data: DeclarationRequest = { ...request, tsx: runningTsx() };
   const worker = new Worker(new URL('./declaration-thread.js', import.meta.url), {
     workerData: data,
@@ -35,7 +39,7 @@ export async function readDeclaration(request: Omit<DeclarationRequest, 'tsx'>):
   const unavailable = (what: string, cause?: unknown) =>
     new TritonError('UNAVAILABLE', `the module ${request.url} ${what}`, { cause });
   try {
-    const reply = await new Promise<DeclarationReply>((resolve, reject) => {
+    const read = new Promise<DeclarationReply>((resolve, reject) => {
       worker.on('message', resolve);
       worker.on('error', (error) =>
         reject(unavailable(`failed while it was imported: ${TritonError.from(error).message}`, error)),
@@ -46,6 +50,7 @@ export async function readDeclaration(request: Omit<DeclarationRequest, 'tsx'>):
         LONGEST_IMPORT,
       );
     });
+    const reply = await unlessInterrupted(read, signal);
     if ('failure' in reply) throw receiveFailure(reply.failure);
     return reply.declaration;
   } finally {

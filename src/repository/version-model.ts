@@ -9,6 +9,8 @@ export type VersionModel = BoundModel<TensorSpecs, TensorSpecs, boolean>;
 /** Where the files of a version lie. */
 export interface VersionFiles {
   readonly version: number;
+  /** Ends the reading. */
+  readonly signal: AbortSignal;
   /** Of the model's own file. */
   readonly path: string;
   /** The file of a warm-up's input. */

@@ -23,6 +23,8 @@ export interface FolderModelsOptions {
   readonly bindings: ModelBindings;
   /** What is refused of a model by the server's own options. Throws INVALID_ARG. */
   readonly check: (binding: ModelBinding) => void;
+  /** Fires when the server stops: what is read and loaded ends. */
+  readonly signal: () => AbortSignal;
   /** Where there is a server, its log. */
   readonly logger: () => Pick<Logger, 'error' | 'info'> | undefined;
 }
@@ -39,6 +41,11 @@ export class FolderModels {
 
   constructor(options: FolderModelsOptions) {
     this.#options = options;
+  }
+
+  /** The models that are read or loaded now. */
+  get busy(): readonly string[] {
+    return [...this.#turns.keys()];
   }
 
   /** What could not be bound, as the index shows it. */
@@ -90,6 +97,7 @@ export class FolderModels {
 
   /** Brings a model to what its folder holds. Rejects with what is wrong with it. */
   async #refresh(name: string, repositories: readonly string[], again: boolean): Promise<void> {
+    this.#options.signal().throwIfAborted();
     if (repositories.length === 0) return this.#remove(name);
     const known = this.#model(name);
     let wanted: WantedModel;
@@ -106,7 +114,7 @@ export class FolderModels {
     const changed = [...wanted.states].filter(
       ([version, state]) => known.hasChanged(version, state) || (again && known.hasFailed(version)),
     );
-    await this.#serve(wanted, changed, { now: false, isGiven: false });
+    await this.#serve(wanted, changed, { now: false, given: undefined });
   }
 
   /**
@@ -132,7 +140,7 @@ export class FolderModels {
         known.failure = undefined;
       } catch (thrown) {
         await given?.remove();
-        const error = TritonError.from(thrown);
+        const error = given?.told(thrown) ?? TritonError.from(thrown);
         known.failure = error;
         // What nobody has wanted before but this client, who is told, is no reason not to be ready.
         if (isNew) this.#known.delete(name);
@@ -144,7 +152,7 @@ export class FolderModels {
           known.hasChanged(version, state) || known.hasFailed(version) || !ready.includes(String(version)),
       );
       try {
-        await this.#serve(wanted, stale, { now: true, isGiven: given !== undefined });
+        await this.#serve(wanted, stale, { now: true, given });
       } catch (error) {
         await given?.remove();
         throw error;
@@ -176,10 +184,11 @@ export class FolderModels {
   async #serve(
     { folder, written, states }: WantedModel,
     changed: readonly (readonly [version: number, state: string])[],
-    { now, isGiven }: { readonly now: boolean; readonly isGiven: boolean },
+    { now, given }: { readonly now: boolean; readonly given: GivenFiles | undefined },
   ): Promise<void> {
     const { name } = folder;
     const { versions } = this.#model(name);
+    const signal = this.#options.signal();
     const failures = new Map<number, TritonError>();
     // The highest one has the policy that counts.
     for (const [version, state] of changed.toSorted(([a], [b]) => b - a)) {
@@ -187,7 +196,8 @@ export class FolderModels {
       let failure: TritonError | undefined;
       try {
         const isStrict = this.#options.disableAutoCompleteConfig;
-        const { model, more } = await readFolderModel(folder, written, { version, isStrict, isGiven });
+        const isGiven = given !== undefined;
+        const { model, more } = await readFolderModel(folder, written, { version, isStrict, isGiven, signal });
         const next = new ModelBinding(model, more);
         this.#options.check(next);
         // A place stays taken by what did not load at first, so that the index tells why.
@@ -196,9 +206,9 @@ export class FolderModels {
         await this.#options.bindings.put(next, { now });
         binding = next;
       } catch (thrown) {
-        failure = TritonError.from(thrown);
+        failure = given?.told(thrown) ?? TritonError.from(thrown);
         failures.set(version, failure);
-        this.#log(`${name}' version '${version}`, failure);
+        if (!signal.aborted) this.#log(`${name}' version '${version}`, failure);
       }
       versions.set(version, { state, binding, failure });
     }

@@ -9,6 +9,7 @@ import { checkCallables } from '../model/check-callables.js';
 import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { type InstanceGroup, isInstanceGroup } from '../model/instance-group.js';
+import { INTERRUPTION_GRACE, loadInterrupted, unlessInterrupted } from '../model/interrupted-load.js';
 import { instanceLogger, type Logger } from '../model/logger.js';
 import { runSetup, type Setup } from '../model/run-setup.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
@@ -34,10 +35,16 @@ export class ModelBinding implements HostedModel {
   #logger: Logger | undefined;
   /** What it runs on: nothing while it is not loaded, several while one load replaces another. */
   readonly #openings = new Map<ModelOpening, Promise<void>>();
+  /** Ends the loads that are under way. Each server has another one. */
+  #interruption = new AbortController();
+  /** Loads that are not set up yet. */
+  #starting = 0;
   /** Loads that need what `setup` made; it is torn down after the last of them. */
   #users = 0;
   /** What `setup` and `teardown` do now; never rejects. */
   #hooks: Promise<void> = Promise.resolve();
+  /** A `setup` did not heed its signal: nothing waits for it, nor for the `teardown` after it. */
+  #isLeftBehind = false;
   /** Why it could not be opened the last time, as it was thrown. */
   #failure: TritonError | undefined;
   #isSetUp = false;
@@ -83,6 +90,7 @@ export class ModelBinding implements HostedModel {
   async load(server: ServerHandle, options?: HostedLoad): Promise<void> {
     this.#server = server;
     this.#failure = undefined;
+    if (this.#interruption.signal.aborted) this.#interruption = new AbortController();
     try {
       await server.load(this, options);
       // Unless it was released meanwhile.
@@ -113,7 +121,7 @@ export class ModelBinding implements HostedModel {
       traces: tracing !== undefined,
       onClosed: () => this.#forget(opening),
     });
-    const opened = this.#start(opening);
+    const opened = this.#start(opening, this.#interruption.signal);
     this.#openings.set(
       opening,
       opened.catch(() => undefined),
@@ -130,7 +138,18 @@ export class ModelBinding implements HostedModel {
         await opening.close();
       }),
     );
-    await this.#hooks;
+    if (!this.#isLeftBehind) await this.#hooks;
+  }
+
+  /** Whether a `setup` goes on that nothing waits for. */
+  get isLeftBehind(): boolean {
+    return this.#isLeftBehind;
+  }
+
+  /** Ends the loads that are under way, because the server stops. False when there are none. */
+  interrupt(): boolean {
+    this.#interruption.abort(loadInterrupted());
+    return this.#starting > 0;
   }
 
   /** No server serves the model any more. */
@@ -147,26 +166,60 @@ export class ModelBinding implements HostedModel {
     return callables.map((callable) => hostedCallable(callable, this.config.concurrency));
   }
 
-  async #start(opening: ModelOpening): Promise<void> {
+  async #start(opening: ModelOpening, signal: AbortSignal): Promise<void> {
+    const interrupt = () => void opening.close();
+    this.#starting++;
     try {
-      await this.#retain();
+      await this.#setUp(signal);
+      signal.addEventListener('abort', interrupt);
       await opening.start();
+      signal.throwIfAborted();
     } catch (error) {
-      this.#failure = TritonError.from(error);
+      this.#failure = TritonError.from(signal.aborted ? signal.reason : error);
       await opening.close();
       throw this.#failure;
+    } finally {
+      signal.removeEventListener('abort', interrupt);
+      this.#starting--;
     }
+  }
+
+  async #setUp(signal: AbortSignal): Promise<void> {
+    const retained = this.#retain(signal);
+    let isOver = false;
+    const over = () => {
+      isOver = true;
+    };
+    retained.then(over, over);
+    try {
+      await unlessInterrupted(retained, signal, INTERRUPTION_GRACE);
+    } catch (error) {
+      if (!isOver) this.#leaveBehind(retained);
+      throw error;
+    }
+  }
+
+  #leaveBehind(setup: Promise<void>): void {
+    this.#isLeftBehind = true;
+    const { name, version } = this.config;
+    this.#logger?.warn(
+      `setup of '${name}' version ${version} does not heed its signal: the stop does not wait for it, and teardown runs after it`,
+    );
+    const over = () => (this.#isLeftBehind = false);
+    setup.then(over, over);
   }
 
   #forget(opening: ModelOpening): Promise<void> {
     this.#openings.delete(opening);
-    return this.#letGo();
+    const done = this.#letGo();
+    return this.#isLeftBehind ? Promise.resolve() : done;
   }
 
   /** Sets the callables of this thread up, unless they are for another load. */
-  #retain(): Promise<void> {
+  #retain(signal: AbortSignal): Promise<void> {
     return this.#inTurn(async () => {
       this.#users++;
+      signal.throwIfAborted();
       if (this.#isSetUp) return;
       const { config } = this;
       const { name: modelName, version: modelVersion } = config;
@@ -178,6 +231,7 @@ export class ModelBinding implements HostedModel {
         instance: 0,
         args: undefined,
         logger,
+        signal,
       });
       this.#isSetUp = true;
     });

@@ -2,6 +2,7 @@
 // a model that is replaced while it loads, or unbound while it is replaced, ends as the last call wants it.
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
+import { loadInterrupted } from '../model/interrupted-load.js';
 import type { ModelBinding } from './model-binding.js';
 import type { HostedLoad, ServerHandle } from './server-handle.js';
 
@@ -107,7 +108,7 @@ export class ModelBindings {
       }
       if (this.#server !== server) {
         await this.#release(binding);
-        throw stopped();
+        throw loadInterrupted();
       }
       if (!isThere()) {
         // Whoever unbound it meanwhile has a later turn, and unloads this one, unless the server stops before.
@@ -151,12 +152,26 @@ export class ModelBindings {
     else await Promise.allSettled(loads);
   }
 
-  /** The server takes no more changes, and answers what is under way until {@link releaseAll}. */
-  detach(): void {
+  /**
+   * The server takes no more changes, and answers what is under way until {@link releaseAll}. Loads that are under way end.
+   * Gives the models whose loads end.
+   */
+  detach(): readonly ModelBinding[] {
     this.#server = undefined;
     let end!: () => void;
     const over = new Promise<void>((resolve) => (end = resolve));
     this.#stopping = { over, end };
+    return this.#all.filter((binding) => binding.interrupt());
+  }
+
+  /** The bound ones, and those that a server may have all the same. */
+  get #all(): readonly ModelBinding[] {
+    return [...this.find(), ...this.#replacing, ...this.#leftBehind];
+  }
+
+  /** Whether a `setup` goes on that nothing waits for. */
+  get areLeftBehind(): boolean {
+    return this.#all.some(({ isLeftBehind }) => isLeftBehind);
   }
 
   /** No server serves them any more; they stay bound. */
@@ -164,7 +179,7 @@ export class ModelBindings {
     this.#server = undefined;
     const stopping = this.#stopping;
     this.#stopping = undefined;
-    const all = [...this.find(), ...this.#replacing, ...this.#leftBehind];
+    const all = this.#all;
     this.#leftBehind.clear();
     try {
       await Promise.all(all.map((binding) => binding.release()));
@@ -175,7 +190,7 @@ export class ModelBindings {
 
   #load(binding: ModelBinding, server: ServerHandle, options: HostedLoad = {}): Promise<void> {
     const loading = this.#inTurn(binding.key, async () => {
-      if (this.#server !== server) throw stopped();
+      if (this.#server !== server) throw loadInterrupted();
       await this.#loadOn(server, binding, options);
     });
     // Whoever waits for it gets the reason; nobody has to.
@@ -209,8 +224,4 @@ export class ModelBindings {
 
 function notBound({ config: { name, version } }: ModelBinding, what: string): TritonError {
   return new TritonError('NOT_FOUND', `model '${name}' version ${version} ${what}`);
-}
-
-function stopped(): TritonError {
-  return new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
 }

@@ -4,10 +4,11 @@
 import type { FoldersOfModels, LoadParameters } from '../core/inference-server.js';
 import type { ModelControlMode } from '../core/model-control.js';
 import { invalidArg, TritonError } from '../errors.js';
+import { loadInterrupted } from '../model/interrupted-load.js';
 import { FolderModels, type FolderModelsOptions } from './folder-models.js';
 import type { ServerHandle } from './server-handle.js';
 
-export interface PolledFoldersOptions extends Omit<FolderModelsOptions, 'names' | 'logger'> {
+export interface PolledFoldersOptions extends Omit<FolderModelsOptions, 'names' | 'logger' | 'signal'> {
   readonly mode: ModelControlMode;
   /** In explicit mode, what is loaded at first. */
   readonly loadModel: readonly string[];
@@ -19,17 +20,21 @@ export class PolledFolders implements Pick<FoldersOfModels, 'load'> {
   readonly #options: PolledFoldersOptions;
   #server: ServerHandle | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Each server has another one. */
+  #interruption = new AbortController();
 
   constructor(options: PolledFoldersOptions) {
     this.#options = options;
     const { mode, loadModel } = options;
     const names = mode === 'explicit' && !loadModel.includes('*') ? loadModel : undefined;
-    this.#models = new FolderModels({ ...options, names, logger: () => this.#server?.logger });
+    const signal = () => this.#interruption.signal;
+    this.#models = new FolderModels({ ...options, names, signal, logger: () => this.#server?.logger });
   }
 
   /** Reads what is there; the server is to load what that binds. Rejects with what is broken, unless that is put up with. */
   async start(server: ServerHandle, { exitOnError }: { readonly exitOnError: boolean }): Promise<void> {
     this.#server = server;
+    this.#interruption = new AbortController();
     await this.#models.poll({ again: true });
     const { broken } = this.#models;
     if (exitOnError && broken.length > 0) {
@@ -46,10 +51,13 @@ export class PolledFolders implements Pick<FoldersOfModels, 'load'> {
     if (this.#options.mode === 'poll') this.#schedule();
   }
 
-  /** The server stops. */
-  end(): void {
+  /** The server stops. Gives the names of the models whose loads end. */
+  end(): readonly string[] {
     clearTimeout(this.#timer);
     this.#server = undefined;
+    const interrupted = this.#models.busy;
+    this.#interruption.abort(loadInterrupted());
+    return interrupted;
   }
 
   /** Nothing serves any more. */

@@ -5,6 +5,7 @@ import type { CompleteTritonConfig } from '../config/complete-triton-config.js';
 import { TritonError } from '../errors.js';
 import { loadOpenTelemetry } from '../host/opentelemetry.js';
 import { RequestTracing } from '../host/request-tracing.js';
+import { unlessInterrupted } from '../model/interrupted-load.js';
 import type { ModelBinding } from './model-binding.js';
 import type { ModelBindings } from './model-bindings.js';
 import type { PolledFolders } from './polled-folders.js';
@@ -48,6 +49,8 @@ export class ServerLife {
   #server: ServerHandle | undefined;
   #ports = NO_PORTS;
   #running: Promise<void> | undefined;
+  /** Ends the start. */
+  #interruption = new AbortController();
   #stopping: Promise<void> | undefined;
   /** Everything bound before `run()` is loaded. */
   #serving = false;
@@ -80,6 +83,11 @@ export class ServerLife {
     return this.#serving && this.#server?.lives === true;
   }
 
+  /** Whether code of the user's goes on that the stop did not wait for. */
+  get leavesBehind(): boolean {
+    return this.#bindings.areLeftBehind;
+  }
+
   get state(): string {
     if (this.#stopping !== undefined) return 'stopping';
     if (this.#running === undefined) return 'stopped';
@@ -108,7 +116,9 @@ export class ServerLife {
     }
     const before = this.#stopping ?? Promise.resolve();
     this.#stopping = undefined;
-    this.#running = before.then(() => this.#start(open));
+    this.#interruption = new AbortController();
+    const { signal } = this.#interruption;
+    this.#running = before.then(() => this.#start(open, signal));
     return this.#running;
   }
 
@@ -116,7 +126,13 @@ export class ServerLife {
   async untilEnded(): Promise<void> {
     try {
       this.#awaited = true;
-      await (this.#stopping === undefined && this.#running ? this.#running : this.run());
+      const running = this.#stopping === undefined && this.#running ? this.#running : this.run();
+      const { signal } = this.#interruption;
+      try {
+        await running;
+      } catch (error) {
+        if (error !== signal.reason) throw error;
+      }
       try {
         await this.#ended?.promise;
       } catch (error) {
@@ -133,6 +149,9 @@ export class ServerLife {
   /** Idempotent. */
   stop(): Promise<void> {
     if (this.#running === undefined) return Promise.resolve();
+    // Nobody has to wait for a start that is interrupted.
+    this.#running.catch(() => undefined);
+    this.#interruption.abort(new TritonError('UNAVAILABLE', 'the server was stopped while it started'));
     return (this.#stopping ??= this.#stop(this.#stopTimes));
   }
 
@@ -181,27 +200,30 @@ export class ServerLife {
     await this.#folders.start(server, { exitOnError });
   }
 
-  async #start(open: OpenServer): Promise<void> {
+  async #start(open: OpenServer, signal: AbortSignal): Promise<void> {
     this.#ended = deferred();
     try {
+      signal.throwIfAborted();
       const spans = this.#options.tracing?.mode === 'opentelemetry';
       const tracing = spans ? new RequestTracing(await loadOpenTelemetry()) : undefined;
       const server = await open(tracing);
       this.#server = server;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
-      await this.#readFolders(server);
-      await this.#bindings.loadAll(server, this.#config);
-      await server.started();
+      await unlessInterrupted(this.#load(server), signal);
       this.#folders?.begin();
       this.#serving = true;
     } catch (error) {
-      this.#folders?.end();
-      await this.#server?.stop({ ...this.#stopTimes, delaySecs: 0 }).catch(() => undefined);
-      await this.#forget();
+      await this.#end({ ...this.#stopTimes, delaySecs: 0 }).catch(() => undefined);
       this.#running = undefined;
       throw error;
     }
+  }
+
+  async #load(server: ServerHandle): Promise<void> {
+    await this.#readFolders(server);
+    await this.#bindings.loadAll(server, this.#config);
+    await server.started();
   }
 
   get #stopTimes(): StopTimes {
@@ -215,19 +237,33 @@ export class ServerLife {
     // A run that failed has cleaned up after itself.
     await running?.catch(() => undefined);
     const ended = this.#ended;
-    this.#serving = false;
-    this.#folders?.end();
-    this.#bindings.detach();
     try {
-      await this.#server?.stop(times);
+      await this.#end(times);
     } finally {
-      await this.#forget();
       // Unless run() was called again meanwhile.
-      if (this.#running === running) {
+      if (this.#running === running || this.#running === undefined) {
         this.#running = undefined;
         this.#stopping = undefined;
       }
       ended?.resolve();
+    }
+  }
+
+  /** Stops the server, if there is one, and ends the loads that are under way. */
+  async #end(times: StopTimes): Promise<void> {
+    const server = this.#server;
+    this.#serving = false;
+    try {
+      // First, so that loads which are interrupted do not look like failed ones.
+      const stopped = server?.stop(times);
+      const loads = [
+        ...(this.#folders?.end() ?? []).map((name) => `'${name}'`),
+        ...this.#bindings.detach().map(nameOf),
+      ];
+      if (loads.length > 0) server?.logger.info(`Stopping while models load: ${[...new Set(loads)].join(', ')}`);
+      await stopped;
+    } finally {
+      await this.#forget();
     }
   }
 
@@ -250,6 +286,10 @@ export class ServerLife {
     this.#stopping = this.#stop(UNRECOVERABLE_GRACE);
     this.#listener()?.(error);
   }
+}
+
+function nameOf({ config }: ModelBinding): string {
+  return `'${config.name}' version ${config.version}`;
 }
 
 function notRunning(): TritonError {

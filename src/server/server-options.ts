@@ -38,7 +38,7 @@ export interface StopTimes {
 export interface ServerOptions {
   readonly id: string;
   readonly http: (Place & Omit<HttpServiceOptions, 'server'>) | undefined;
-  readonly grpc: Omit<GrpcFrontendOptions, 'server' | 'logger' | 'openPort' | 'budget' | 'limit'> | undefined;
+  readonly grpc: Omit<GrpcFrontendOptions, 'server' | 'logger' | 'openPort' | 'budget' | 'limit' | 'hosts'> | undefined;
   readonly metrics: (Place & MetricsConfig & MetricsOptions) | undefined;
   readonly vertexAi: (Place & Omit<VertexAiServiceOptions, 'server' | 'metrics'>) | undefined;
   readonly sagemaker: (Place & Omit<SagemakerServiceOptions, 'server'>) | undefined;
@@ -51,6 +51,8 @@ export interface ServerOptions {
   readonly loadModel: readonly string[];
   /** Undefined: there is no response cache. */
   readonly responseCacheByteSize: number | undefined;
+  /** Empty: all. */
+  readonly allowedHosts: readonly string[];
   readonly allowClientShm: boolean;
   /** Of clients' requests and answers, on all ports together. */
   readonly maxInflightBytes: number;
@@ -129,6 +131,7 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
     modelControlMode: config.modelControlMode,
     loadModel: config.loadModel,
     responseCacheByteSize: config.responseCacheByteSize,
+    allowedHosts: config.allowedHosts,
     allowClientShm: config.allowClientShm,
     maxInflightBytes: config.maxInflightBytes,
     maxConnections: config.maxConnections,

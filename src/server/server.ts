@@ -6,6 +6,7 @@ import { type FoldersOfModels, InferenceServer } from '../core/inference-server.
 import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
 import { SharedMemoryRegistry } from '../core/shared-memory/shared-memory-registry.js';
 import { TritonError } from '../errors.js';
+import { AllowedHosts } from '../frontend/allowed-hosts.js';
 import type { Frontend } from '../frontend/frontend.js';
 import { GrpcFrontend } from '../frontend/grpc/grpc-frontend.js';
 import { HttpPort, type PortService } from '../frontend/http/http-port.js';
@@ -39,7 +40,7 @@ import {
 } from './server-options.js';
 import { TraceFile } from './trace-file.js';
 import { VERSION } from './version.js';
-import { inflightLines, logEverySecond, loggedWait } from './waiting-log.js';
+import { logEverySecond, loggedWait, waitingLines } from './waiting-log.js';
 
 /** Who wants to know what happens in the server. */
 export interface ServerListeners {
@@ -161,6 +162,7 @@ export class Server {
     const server = this.#engine;
     const { logger } = server;
     const budget = new ByteBudget(this.#options.maxInflightBytes);
+    const hosts = new AllowedHosts(this.#options.allowedHosts);
     const limit = new ConnectionLimit(possibleConnections(this.#options.maxConnections));
     const connections = () => this.#frontends.map(([name, frontend]) => [name, frontend.connections] as const);
     const report = metrics && new MetricsReport({ server, logger, ...metrics, connections });
@@ -176,13 +178,13 @@ export class Server {
         const openPort: OpenHttp2Port = (port) => new Http2Server(port);
         return grpc === undefined
           ? []
-          : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort, budget, limit })]];
+          : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort, budget, limit, hosts })]];
       }
       const service = services[name];
       if (service === undefined) return [];
       const { address, port, tls } = this.#options[name]!;
       const ownLimit = name === 'metrics' ? new ConnectionLimit(METRICS_CONNECTIONS) : limit;
-      return [[name, new HttpPort(service, { address, port, tls, logger, budget, limit: ownLimit })]];
+      return [[name, new HttpPort(service, { address, port, tls, logger, budget, limit: ownLimit, hosts })]];
     });
   }
 
@@ -253,20 +255,31 @@ export class Server {
     await this.#reapplyVersionPolicy(config);
   }
 
-  /** Waits until no request is under way, for so many seconds, and says what it waits for. */
+  /**
+   * Waits until every request is answered, every answer is written and nobody in this process waits, for so many seconds, and says
+   * what it waits for.
+   */
   async #drain(timeoutSecs: number): Promise<void> {
-    const inflight = (seconds: number) => inflightLines(this.#engine.repository.runningModels(), timeoutSecs - seconds);
-    const drained = this.#engine.drain();
-    const [first] = inflight(0);
-    if (first !== undefined) this.#logger.info('Waiting for in-flight requests to complete.');
-    for (const line of inflight(0)) this.#logger.info(line);
-    const end = logEverySecond(this.#logger, inflight);
+    const waiting = (seconds: number) => {
+      const connections = this.#frontends.reduce((sum, [, { underWay }]) => sum + underWay, 0);
+      return waitingLines(this.#engine.repository.runningModels(), connections, timeoutSecs - seconds);
+    };
+    const first = waiting(0);
+    if (first.length > 0) this.#logger.info('Waiting for in-flight requests to complete.');
+    for (const line of first) this.#logger.info(line);
+    const end = logEverySecond(this.#logger, waiting);
+    // The engine takes what comes whole only now, and calls of models by others.
+    const drained = this.#settled().then(() => this.#engine.drain());
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise((resolve) => (timer = setTimeout(resolve, timeoutSecs * 1000, TIMED_OUT)));
     const outcome = await Promise.race([drained, timeout]);
     clearTimeout(timer);
     end();
     if (outcome === TIMED_OUT) this.#logger.warn('Exit timeout expired: what is under way fails');
+  }
+
+  #settled(): Promise<unknown> {
+    return Promise.all(this.#frontends.map(([, frontend]) => frontend.settled()));
   }
 
   /** The log that callables in this thread write to. */
@@ -292,12 +305,14 @@ export class Server {
   }
 
   /**
-   * Serves on for `delaySecs`, though it is not ready any more; lets requests under way finish for `timeoutSecs`, then fails
-   * them with UNAVAILABLE; closes all ports.
+   * Serves on for `delaySecs`, though it is not ready any more. For `timeoutSecs` requests under way finish to the last byte of
+   * their answers; then they fail with UNAVAILABLE. Closes all ports.
    */
   async stop({ delaySecs, timeoutSecs }: StopTimes): Promise<void> {
+    this.#engine.models.isEnding = true;
     if (delaySecs > 0) await this.#leave(delaySecs);
     this.#served.isEnding = true;
+    this.#engine.leave();
     for (const [, frontend] of this.#frontends) frontend.drain();
     // Requests that have come and were not read yet are served.
     await new Promise<void>(afterReading);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { inflightLines, logEverySecond, loggedWait } from './waiting-log.js';
+import { logEverySecond, loggedWait, waitingLines } from './waiting-log.js';
 
 function recorded() {
   const lines: string[] = [];
@@ -45,19 +45,25 @@ describe('loggedWait', () => {
   });
 });
 
-describe('inflightLines', () => {
+describe('waitingLines', () => {
   const model = (name: string, version: number, inflight: number) => ({ config: { name, version }, inflight });
 
   it('names the models that have requests, as Triton does', () => {
-    expect(inflightLines([model('a', 1, 2), model('b', 1, 0), model('c', 3, 1)], 28.2)).toEqual([
+    expect(waitingLines([model('a', 1, 2), model('b', 1, 0), model('c', 3, 1)], 7, 28.2)).toEqual([
       'Timeout 29: Found 2 model versions that have in-flight inferences',
       "Model 'a' (version 1) has 2 in-flight inferences",
       "Model 'c' (version 3) has 1 in-flight inferences",
     ]);
   });
 
-  it('are none when no model has any', () => {
-    expect(inflightLines([model('a', 1, 0)], 30)).toEqual([]);
-    expect(inflightLines([], 30)).toEqual([]);
+  it('count connections when no model has requests', () => {
+    expect(waitingLines([model('a', 1, 0)], 3, 30)).toEqual([
+      'Timeout 30: Found 3 connections that have requests or answers under way',
+    ]);
+  });
+
+  it('are none when nothing is under way', () => {
+    expect(waitingLines([model('a', 1, 0)], 0, 30)).toEqual([]);
+    expect(waitingLines([], 0, 30)).toEqual([]);
   });
 });

@@ -32,12 +32,18 @@ export interface InflightModel {
   readonly inflight: number;
 }
 
-/** In Triton's words; nothing when there are none. */
-export function inflightLines(models: readonly InflightModel[], secondsLeft: number): readonly string[] {
+/** In Triton's words; where no inference is under way, what else is. Nothing when there is nothing. */
+export function waitingLines(
+  models: readonly InflightModel[],
+  connections: number,
+  secondsLeft: number,
+): readonly string[] {
+  const timeout = `Timeout ${Math.max(0, Math.ceil(secondsLeft))}: Found`;
   const busy = models.filter(({ inflight }) => inflight > 0);
-  if (busy.length === 0) return [];
+  if (busy.length === 0 && connections === 0) return [];
+  if (busy.length === 0) return [`${timeout} ${connections} connections that have requests or answers under way`];
   return [
-    `Timeout ${Math.max(0, Math.ceil(secondsLeft))}: Found ${busy.length} model versions that have in-flight inferences`,
+    `${timeout} ${busy.length} model versions that have in-flight inferences`,
     ...busy.map(
       ({ config: { name, version }, inflight }) =>
         `Model '${name}' (version ${version}) has ${inflight} in-flight inferences`,

@@ -72,6 +72,11 @@ export class LargeMemory {
     if (bytes > 0) this.#unsent.set(memory, bytes);
   }
 
+  /** Whether the chunk lies in memory that was lent. */
+  isLent({ buffer }: Uint8Array): boolean {
+    return buffer.byteLength >= LEAST_LARGE_BYTES && this.#unsent.has(buffer);
+  }
+
   /** Bytes that were sent or copied: nobody reads them here again. */
   sent(chunk: Uint8Array): void {
     const { buffer } = chunk;

@@ -22,6 +22,17 @@ export interface ListenedConnection extends LimitedConnection {
   retire(): void;
   /** Takes nothing new, and ends when all is answered. */
   drain(): void;
+  /** Whether a request is under way, or an answer that the socket has not passed on whole. */
+  readonly isUnderWay: boolean;
+  /** Bytes of answers that the socket has not passed on. */
+  readonly unreadBytes: number;
+}
+
+/** A connection that was ended with a request or an answer under way. */
+export interface CutOff {
+  /** `address:port` of the client. */
+  readonly peer: string;
+  readonly unreadBytes: number;
 }
 
 /** What the connections of a port share. */
@@ -62,6 +73,8 @@ export interface ListenerOptions {
   readonly onError?: ((error: Error) => void) | undefined;
   /** Told why a TLS handshake came to nothing. */
   readonly onHandshakeError?: ((error: Error) => void) | undefined;
+  /** Told once whom {@link Listener.close} cut off, if anybody. */
+  readonly onCutOff?: ((connections: readonly CutOff[]) => void) | undefined;
 }
 
 export class Listener {
@@ -77,6 +90,9 @@ export class Listener {
   #portClosed: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
   #onEmpty: (() => void) | undefined;
+  /** Told when nothing is under way any more. */
+  #onSettled: (() => void)[] = [];
+  #isLooking = false;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
@@ -131,6 +147,21 @@ export class Listener {
     for (const connection of this.#connections) connection.drain();
   }
 
+  /** Connections with a request or an answer under way. */
+  get underWay(): number {
+    let count = 0;
+    for (const { isUnderWay } of this.#connections) if (isUnderWay) count++;
+    return count;
+  }
+
+  /** Resolves when all requests are answered and all answers are written. To be called after {@link drain}. */
+  settled(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onSettled.push(resolve);
+      this.#lookSoon();
+    });
+  }
+
   /** Drains, ends after a grace what has not ended, and resolves when no socket is open. Idempotent. */
   close(graceMilliseconds: number): Promise<void> {
     return (this.#closed ??= this.#close(graceMilliseconds));
@@ -139,13 +170,28 @@ export class Listener {
   async #close(graceMilliseconds: number): Promise<void> {
     this.drain();
     // Not at once without a grace either: what was answered in this turn is written at its end.
-    const timer = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy();
-    }, graceMilliseconds);
+    const timer = setTimeout(() => this.#cutOff(), graceMilliseconds);
     await this.#portClosed;
     if (this.#sockets.size > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
     clearTimeout(timer);
     clearInterval(this.#ticks);
+  }
+
+  #cutOff(): void {
+    const cut = [...this.#connections].filter(({ isUnderWay }) => isUnderWay);
+    if (cut.length > 0) this.#options.onCutOff?.(cut.map(cutOff));
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Once for all that ends in a turn of the event loop. */
+  #lookSoon(): void {
+    if (this.#isLooking || this.#onSettled.length === 0) return;
+    this.#isLooking = true;
+    setImmediate(() => {
+      this.#isLooking = false;
+      for (const { isUnderWay } of this.#connections) if (isUnderWay) return;
+      for (const resolve of this.#onSettled.splice(0)) resolve();
+    });
   }
 
   #connectSecure(socket: TLSSocket): void {
@@ -172,7 +218,9 @@ export class Listener {
     one.socket.once('close', () => {
       this.#connections.delete(one);
       limit?.remove(one);
+      this.#lookSoon();
     });
+    one.socket.once('finish', () => this.#lookSoon());
     this.#keep(one.socket);
     if (this.#isRetiring || isSpare) one.retire();
     // It was accepted just before the port closed.
@@ -191,5 +239,10 @@ export class Listener {
     const now = performance.now();
     this.#options.onTick?.(now);
     for (const one of this.#connections) one.tick(now);
+    this.#lookSoon();
   }
+}
+
+function cutOff({ socket, unreadBytes }: ListenedConnection): CutOff {
+  return { peer: `${socket.remoteAddress}:${socket.remotePort}`, unreadBytes };
 }

@@ -1,10 +1,12 @@
-// The bytes that a connection has to send. Small frames are written into blocks; large chunks are referred to and never
-// copied, so that what a turn of the event loop produces goes out as one write, scattered where chunks are large. Blocks
-// come from a pool that all connections of a thread share, and belong to a connection only while it has unsent bytes.
+// The bytes that one connection has to send. Small frames are written into blocks. Large chunks are referred to and never copied.
+// So a turn of the event loop goes out as one write, scattered where chunks are large. All connections of a thread share a pool of
+// blocks. A block belongs to one connection until its socket has written it: `writeTo` writes, sees what the socket did, and only
+// then gives the block back.
 
 import type { Socket } from 'node:net';
 
-import { largeMemory, LEAST_LARGE_BYTES } from './large-memory.js';
+import { largeMemory } from './large-memory.js';
+import { KEEPS_NOTHING } from './socket-reader.js';
 
 /** Holds some hundred small answers; larger header blocks go out as chunks of their own. */
 export const BLOCK_BYTES = 32_768;
@@ -21,13 +23,20 @@ export class BlockPool {
     return this.#blocks.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
   }
 
+  /** Nobody reads or writes the block any more. */
   give(block: Buffer): void {
     if (this.#blocks.length < MOST_KEPT_BLOCKS) this.#blocks.push(block);
   }
 }
 
+/** As much of a socket as output needs. */
+export type OutputSocket = Pick<
+  Socket,
+  'write' | 'cork' | 'uncork' | 'connecting' | 'writableLength' | 'writableHighWaterMark'
+>;
+
 export class Output {
-  /** Small bytes go to `block` from `end` on; those from `start` on are not among the chunks yet. */
+  /** Small bytes go to `block` from `end` on; bytes from `start` on are not among the chunks yet. */
   block: Buffer = EMPTY;
   end = 0;
   #start = 0;
@@ -35,11 +44,7 @@ export class Output {
   #chunkBytes = 0;
   /** Whether a chunk was referred to since the last write. */
   #refers = false;
-  /** What was written, with such chunks, and the socket has not passed on. */
-  #held: Uint8Array[] | undefined;
   readonly #pool: BlockPool;
-  /** The socket keeps what it is given until later, as those of TLS do: it gets copies of blocks. */
-  copiesBlocks = false;
 
   constructor(pool: BlockPool) {
     this.#pool = pool;
@@ -55,7 +60,7 @@ export class Output {
     if (this.end + bytes > this.block.length) this.#nextBlock();
   }
 
-  /** Whether what was written at `at` is unsent and in the block, and `bytes` more have room behind all that is. */
+  /** Whether the block still holds the unsent byte at `at`, and has room for `bytes` more. */
   holds(at: number, bytes: number): boolean {
     return at >= this.#start && at < this.end && this.end + bytes <= this.block.length;
   }
@@ -90,52 +95,49 @@ export class Output {
     this.#chunkBytes += chunk.length;
   }
 
-  /** Everything unsent, in order. It counts as unsent until {@link sent}. */
-  take(): readonly Uint8Array[] {
+  /**
+   * Gives all unsent bytes to the socket, in one write of the system where it takes that. There must be at least one byte. Returns
+   * whether the socket has passed everything on already.
+   */
+  writeTo(socket: OutputSocket): boolean {
     this.#cut();
-    return this.#chunks;
+    const chunks = this.#chunks;
+    const { block } = this;
+    // A copy is smaller than a whole block for this socket alone.
+    const isCopied = keepsOutput(socket);
+    if (isCopied) copyViews(chunks, block);
+    writeAll(socket, chunks, this.#refers ? chunks.filter((chunk) => largeMemory.isLent(chunk)) : NO_CHUNKS);
+    const isPassedOn = socket.writableLength === 0;
+    // A socket that could not write all of a block still reads it: the block leaves the pool.
+    this.#clear(isPassedOn || isCopied);
+    return isPassedOn;
   }
 
-  /** What was taken is sent. `isPassedOn`: nobody reads it any more, so that its memory may be written again. */
-  sent(isPassedOn: boolean): void {
-    if (this.#refers) this.#release(isPassedOn);
-    else if (isPassedOn) this.passedOn();
+  /** Drops all unsent bytes. */
+  discard(): void {
+    this.#clear(true);
+  }
+
+  #clear(blockIsFree: boolean): void {
     if (this.#chunks.length > 1) this.#chunks = [];
     else this.#chunks.length = 0;
     this.#chunkBytes = 0;
-    if ((isPassedOn || this.copiesBlocks) && this.block !== EMPTY) this.#pool.give(this.block);
+    this.#refers = false;
+    if (blockIsFree && this.block !== EMPTY) this.#pool.give(this.block);
     this.block = EMPTY;
     this.#start = 0;
     this.end = 0;
   }
 
-  /** The socket has passed on all that it was given. */
-  passedOn(): void {
-    if (this.#held === undefined) return;
-    largeMemory.sentAll(this.#held);
-    this.#held = undefined;
-  }
-
-  #release(isPassedOn: boolean): void {
-    this.#refers = false;
-    if (isPassedOn) {
-      this.passedOn();
-      largeMemory.sentAll(this.#chunks);
-    } else {
-      const large = this.#chunks.filter(({ buffer }) => buffer.byteLength >= LEAST_LARGE_BYTES);
-      this.#held = this.#held === undefined ? large : this.#held.concat(large);
-    }
-  }
-
   #cut(): void {
     if (this.end === this.#start) return;
     const bytes = this.block.subarray(this.#start, this.end);
-    const chunk = this.copiesBlocks ? Buffer.from(bytes) : bytes;
-    this.#chunks.push(chunk);
-    this.#chunkBytes += chunk.length;
+    this.#chunks.push(bytes);
+    this.#chunkBytes += bytes.length;
     this.#start = this.end;
   }
 
+  /** A full block never goes back to the pool: its chunks keep it as it is. */
   #nextBlock(): void {
     this.#cut();
     this.block = this.#pool.take();
@@ -144,15 +146,32 @@ export class Output {
   }
 }
 
-/** In one write of the system's where it takes that. Whether the socket has passed everything on already. */
-export function writeAll(socket: Socket, chunks: readonly Uint8Array[]): boolean {
-  if (chunks.length === 1) socket.write(chunks[0]!);
-  else {
-    socket.cork();
-    for (const chunk of chunks) socket.write(chunk);
-    socket.uncork();
+const NO_CHUNKS: readonly Uint8Array[] = [];
+
+/** Whether the socket keeps new bytes for later: sockets of TLS do, and any socket that is connecting or has a backlog. */
+function keepsOutput(socket: OutputSocket): boolean {
+  return socket.connecting || socket.writableLength > 0 || socket.writableHighWaterMark !== KEEPS_NOTHING;
+}
+
+/** Puts copies in the place of views of the block. */
+function copyViews(chunks: Uint8Array[], block: Buffer): void {
+  for (let i = 0; i < chunks.length; i++) {
+    const chunk = chunks[i]!;
+    if (chunk.buffer === block.buffer) chunks[i] = Buffer.from(chunk);
   }
-  return socket.writableLength === 0;
+}
+
+/** The memory of `lent` chunks is used again when the socket has passed them on. */
+function writeAll(socket: OutputSocket, chunks: readonly Uint8Array[], lent: readonly Uint8Array[]): void {
+  const last = chunks.length - 1;
+  if (last > 0) socket.cork();
+  for (let i = 0; i < last; i++) socket.write(chunks[i]!);
+  if (lent.length === 0) socket.write(chunks[last]!);
+  else
+    socket.write(chunks[last]!, (error) => {
+      if (!(error instanceof Error)) largeMemory.sentAll(lent);
+    });
+  if (last > 0) socket.uncork();
 }
 
 /** A figure that changes when the other side takes something of what the socket was given. */

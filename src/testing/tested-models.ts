@@ -55,7 +55,16 @@ export class TestedModels implements CalledEngine {
     const { setup, teardown } = model;
     const logger = instanceLogger(this.#logger, config, 0);
     const { name: modelName, version: modelVersion } = config;
-    await runSetup(setup, { modelName, modelVersion, modelConfig: config, instance: 0, args: undefined, logger });
+    const { signal } = new AbortController();
+    await runSetup(setup, {
+      modelName,
+      modelVersion,
+      modelConfig: config,
+      instance: 0,
+      args: undefined,
+      logger,
+      signal,
+    });
     this.#served.push({ model: this.#serve(config, callable as Callable, logger), teardown });
     return config;
   }

@@ -259,6 +259,7 @@ async function answer(
         stream,
         model: config.name,
         resolve: (step, index) => ({ outcome: resolve(step, index), parameters: undefined }),
+        failAll: (thrown, indices) => indices.map(() => TritonError.from(thrown)),
       });
     } else {
       expectResults(result, requests.length, config.name).forEach((item, index) => {

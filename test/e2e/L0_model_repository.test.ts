@@ -133,6 +133,25 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model reposi
     expect((await callJson(`${server.http}/v2/health/ready`))[0]).toBe(400);
   });
 
+  it('passes over links that lead nowhere or to themselves, and names folders that can be no model', async () => {
+    const odd = 'a b\né\'"';
+    const repository = modelRepository({ 'm/1/model.mjs': addingModule(1), [`${odd}/1/model.mjs`]: addingModule(2) });
+    repository.link('itself', join(repository.path, 'itself'));
+    repository.link('there', join(repository.path, 'back'));
+    repository.link('back', join(repository.path, 'there'));
+    repository.link('nowhere', join(repository.path, 'none'));
+    for (const name of ['one', 'two']) repository.link(`m/1/${name}`, '.');
+    repository.link('m/itself', join(repository.path, 'm/itself'));
+    repository.link('m/around', '..');
+    await using server = await serve(repository, { ...thread, exitOnError: false });
+    const reason = 'Model name can only contain alphanumeric characters, dots, underscores and dashes';
+    expect(await index(server.http)).toEqual([
+      `${odd}:1 UNAVAILABLE Invalid argument: ${reason}, got ${JSON.stringify(odd)}`,
+      'm:1 READY',
+    ]);
+    expect(await added(server.http, 'm')).toBe(1);
+  });
+
   it('does not start with a broken model, unless that is put up with', async () => {
     const repository = modelRepository({ 'm/1/model.mjs': addingModule(1), 'm/config.pbtxt': 'sequence_batching {}' });
     const triton = new Triton({ ...FREE_PORTS, ...thread, modelRepository: repository.path });

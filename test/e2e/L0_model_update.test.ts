@@ -6,7 +6,7 @@ import type { Triton, TritonConfig } from 'tstriton';
 
 import { callJson, grpcService } from '../support/grpc-service.js';
 import { added, addingModule, index, modelRepository, type TestedRepository } from '../support/model-repository.js';
-import { addModel, identityModel } from '../support/onnx-builder.js';
+import { addModel, identityModel, node, onnxModel, tensorValue } from '../support/onnx-builder.js';
 import { inferJson, startServer, type RunningServer } from '../support/start-server.js';
 import { emptyFolder } from '../support/temporary-files.js';
 
@@ -55,6 +55,9 @@ describe.each(THREADS)('models that clients load from folders, %o', (thread) => 
       failed("^failed to load 'fourth', failed to poll from model repository$"),
     );
     using service = grpcService(server.grpc);
+    await expect(service.call('RepositoryModelLoad', { model_name: 'x\0y' })).rejects.toThrow(
+      "failed to load 'x\0y', failed to poll from model repository",
+    );
     for (const name of ['..', '../first', 'first/1']) {
       await expect(service.call('RepositoryModelLoad', { model_name: name })).rejects.toThrow(
         `invalid model name '${name}', model name must not contain path traversal characters`,
@@ -171,6 +174,30 @@ describe.each(THREADS)('models that clients load from folders, %o', (thread) => 
       }
       expect(await index(http)).toEqual(['brought:1 READY', 'known:1 READY']);
       expect(folders()).toHaveLength(1);
+
+      // Where the files lie is the server's own business.
+      const unknown = onnxModel({
+        nodes: [node('NoSuchOperator', ['x'], ['y'])],
+        inputs: [tensorValue('x', 'float32', [1])],
+        outputs: [tensorValue('y', 'float32', [1])],
+      }).toString('base64');
+      const path = /^(?=.*brought2)(?!.*tstriton-model-)(?!.*\/tmp)/;
+      expect(await load(http, 'brought2', { ...given, 'file:1/model.onnx': unknown })).toEqual(failed(path));
+      const misnamed = '{"backend": "onnxruntime", "default_model_filename": "none"}';
+      expect(await load(http, 'brought2', { ...given, config: misnamed })).toEqual(failed(path));
+      const labels = '{"backend": "onnxruntime", "output": [{"name": "c", "dims": [2], "label_filename": "l"}]}';
+      expect(await load(http, 'brought2', { config: labels, 'file:1/model.onnx': bytes })).toEqual(failed(path));
+      expect((await index(http)).join()).not.toContain('tstriton-model-');
+      const long = `brought2${'x'.repeat(300)}`;
+      expect(await load(http, long, given)).toEqual(failed(/^ENAMETOOLONG: name too long, mkdir 'brought2x+'$/));
+      const refusal = service.call('RepositoryModelLoad', {
+        model_name: 'x\0y',
+        parameters: { config: { string_param: '{}' }, 'file:1/model.onnx': { bytes_param: addModel() } },
+      });
+      await expect(refusal).rejects.toMatchObject({
+        code: 3,
+        details: expect.stringMatching(/^Model name can only contain alphanumeric characters/),
+      });
     }
     expect(folders()).toEqual([]);
     await triton.run();

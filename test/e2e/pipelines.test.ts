@@ -121,6 +121,35 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
     });
   });
 
+  it('calls other models to its end when the server stops', async () => {
+    const begun = gate();
+    const release = gate();
+    const server = await startServer(
+      (triton) => {
+        triton.bind({ ...number, modelName: 'Inner', inferFunc: (requests) => requests });
+        triton.bind({
+          ...number,
+          modelName: 'Outer',
+          inferFunc: batch(async ({ x }, { models }) => {
+            begun.open();
+            await release.opened;
+            const { y } = await models['Inner']!.infer({ x });
+            return { y: y as Tensor<'float32'> };
+          }),
+        });
+      },
+      { serverThread },
+    );
+    const answer = inferJson(server.http, 'Outer', ONE);
+    await begun.opened;
+    const stopped = server.triton.stop();
+    // The server takes connections no more: it waits for what is under way.
+    await expect.poll(() => inferJson(server.http, 'Inner', ONE).then(String, String)).toMatch(/fetch failed/);
+    release.open();
+    expect(await answer).toMatchObject({ status: 200, outputs: [{ data: [1] }] });
+    await stopped;
+  });
+
   it('cancels the model it called when its own client is gone', async () => {
     const started = gate();
     const aborted = gate();

@@ -176,6 +176,14 @@ export class FakePort implements Http2Port {
     this.retire();
   }
 
+  get underWay(): number {
+    return this.#connections.filter(({ openStreams }) => openStreams > 0).length;
+  }
+
+  settled(): Promise<void> {
+    return Promise.resolve();
+  }
+
   close(): Promise<void> {
     this.drain();
     for (const listener of this.#listeners.splice(0)) listener.onClose?.(undefined);

@@ -19,13 +19,17 @@ export function importsOf(source: string): string[] {
   return [...new Set(found.map((match) => match[2]!))];
 }
 
-/** Reads every module below `folder` but its tests. */
-export function readImportGraph(folder: string): ImportGraph {
+/** The text of every module below `folder` but its tests, by the module's path. */
+export function sourcesBelow(folder: string): ReadonlyMap<string, string> {
   const modules = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((path) => path.split(sep).join('/'))
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts') && !path.endsWith('.d.ts'))
     .sort();
-  return new Map(modules.map((path) => [path, importsOf(readFileSync(`${folder}/${path}`, 'utf8'))]));
+  return new Map(modules.map((path) => [path, readFileSync(`${folder}/${path}`, 'utf8')]));
+}
+
+export function readImportGraph(folder: string): ImportGraph {
+  return new Map([...sourcesBelow(folder)].map(([path, source]) => [path, importsOf(source)]));
 }
 
 /** The module that a relative specifier of `from` names; it may not exist. Undefined for a package. */

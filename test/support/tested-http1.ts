@@ -2,6 +2,7 @@
 import { HttpConnection } from '../../src/http1/http-connection.js';
 import type { HttpAnswer, HttpRequest } from '../../src/http1/http-exchange.js';
 import { BlockPool, Output } from '../../src/sockets/output.js';
+import { writtenBy } from './written-by.js';
 
 /** A request with what has come of its body. */
 export class TestedRequest {
@@ -79,9 +80,7 @@ export class TestedHttp1 {
   /** Writes to the socket, as long as that takes anything. */
   write(): void {
     if (this.connection.isCongested) return;
-    const bytes = Buffer.concat(this.#output.take());
-    this.#output.sent(true);
-    this.#sent += bytes.toString('latin1');
+    this.#sent += Buffer.concat(writtenBy(this.#output)).toString('latin1');
   }
 
   /** The turn of the event loop is over. */

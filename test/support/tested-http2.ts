@@ -10,6 +10,7 @@ import type { Http2Stream, StreamListener } from '../../src/http2/http2-stream.j
 import { BlockPool } from '../../src/sockets/output.js';
 import type { Role } from '../../src/http2/stream-table.js';
 import { encodeFrame, encodeHeaders, FLAG, FRAME, PREFACE, uint32, type RawFrame } from './raw-http2.js';
+import { writtenBy } from './written-by.js';
 
 export const REQUEST = [
   [':method', 'POST'],
@@ -128,8 +129,7 @@ export class TestedHttp2 {
     for (;;) {
       sender.fill();
       if (output.bytes === 0) break;
-      pieces.push(...output.take().map((chunk) => Buffer.from(chunk)));
-      output.sent(true);
+      pieces.push(...writtenBy(output).map((chunk) => Buffer.from(chunk)));
     }
     return Buffer.concat(pieces);
   }

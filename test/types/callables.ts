@@ -155,6 +155,36 @@ triton.bind({
     return { result: scale === undefined ? data : (first ?? data) };
   }),
 });
+// Rows that fail alone: by their places, or by an error in their place.
+
+triton.bind({
+  ...linear,
+  config: { maxBatchSize: 8, isolateFailures: true },
+  inferFunc: batch(({ data }, { failRow }) => {
+    failRow(0, new RangeError('not the first'));
+    // @ts-expect-error A row fails with an error.
+    failRow(1, 'not the second');
+    return { result: data };
+  }),
+});
+triton.bind({
+  ...linear,
+  inferFunc: batch(({ data }) => ({
+    result: data.rows().map((row, i) => (i === 0 ? new RangeError('not the first') : [...row.data])),
+  })),
+});
+triton.bind({
+  ...linear,
+  inferFunc: async (requests) =>
+    requests.map(({ inputs }) => [inputs.data.rows().map((row) => (row.data.length > 0 ? [1] : new Error('empty')))]),
+});
+triton.bind({
+  ...linear,
+  // @ts-expect-error An error stands in the place of a row, not of a value in it.
+  inferFunc: batch(({ data }) => ({ result: data.rows().map(() => [1, new Error('one')]) })),
+});
+// @ts-expect-error No boolean.
+triton.bind({ ...linear, config: { isolateFailures: 'yes' }, inferFunc: batch(({ data }) => ({ result: data })) });
 triton.bind({
   ...linear,
   inferFunc: batch(({ data }, { requestedOutputs }) => ({

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { readTritonConfig } from '../../config/read-triton-config.js';
 import type { CompleteTritonConfig } from '../../config/complete-triton-config.js';
 import { invalidArg, TritonError } from '../../errors.js';
+import { unlessInterrupted } from '../../model/interrupted-load.js';
 import { ModelBinding } from '../../server/model-binding.js';
 import { Triton } from '../../triton.js';
 import { asUsage } from '../arguments.js';
@@ -33,14 +34,33 @@ export async function serve(files: readonly string[], flags: ServeFlags, io: Cli
   const sources = sourcesOf(files.length > 0 ? files : file.models, flags, hasRepository);
   const say = (line: string) => io.err(`${line}\n`);
   const reloader = flags.watch === true ? new Reloader(sources, say) : undefined;
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
   try {
     const models: ServedModel[] = [];
-    for (const source of sources) models.push(...(await (reloader?.load(source) ?? loadModels(source))));
+    for (const source of sources) {
+      const loaded = await unlessStopped(reloader?.load(source) ?? loadModels(source));
+      if (loaded === undefined) return say(`stopped while ${source.name} was imported`);
+      models.push(...loaded);
+    }
     const triton = new Triton(options);
     for (const model of models) triton.bind(model);
     await Promise.all([triton.serve(), tellWhenReady(triton, models)]);
   } finally {
+    process.off('SIGINT', onSignal);
+    process.off('SIGTERM', onSignal);
     reloader?.close();
+  }
+
+  /** Undefined when a signal comes first. An import cannot be ended: it goes on until the process exits. */
+  function unlessStopped<T>(promise: Promise<T>): Promise<T | undefined> {
+    const { signal } = stop;
+    return unlessInterrupted(promise, signal).catch((error: unknown) => {
+      if (error !== signal.reason) throw error;
+      return undefined;
+    });
   }
 
   async function modelsOfRepository(triton: Triton, at: ServedAt, bound: readonly IntroducedModel[]) {
@@ -57,7 +77,7 @@ export async function serve(files: readonly string[], flags: ServeFlags, io: Cli
     await triton.ready().catch(() => undefined);
     const failures = await Promise.all(models.map((model) => failureOf(triton, model, config)));
     // The server has ended, and says why itself.
-    if (triton.httpPort === undefined && triton.grpcPort === undefined) return;
+    if (stop.signal.aborted || (triton.httpPort === undefined && triton.grpcPort === undefined)) return;
     const at = placesOf(triton, config);
     const bound = introducedModels(models, failures);
     const introduced = hasRepository ? [...bound, ...(await modelsOfRepository(triton, at, bound))] : bound;

@@ -12,7 +12,8 @@ export interface TritonConfig {
   readonly strictReadiness?: boolean;
   /**
    * Whether clients are told `internal error` and a number, which the log has with the message, when a callable fails.
-   * What it throws as a `TritonError` with a code other than INTERNAL and UNKNOWN still reaches them. Default: false.
+   * What it throws for one request, as a `TritonError` with a code other than INTERNAL and UNKNOWN, still reaches that
+   * client. Default: false.
    */
   readonly maskErrors?: boolean;
   /**
@@ -20,7 +21,10 @@ export interface TritonConfig {
    * balancers notice, and clients are told to use other connections. In seconds. Default: 0.
    */
   readonly shutdownDelaySecs?: number;
-  /** How long `stop()` lets requests under way finish. In seconds. Default: 30. */
+  /**
+   * How long `stop()` lets requests under way finish: until their answers are written whole. Clients that are cut off
+   * then are named in the log. In seconds. Default: 30.
+   */
   readonly exitTimeoutSecs?: number;
   /** Whether a model that fails to load makes `run()` fail. Default: true. */
   readonly exitOnError?: boolean;
@@ -36,6 +40,12 @@ export interface TritonConfig {
    * with 503, over gRPC with RESOURCE_EXHAUSTED. One request may have seven sixteenths. In bytes. Default: 1073741824.
    */
   readonly maxInflightBytes?: number;
+  /**
+   * The names by which HTTP, gRPC, metrics, Vertex AI and SageMaker may be asked (`example.org`, or `.example.org` with
+   * all names in it), against DNS rebinding. Addresses and `localhost` always may. Others get 403 or PERMISSION_DENIED.
+   * Default: all.
+   */
+  readonly allowedHosts?: string | readonly string[];
   /** Whether clients may register shared memory of this machine for inputs and outputs. Default: false. */
   readonly allowClientShm?: boolean;
   /** Serves HTTP. Default: true, unless the environment says that Vertex AI hosts the server. */

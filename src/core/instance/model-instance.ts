@@ -47,6 +47,11 @@ export interface ExecutionTimes {
   readonly computeInfer: number;
   /** From the callable's return until the results are here. */
   readonly computeOutput: number;
+  /**
+   * Of a batch that failed and ran again, what each request took alone, which `computeInfer` has too; undefined in the
+   * place of a request that did not run.
+   */
+  readonly computeAlone?: readonly (number | undefined)[] | undefined;
 }
 
 /**

@@ -69,7 +69,7 @@ export class RequestOutcomes {
   /** Gives the requests of a batch their results. */
   finish({ batch, rows }: ExecutedBatch, results: readonly ExecutionResult[], times: ExecutionTimes): void {
     const now = performance.now();
-    this.#statistics.recordExecution(rows, times);
+    this.#recordExecutions({ batch, rows }, times);
     for (let i = 0; i < batch.length; i++) {
       const request = batch[i]!;
       const result = results[i];
@@ -89,6 +89,17 @@ export class RequestOutcomes {
         }
       }
     }
+  }
+
+  /** Each run of the callable counts, also those of single requests after a batch that failed. */
+  #recordExecutions({ batch, rows }: ExecutedBatch, times: ExecutionTimes): void {
+    const { computeInfer, computeAlone } = times;
+    if (computeAlone === undefined) return this.#statistics.recordExecution(rows, times);
+    const alone = computeAlone.reduce<number>((sum, took = 0) => sum + took, 0);
+    this.#statistics.recordExecution(rows, { ...times, computeInfer: computeInfer - alone });
+    computeAlone.forEach((took, index) => {
+      if (took !== undefined) this.#statistics.recordExecution(batch[index]!.rows, { ...NO_TIMES, computeInfer: took });
+    });
   }
 
   /** Hands the answers of a decoupled execution on as they come, each to whoever has its place in the batch by then. */

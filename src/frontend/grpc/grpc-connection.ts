@@ -1,21 +1,28 @@
 // One connection of a gRPC client: which of its streams are calls, how long it lives, and what the log says of its end.
 
+import { lowerCase } from '../../ascii.js';
+import { isHost } from '../../http1/host.js';
 import type { ConnectionControl, ConnectionListener } from '../../http2/connection-listener.js';
 import type { HeaderList } from '../../http2/header-list.js';
 import type { Http2Error } from '../../http2/http2-error.js';
 import type { Http2Stream, StreamListener } from '../../http2/http2-stream.js';
 import { HeaderTemplate } from '../../http2/outgoing-headers.js';
 import type { Logger } from '../../model/logger.js';
+import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
+import type { AllowedHosts } from '../allowed-hosts.js';
 import { ConnectionKeepalive, type KeepaliveOptions } from './connection-keepalive.js';
 import { type AcceptCall, RefusedCall } from './grpc-call.js';
 import { Http2Call } from './http2-call.js';
 
+const BAD_REQUEST = new HeaderTemplate([':status', '400']);
 const METHOD_NOT_ALLOWED = new HeaderTemplate([':status', '405']);
 const UNSUPPORTED_MEDIA_TYPE = new HeaderTemplate([':status', '415']);
 
 export interface GrpcConnectionOptions {
   readonly accept: AcceptCall;
   readonly keepalive: KeepaliveOptions;
+  /** Default: all hosts are answered. */
+  readonly hosts?: AllowedHosts | undefined;
   readonly logger: Logger;
 }
 
@@ -37,9 +44,10 @@ export class GrpcConnection implements ConnectionListener {
       return undefined;
     }
     const call = new Http2Call(stream, headers);
-    const refusal = findRefusal(headers);
-    if (refusal === undefined) call.start(this.#options.accept);
-    else call.start(() => new RefusedCall(() => call.refuse(refusal)));
+    // Lists are shared by calls that begin alike: what is found out of one is found out once.
+    const refusal = (headers.memo ??= findRefusal(headers, this.#options.hosts)) as Refusal;
+    if (refusal === NONE) call.start(this.#options.accept);
+    else call.start(() => new RefusedCall(() => refusal(call)));
     return call;
   }
 
@@ -63,10 +71,26 @@ export class GrpcConnection implements ConnectionListener {
   }
 }
 
-/** What HTTP says of a request that is no call; undefined of one that is. */
-function findRefusal(headers: HeaderList): HeaderTemplate | undefined {
-  if (headers.get(':method') !== 'POST') return METHOD_NOT_ALLOWED;
-  return isGrpcContentType(headers.get('content-type')) ? undefined : UNSUPPORTED_MEDIA_TYPE;
+/** Ends a call that is not served. */
+type Refusal = (call: Http2Call) => void;
+
+const NONE: Refusal = () => undefined;
+
+function findRefusal(headers: HeaderList, allowed: AllowedHosts | undefined): Refusal {
+  const host = headers.get('host');
+  const authority = headers.get(':authority') ?? host;
+  const hosts = authority?.split(',') ?? [];
+  // HTTP speaks of a request that is no call. Clients with several addresses name them all (`ipv4:10.0.0.1:80,10.0.0.2:80`).
+  if (!hosts.every(isHost) || (host !== undefined && lowerCase(host) !== lowerCase(authority!))) {
+    return (call) => call.refuse(BAD_REQUEST);
+  }
+  if (headers.get(':method') !== 'POST') return (call) => call.refuse(METHOD_NOT_ALLOWED);
+  if (!isGrpcContentType(headers.get('content-type'))) return (call) => call.refuse(UNSUPPORTED_MEDIA_TYPE);
+  for (const name of hosts.length === 0 ? [undefined] : hosts) {
+    const text = allowed?.refusal(name);
+    if (text !== undefined) return (call) => call.fail(GRPC_STATUS.PERMISSION_DENIED, text);
+  }
+  return NONE;
 }
 
 const CONTENT_TYPE = /^(?:application\/grpc(?:[+;].*)?)?$/i;

@@ -5,6 +5,7 @@ import type { Logger } from '../../model/logger.js';
 import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS, type CompressionLevel, isKnownEncoding } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
+import type { AllowedHosts } from '../allowed-hosts.js';
 import type { Frontend } from '../frontend.js';
 import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { type Category, RestrictedFeatures, type Restriction } from '../restricted-features.js';
@@ -37,6 +38,8 @@ export interface GrpcFrontendOptions {
   readonly openPort: OpenHttp2Port;
   /** What clients may have the server hold. Default: anything. */
   readonly budget?: Http2PortOptions['budget'];
+  /** Default: all hosts are answered. */
+  readonly hosts?: AllowedHosts | undefined;
   /** Shared with other ports. Default: any number of connections. */
   readonly limit?: Http2PortOptions['limit'];
 }
@@ -75,7 +78,7 @@ export class GrpcFrontend implements Frontend {
 
   /** Rejects also with INVALID_ARG when certificates cannot be used. */
   async start(): Promise<number> {
-    const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls, openPort, budget, limit } = this.#options;
+    const { address, port, logger, keepalive = DEFAULT_KEEPALIVE, tls, openPort, budget, limit, hosts } = this.#options;
     this.#port = new GrpcPort({
       open: openPort,
       budget,
@@ -83,6 +86,7 @@ export class GrpcFrontend implements Frontend {
       tls: tls === undefined ? undefined : readPortTls(tls),
       accept: (call) => this.#accept(call),
       keepalive,
+      hosts,
       logger,
     });
     return this.#port.listen(address, port);
@@ -100,6 +104,14 @@ export class GrpcFrontend implements Frontend {
     this.#draining = true;
     this.#port?.drain();
     for (const stream of this.#streams) stream.drain();
+  }
+
+  get underWay(): number {
+    return this.#port?.underWay ?? 0;
+  }
+
+  async settled(): Promise<void> {
+    await this.#port?.settled();
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@
 
 import type { ConnectionOptions } from '../../http2/connection-options.js';
 import type { Http2Port, Http2PortOptions, OpenHttp2Port } from '../../http2/http2-port.js';
+import { cutOffLines } from '../cut-off-lines.js';
 import { listenAt } from '../listen-failure.js';
 import type { PortTls } from '../port-tls.js';
 import { GrpcConnection, type GrpcConnectionOptions } from './grpc-connection.js';
@@ -53,6 +54,9 @@ export class GrpcPort {
       listen: (connection) => new GrpcConnection(connection, connections),
       onHandshakeError: (error) => logger.verbose(1, `gRPC handshake failed: ${error.message}`),
       onError: (error) => logger.error(`gRPC listener failed: ${error.message}`),
+      onCutOff: (connections) => {
+        for (const line of cutOffLines('gRPC', connections)) logger.warn(line);
+      },
     });
   }
 
@@ -74,6 +78,16 @@ export class GrpcPort {
   /** No new connections; existing ones take no new calls and close after their last. */
   drain(): void {
     this.#port.drain();
+  }
+
+  /** Connections with a call or an answer under way. */
+  get underWay(): number {
+    return this.#port.underWay;
+  }
+
+  /** Resolves when all calls are answered and all answers are written. To be called after {@link drain}. */
+  settled(): Promise<void> {
+    return this.#port.settled();
   }
 
   /** Drains, cancels the calls that have not ended, and resolves when no socket is open. Idempotent. */

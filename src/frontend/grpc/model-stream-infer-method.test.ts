@@ -243,6 +243,19 @@ describe('the end of a stream', () => {
     void taken[0]!.sink.respond(answer(taken[0]!), true);
     expect(client.call.ends).toEqual([[14, 'GRPC server is shutting down and has stopped accepting new requests.']]);
   });
+
+  it('is not put off by requests that come while the server stops', async () => {
+    const { client, taken, received } = startStream();
+    client.send(request('m', 'a'));
+    client.listener.drain();
+    client.send(request('m', 'b'), request('d', 'c'));
+    expect(taken).toHaveLength(1);
+    void taken[0]!.sink.respond(answer(taken[0]!), true);
+    const refused = (id: string) =>
+      `${id}  [request id: ${id}] Server is stopping, scheduler for model has stopped accepting new inference requests`;
+    expect((await received()).map(short)).toEqual([refused('c'), 'a final', refused('b')]);
+    expect(client.call.ends).toHaveLength(1);
+  });
 });
 
 describe('a reader that is slow', () => {

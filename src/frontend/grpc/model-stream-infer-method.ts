@@ -1,6 +1,7 @@
 // ModelStreamInfer: requests to any models on one stream. Ordinary models answer in the order of the requests,
 // decoupled ones as their answers come. What is wrong with one request is a message on the stream, which stays open.
 
+import { serverStopping } from '../../core/refusals.js';
 import { TritonError } from '../../errors.js';
 import { type PacedWork } from '../../model/paced-work.js';
 import { startPaced, type PacedRun } from '../../model/paced-workers.js';
@@ -126,7 +127,14 @@ class InferStream implements StreamHandler {
     this.#endWhenIdle();
   }
 
-  #run({ reference }: ReadRequest, incoming: IncomingRequest<CompleteInferRequest>, bytes: number): void {
+  #run({ reference, decoupled }: ReadRequest, incoming: IncomingRequest<CompleteInferRequest>, bytes: number): void {
+    if (this.#draining) {
+      // The client would keep the stream from ending.
+      incoming.release();
+      this.#release(bytes);
+      this.#refuse(reference!, decoupled, serverStopping(reference!.id));
+      return;
+    }
     const request = new StreamedRequest(this, reference!, incoming, bytes);
     this.#begin(request);
     request.started(this.#options.server.infer(incoming.request, request, incoming.load));

@@ -2,9 +2,12 @@
 
 import { TritonError } from '../../errors.js';
 import type { HttpRequest } from '../../http1/http-exchange.js';
+import { authorityOf } from '../../http1/host.js';
 import { HttpServer, type HttpServerOptions } from '../../http1/http-server.js';
 import type { Logger } from '../../model/logger.js';
+import type { AllowedHosts } from '../allowed-hosts.js';
 import type { Frontend } from '../frontend.js';
+import { cutOffLines } from '../cut-off-lines.js';
 import { listenAt } from '../listen-failure.js';
 import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { HttpExchange } from './http-exchange.js';
@@ -29,6 +32,8 @@ export interface HttpPortOptions {
   /** Default: no TLS. */
   readonly tls?: TlsFiles | undefined;
   readonly logger: Logger;
+  /** Default: all hosts are answered. */
+  readonly hosts?: AllowedHosts | undefined;
   /** What clients may have the server hold. Default: anything. */
   readonly budget?: HttpServerOptions['budget'];
   /** Shared with other ports. Default: any number of connections. */
@@ -55,6 +60,9 @@ export class HttpPort implements Frontend {
       tls: tls === undefined ? undefined : readPortTls(tls),
       onError: (error) => logger.error(`${this.name}: ${error.message}`),
       onHandshakeError: (error) => logger.verbose(1, `${this.name}: handshake failed: ${error.message}`),
+      onCutOff: (connections) => {
+        for (const line of cutOffLines(this.name, connections)) logger.warn(line);
+      },
       budget,
       limit,
       serveSpare: (request, answer) => this.#serveSpare(new HttpExchange(request, answer)),
@@ -75,6 +83,14 @@ export class HttpPort implements Frontend {
     return this.#server?.connections ?? 0;
   }
 
+  get underWay(): number {
+    return this.#server?.underWay ?? 0;
+  }
+
+  async settled(): Promise<void> {
+    await this.#server?.settled();
+  }
+
   async close(): Promise<void> {
     await this.#service.close?.();
     await this.#server?.close();
@@ -91,6 +107,10 @@ export class HttpPort implements Frontend {
 
   /** Answers a request, whatever becomes of it. */
   serve(exchange: HttpExchange): void {
+    const { request } = exchange;
+    // The host of a whole URL is the one that counts (RFC 9112, section 3.2.2).
+    const refusal = this.#options.hosts?.refusal(authorityOf(request.target) ?? request.header('host'));
+    if (refusal !== undefined) return exchange.answerJson(403, { error: refusal });
     try {
       this.#service.answer(exchange);
     } catch (thrown) {

@@ -1,6 +1,8 @@
 // The metadata of a call that are the client's own, without what gRPC and HTTP/2 keep for themselves. The names are
 // those that a Triton server with `--grpc-header-forward-pattern '.*'` does not show to its models.
 
+import { listElements } from '../../ascii.js';
+
 /** `user-agent`, `accept-encoding` and `content-length` are not among them: Triton forwards those. */
 const TRANSPORT: ReadonlySet<string> = new Set([
   'host',
@@ -32,8 +34,7 @@ export function applicationMetadata(headers: readonly string[]): readonly string
 
 function decodeBinary(value: string): string {
   // Values of one name may be joined by commas, each encoded by itself.
-  return value
-    .split(',')
-    .map((part) => Buffer.from(part.trim(), 'base64').toString())
+  return listElements(value)
+    .map((part) => Buffer.from(part, 'base64').toString())
     .join(', ');
 }

@@ -3,6 +3,7 @@
 
 import { createDeflate, createGzip, deflateSync, gunzipSync, gzipSync, inflateSync, type Zlib } from 'node:zlib';
 
+import { listElements } from '../../ascii.js';
 import { type InflateLimits, inflateLater } from '../inflate.js';
 import { GRPC_STATUS, type GrpcStatus } from './grpc-status.js';
 import { MESSAGE_PREFIX_BYTES } from './message-frame.js';
@@ -114,7 +115,7 @@ export function chooseCompression(
   acceptEncoding: string | undefined,
 ): MessageCompression | undefined {
   if (level === 'none' || acceptEncoding === undefined) return undefined;
-  const accepted = acceptEncoding.split(',').map((name) => name.trim());
+  const accepted = listElements(acceptEncoding);
   const encoding = (['gzip', 'deflate'] as const).find((name) => accepted.includes(name));
   return encoding === undefined ? undefined : { encoding, level };
 }

@@ -162,6 +162,9 @@ describe('answerCoding', () => {
     ['identity;q=0, *;q=0', 'identity'],
     ['*;q=0', 'identity'],
     [',,gzip,,', 'gzip'],
+    ['\xa0gzip', 'identity'],
+    ['gzip\xa0;q=1', 'identity'],
+    ['gzip;q=\xa00.5', 'identity'],
   ])('makes of "%s" %s', (header, coding) => {
     expect(answerCoding(header)).toBe(coding);
   });

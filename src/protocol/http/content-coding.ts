@@ -3,6 +3,7 @@
 
 import { createDeflate, createGzip, deflateSync, gzipSync } from 'node:zlib';
 
+import { listElements, lowerCase, trimBlanks } from '../../ascii.js';
 import { invalidArg, TritonError } from '../../errors.js';
 import { type InflateFault, type InflateLimits, inflateLater } from '../inflate.js';
 
@@ -61,8 +62,8 @@ function inflateFailure(fault: InflateFault, maxSize: number): TritonError {
 export function answerCoding(acceptEncoding: string | undefined): ContentCoding {
   if (acceptEncoding === undefined || acceptEncoding === '') return 'identity';
   const weights = new Map<string, number>();
-  for (const element of acceptEncoding.split(',')) {
-    const [name = '', parameter] = element.split(';', 2).map((part) => part.trim().toLowerCase());
+  for (const element of listElements(lowerCase(acceptEncoding))) {
+    const [name = '', parameter] = element.split(';', 2).map(trimBlanks);
     const weight = parameter === undefined ? 1 : weightOf(parameter);
     const coding = name === 'x-gzip' ? 'gzip' : name;
     if (weight !== undefined && !weights.has(coding)) weights.set(coding, weight);
@@ -88,7 +89,7 @@ function codingCalled(name: string): ContentCoding | undefined {
 
 // More digits than RFC 9110 allows and weights over 1 are taken for what they mean.
 function weightOf(parameter: string): number | undefined {
-  const digits = /^q\s*=\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)$/.exec(parameter)?.[1];
+  const digits = /^q[\t ]*=[\t ]*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)$/.exec(parameter)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 

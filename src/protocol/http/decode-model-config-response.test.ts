@@ -45,6 +45,8 @@ describe('decodeModelConfigResponse', () => {
     ],
     ['a dimension below -1', { name: 'M', input: [{ ...X, dims: [-2] }] }, "Unable to parse 'dims'"],
     ['a dimension that is no number', { name: 'M', output: [{ ...X, dims: ['x'] }] }, "Unable to parse 'dims'"],
+    ['a dimension without digits', { name: 'M', output: [{ ...X, dims: [''] }] }, "Unable to parse 'dims'"],
+    ['a dimension in white space', { name: 'M', output: [{ ...X, dims: ['\xa01'] }] }, "Unable to parse 'dims'"],
     ['a batch size that is none', { name: 'M', max_batch_size: -1 }, "Unable to parse 'max_batch_size'"],
     ['no name', {}, "Unable to parse 'name'"],
   ])('refuses %s with INTERNAL', (_, json, message) => {

@@ -43,7 +43,7 @@ function readTensors(json: JsonValue, key: 'input' | 'output'): readonly Complet
 
 // Triton prints int64 as numbers here; protobuf's own JSON has them as strings.
 function readDim(value: JsonValue): number {
-  const dim = typeof value === 'string' ? Number(value) : value;
+  const dim = typeof value === 'string' && /^-?[0-9]+$/.test(value) ? Number(value) : value;
   if (Number.isSafeInteger(dim) && (dim as number) >= -1) return dim as number;
   throw unparsable('dims', 'attempt to access JSON non-signed-integer as signed-integer');
 }

@@ -1,5 +1,6 @@
 // The header Inference-Header-Content-Length: where the JSON of a message ends and its binary tensors begin.
 
+import { listElements } from '../../ascii.js';
 import { invalidArg } from '../../errors.js';
 
 /**
@@ -20,6 +21,6 @@ export function parseHeaderLength(header: string | undefined, bodyLength: number
 
 // A header that was sent twice arrives as "93, 93": harmless when both agree, as for Content-Length.
 function sameInEveryField(header: string): number | undefined {
-  const fields = header.split(/\s*,\s*/);
+  const fields = listElements(header);
   return /^\d+$/.test(fields[0]!) && fields.every((field) => field === fields[0]) ? Number(fields[0]) : undefined;
 }

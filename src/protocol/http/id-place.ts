@@ -8,6 +8,9 @@ export interface IdPlace {
 }
 
 const QUOTE = 0x22;
+/** Among JSON's own white space. */
+const COLON = /^[ \t\n\r]*:/;
+const COLON_ALONE = /^[ \t\n\r]*:[ \t\n\r]*$/;
 
 /**
  * Undefined where there is none that is a string. With an escape anywhere nothing is looked for: keys could be written in more than one
@@ -23,8 +26,7 @@ export function findId(text: string): IdPlace | undefined {
       if (end < 0) return undefined;
       // The first member of that name counts.
       if (depth === 1 && end - at === 3 && text.startsWith('id', at + 1)) {
-        const rest = text.slice(end + 1).trimStart();
-        if (rest.startsWith(':')) return stringAfter(text, end + 1);
+        if (COLON.test(text.slice(end + 1))) return stringAfter(text, end + 1);
       }
       at = end;
     } else if (code === 0x7b || code === 0x5b) depth++;
@@ -36,7 +38,7 @@ export function findId(text: string): IdPlace | undefined {
 /** The value of a member, if it is a string, behind the end of its key. */
 function stringAfter(text: string, from: number): IdPlace | undefined {
   const start = text.indexOf('"', from) + 1;
-  if (start === 0 || text.slice(from, start - 1).trim() !== ':') return undefined;
+  if (start === 0 || !COLON_ALONE.test(text.slice(from, start - 1))) return undefined;
   return { start, end: text.indexOf('"', start) };
 }
 

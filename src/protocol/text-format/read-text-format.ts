@@ -12,6 +12,7 @@ import {
 } from '@bufbuild/protobuf';
 import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 
+import { lowerCase } from '../../ascii.js';
 import { nearest } from '../../model/nearest.js';
 import { clip, type Position, TextFormatError, type Token, Tokens } from './tokens.js';
 
@@ -334,7 +335,7 @@ function magnitudeOf(token: Token): number | undefined {
   // Triton's reader takes no other notation here.
   if (token.kind === 'integer') return /^0./.test(token.text) ? undefined : Number(token.text);
   if (token.kind !== 'identifier') return undefined;
-  const word = token.text.toLowerCase();
+  const word = lowerCase(token.text);
   if (word === 'nan') return Number.NaN;
   return word === 'inf' || word === 'infinity' ? Number.POSITIVE_INFINITY : undefined;
 }

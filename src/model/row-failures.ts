@@ -1,0 +1,42 @@
+// Rows that fail alone. A callable that gets the rows of many requests names the row that is wrong, and the request that it
+// belongs to fails, and no other. The request itself keeps the failure until the callable has returned. So outputs
+// keep their shape, and no decorator between the callable and its host knows of failures.
+
+import { TritonError } from '../errors.js';
+import type { ContextWith, RequestWith } from './callable.js';
+
+/** Why a request fails, and which of its rows is the reason. */
+export interface RowFailure {
+  readonly row: number;
+  /** What the callable gave. */
+  readonly error: unknown;
+}
+
+/** What requests of ours have beside what callables see. Others' copies of them lack it. */
+export interface FailingRequest {
+  readonly failure: RowFailure | undefined;
+  failRow(row: number, error: unknown): void;
+}
+
+/** Fails a request because of one of its rows. */
+export function failRowOf(request: RequestWith<unknown>, row: number, error: unknown): void {
+  const failing = request as Partial<FailingRequest>;
+  if (typeof failing.failRow === 'function') return failing.failRow(row, error);
+  const message =
+    'failRow cannot find the request of a row: make requests with other inputs by withInputs(request, inputs)';
+  throw new TritonError('INTERNAL', message);
+}
+
+export function noSuchRow(row: number, rows: number): TritonError {
+  return new TritonError('INTERNAL', `failRow takes a row from 0 to ${rows - 1}, got ${String(row)}`);
+}
+
+/** The failure of a request, when one of its rows has failed. */
+export function failureOf(request: RequestWith<unknown>): RowFailure | undefined {
+  return (request as Partial<FailingRequest>).failure;
+}
+
+/** Whether the requests of all rows have failed: what the callable gave for them has no meaning. */
+export function haveAllFailed({ requests, requestOfRow }: ContextWith<unknown>): boolean {
+  return requests.some(failureOf) && requestOfRow.every(failureOf);
+}
