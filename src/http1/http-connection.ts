@@ -168,10 +168,12 @@ export class HttpConnection implements ExchangeConnection {
     return this.#first === undefined && !this.#heads.isPartial && this.#body.exchange === undefined;
   }
 
-  /** Milliseconds for which no request has been under way; one whose head does not end is none. */
+  /** Milliseconds for which there has been nothing to do; a request that does not come any further is nothing to do. */
   get idleFor(): number {
-    const isBusy = this.#first !== undefined || this.#body.exchange !== undefined || this.isCongested;
-    return isBusy || this.isFinished ? 0 : this.#environment.clock.now - this.#since;
+    if (this.isCongested || this.isFinished) return 0;
+    const { exchange } = this.#body;
+    if (exchange !== undefined && (this.#first === undefined || this.#first === exchange)) return this.#stillFor;
+    return this.#first === undefined ? this.#environment.clock.now - this.#since : 0;
   }
 
   get hasServed(): boolean {

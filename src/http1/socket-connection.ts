@@ -39,7 +39,8 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   #lingers = true;
   readonly #share: ByteShare | undefined;
   readonly #reader = new Standstill(LEAST_PROGRESS);
-  #isReaderIdle = false;
+  /** How long the client has taken nothing of what waits for it, in milliseconds. */
+  #idle = 0;
 
   /** `read` gives the socket, and has it read to the sink from then on. */
   constructor(read: (sink: ByteSink) => Socket, environment: SocketEnvironment) {
@@ -91,14 +92,13 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
 
   tick(now: number): void {
     const { isCongested } = this.#connection;
-    const idle = this.#reader.look(now, isCongested, takenBytes(this.socket));
-    this.#isReaderIdle = idle > IDLE_READER_MILLISECONDS;
-    if (idle > STALLED_MILLISECONDS || now - this.#endedAt > LINGER_MILLISECONDS) this.socket.destroy();
+    this.#idle = this.#reader.look(now, isCongested, takenBytes(this.socket));
+    if (this.#idle > STALLED_MILLISECONDS || now - this.#endedAt > LINGER_MILLISECONDS) this.socket.destroy();
     else this.#connection.tick();
   }
 
   get idleFor(): number {
-    return this.#connection.idleFor;
+    return this.#connection.isCongested ? this.#idle : this.#connection.idleFor;
   }
 
   get hasServed(): boolean {
@@ -119,6 +119,10 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
 
   get isStalled(): boolean {
     return this.#isReaderIdle || this.#connection.isUploadStalled;
+  }
+
+  get #isReaderIdle(): boolean {
+    return this.#idle > IDLE_READER_MILLISECONDS;
   }
 
   evict(): void {

@@ -64,7 +64,7 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   isInOrder = false;
   receivedBytes = 0;
   receivedMessageFrames = 0;
-  /** Milliseconds for which there has been no stream, as far as ticks tell. */
+  /** Milliseconds for which there has been nothing to do, as far as ticks tell: no stream, or streams that wait for the peer. */
   idleFor = 0;
   readonly share: ByteShare | undefined;
   readonly #onOutput: () => void;
@@ -77,6 +77,8 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   readonly #goodbye: Goodbye;
   readonly #control: ControlReceiver;
   readonly #idleTime = new Stopwatch();
+  readonly #restTime = new Stopwatch();
+  #answeredFrames = 0;
 
   constructor({ role, listen, options, pool, share, heldBytes = none, onOutput }: ConnectionEnvironment) {
     this.role = role;
@@ -152,7 +154,8 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   tick(now: number): void {
     if (this.isFinished) return;
     this.#guard.refill(now);
-    const idle = (this.idleFor = this.#idleTime.look(now, this.streams.size === 0));
+    const idle = this.#idleTime.look(now, this.streams.size === 0);
+    this.idleFor = this.#restTime.look(now, this.#rests());
     const delay = this.#handshake.findDelay(now);
     if (delay !== undefined) {
       this.fail(delay);
@@ -162,6 +165,14 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
     const { idleTimeout, drainTimeout } = this.options;
     if (this.#goodbye.isOverdue(now, drainTimeout)) this.#decideLastStream();
     else if (idleTimeout > 0 && idle >= idleTimeout) this.drain();
+  }
+
+  #rests(): boolean {
+    const { messageFrames } = this.sender;
+    const hasAnswered = messageFrames !== this.#answeredFrames;
+    this.#answeredFrames = messageFrames;
+    if (this.streams.size === 0) return true;
+    return this.share !== undefined && !hasAnswered && this.streams.all().every(({ rests }) => rests);
   }
 
   #lookForUploads(now: number): void {

@@ -121,7 +121,8 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
 
   get idleFor(): number {
     // One that says nothing is idle from its beginning.
-    return this.hasServed ? this.connection.idleFor : performance.now() - this.#openedAt;
+    if (!this.hasServed) return performance.now() - this.#openedAt;
+    return this.connection.unreadBytes > 0 ? this.#idle : this.connection.idleFor;
   }
 
   get hasServed(): boolean {

@@ -11,8 +11,6 @@ import { GrpcConnection, type GrpcConnectionOptions } from './grpc-connection.js
 const CONNECTION: ConnectionOptions = {
   // Larger than the 16 kB that HTTP/2 begins with: fewer frames for large tensors.
   maxFrameSize: 1 << 20,
-  // Clients keep further calls back until earlier ones end.
-  maxConcurrentStreams: 4096,
   // Answers of any size may wait for their readers; streams are held back where they are produced.
   maxQueuedBytes: Infinity,
   // As HTTP's requests have it; gRPC's own library waits for twice as long.

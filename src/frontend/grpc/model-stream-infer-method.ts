@@ -18,8 +18,8 @@ import { NO_ROOM } from './grpc-call.js';
 import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js';
 import { StreamedRequest } from './streamed-request.js';
 
-/** More requests of one stream than this are not taken at a time. */
-const MAX_REQUESTS_UNDER_WAY = 4096;
+/** More requests of one stream than this are not taken at a time: as many as a connection may have calls. */
+const MAX_REQUESTS_UNDER_WAY = 1000;
 
 /** With so many bytes of requests no more are taken, until some are answered; */
 const MANY_BYTES = 64 << 20;
