@@ -31,7 +31,7 @@ export function connectionError(error: unknown, address: string): TritonError {
   const code = nodeErrorCode(error);
   const reason =
     REASONS[code] ?? ([TritonError.from(error).message, code].find((text) => text !== '') || 'unknown reason');
-  const requestSent = !NEVER_CONNECTED.has(code);
+  const requestSent = !neverConnected(error, code);
   const failure = new TritonConnectionError(`${address} is not available: ${reason}`, { cause: error, requestSent });
   return withRetryAdvice(failure, LASTING.has(code) ? undefined : { unexecuted: !requestSent });
 }
@@ -52,7 +52,16 @@ const LASTING = new Set([
 ]);
 
 /** Codes of errors that only happen before there is a connection. */
-const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', ...LASTING]);
+const BEFORE_CONNECTION = new Set(['ECONNREFUSED', 'EAI_AGAIN', ...LASTING]);
+
+/** Whether the connection was never made. Hosts and networks may also become unreachable behind a request. */
+function neverConnected(error: unknown, code: string): boolean {
+  if (BEFORE_CONNECTION.has(code)) return true;
+  // Several addresses were tried.
+  if (error instanceof AggregateError) return error.errors.every((each) => neverConnected(each, nodeErrorCode(each)));
+  const syscall = error instanceof Error && 'syscall' in error ? error.syscall : undefined;
+  return syscall === 'connect' || syscall === 'getaddrinfo';
+}
 
 /** The error of an answer that is larger than the client takes. */
 export function tooLargeError(maxResponseBytes: number, address: string): TritonError {

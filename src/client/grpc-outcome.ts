@@ -36,14 +36,16 @@ export function errorOfStatus({ status, message, pushback, address }: ReadStatus
   if (status === GRPC_STATUS.DEADLINE_EXCEEDED) return call.deadlineError();
   const code = CODE_OF_STATUS[status as GrpcStatus] ?? 'UNKNOWN';
   const error = new TritonError(code, message === '' ? `${address} answered with gRPC status ${status}` : message);
-  return withRetryAdvice(error, code === 'UNAVAILABLE' ? adviceOfStatus(status, message, pushback) : undefined);
+  return withRetryAdvice(error, MAY_PASS.has(status) ? adviceOfStatus(message, pushback) : undefined);
 }
 
-function adviceOfStatus(status: number, message: string, pushback: string | undefined): RetryAdvice | undefined {
-  if (pushback !== undefined) {
-    return /^\d{1,10}$/.test(pushback) ? { unexecuted: true, delayMs: Number(pushback) } : undefined;
-  }
-  return status === GRPC_STATUS.UNAVAILABLE ? adviceOfRefusal(message, undefined) : undefined;
+/** The server has no room, or serves nobody for now. */
+const MAY_PASS = new Set<number>([GRPC_STATUS.UNAVAILABLE, GRPC_STATUS.RESOURCE_EXHAUSTED]);
+
+function adviceOfStatus(message: string, pushback: string | undefined): RetryAdvice | undefined {
+  if (pushback === undefined) return adviceOfRefusal(message, undefined);
+  // Anything but a number asks not to be asked again.
+  return /^\d{1,10}$/.test(pushback) ? adviceOfRefusal(message, Number(pushback)) : undefined;
 }
 
 /** A proxy's answer, or no gRPC server at all. The codes are those that gRPC lays down for statuses of HTTP. */

@@ -61,6 +61,7 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
 
   it.each([
     ['the server says that it is not available', (call: PlayedCall) => call.refuse('the device was lost')],
+    ['the server says when to come again, and not why', (call: PlayedCall) => call.refuse('come later', 0)],
     ['the connection is lost', (call: PlayedCall) => call.drop()],
   ])('is sent again only if it may be executed twice, when %s', async (_, failure) => {
     const turns = inTurn(failure, failure);
@@ -86,7 +87,7 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
 
   it('waits as long as the server asks for, when that is longer', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    const turns = inTurn((call) => call.refuse('come later', 7));
+    const turns = inTurn((call) => call.refuse(QUEUE_FULL, 7));
     await using server = await startPlayed(protocol, turns.play);
     await using client = new ModelClient(server.url, double, { retry: QUICK });
     const timings: CallTimings[] = [];
@@ -110,10 +111,10 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
   });
 
   it('fails at once when its deadline would be over before the next attempt', async () => {
-    const turns = inTurn((call) => call.refuse('come tomorrow', 86_400));
+    const turns = inTurn((call) => call.refuse(QUEUE_FULL, 86_400));
     await using server = await startPlayed(protocol, turns.play);
     await using client = new ModelClient(server.url, double);
-    await expect(client.inferSample({ x: X })).rejects.toMatchObject({ message: 'come tomorrow' });
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({ message: QUEUE_FULL });
   });
 
   it('is not sent again after an abort, nor after the client was closed', async () => {

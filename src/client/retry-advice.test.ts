@@ -10,26 +10,39 @@ describe('adviceOfRefusal', () => {
     "Request for unknown model: 'M' version 3 is not at ready state",
     'Server not ready',
     'GRPC server is shutting down and has stopped accepting new requests.',
+    "model 'M' is not ready: all instances have ended",
+    "model 'M' is not ready: all instances ended while the request waited",
+    "model 'M' is not ready: all instances are busy with batches that took too long",
+    'the requests of all clients together hold too many bytes: try again later',
+    'there is no room for what the request inflates to: try again later',
+    'there is no room for what the message inflates to: try again later',
+    'there is no memory for a request of 1000000000 bytes',
+    'there is no memory for a message of 1000000000 bytes',
+    'there are too many connections: try again later',
   ])('knows that nothing was executed: %s', (message) => {
     expect(adviceOfRefusal(message, undefined)).toEqual({ unexecuted: true, delayMs: undefined });
   });
 
-  it.each(["in ensemble 'E', [request id: 7] Exceeds maximum queue size", 'Server exiting', 'the device was lost', ''])(
-    'cannot know whether it was: %s',
-    (message) => {
-      expect(adviceOfRefusal(message, undefined)).toEqual({ unexecuted: false, delayMs: undefined });
-    },
-  );
+  it.each([
+    "in ensemble 'E', [request id: 7] Exceeds maximum queue size",
+    "model 'M' failed while it ran: Exceeds maximum queue size",
+    'Exceeds maximum queue size\n',
+    'there is no room for the answer: too many bytes of answers wait for their clients',
+    'Server exiting',
+    'the device was lost',
+    '',
+  ])('cannot know whether it was: %j', (message) => {
+    expect(adviceOfRefusal(message, undefined)).toEqual({ unexecuted: false, delayMs: undefined });
+    // To say when to come again proves nothing.
+    expect(adviceOfRefusal(message, 5)).toEqual({ unexecuted: false, delayMs: 5 });
+  });
 
-  it.each(['Request timeout expired', "This protocol is restricted, expecting header 'triton-grpc-protocol-a'"])(
-    'has none for what will not change: %s',
-    (message) => {
-      expect(adviceOfRefusal(message, 5)).toBeUndefined();
-    },
-  );
-
-  it('takes a server that says when to come again at its word', () => {
-    expect(adviceOfRefusal('the device was lost', 5)).toEqual({ unexecuted: true, delayMs: 5 });
+  it.each([
+    'Request timeout expired',
+    "This protocol is restricted, expecting header 'triton-grpc-protocol-a'",
+    'Received message larger than max (5 vs. 4)',
+  ])('has none for what will not change: %s', (message) => {
+    expect(adviceOfRefusal(message, 5)).toBeUndefined();
   });
 });
 
@@ -39,7 +52,7 @@ describe('adviceOfHttpStatus', () => {
     [429, '2', { unexecuted: true, delayMs: 2000 }],
     [502, '2', { unexecuted: false }],
     [503, undefined, { unexecuted: false, delayMs: undefined }],
-    [503, '0', { unexecuted: true, delayMs: 0 }],
+    [503, '0', { unexecuted: false, delayMs: 0 }],
     [504, undefined, { unexecuted: false }],
     [500, '1', undefined],
     [400, '1', undefined],

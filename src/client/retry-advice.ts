@@ -1,6 +1,7 @@
 // What an error says about sending the request again. An error without advice is final.
 
 import type { TritonError } from '../errors.js';
+import { provesUnexecuted } from '../model/unexecuted.js';
 
 export interface RetryAdvice {
   /** The server has not executed the request: to send it again does nothing twice. */
@@ -21,23 +22,16 @@ export function retryAdviceOf(error: TritonError): RetryAdvice | undefined {
   return ADVICE.get(error);
 }
 
-/** In Triton's words, and ours: what servers say in place of executing a request. */
-const UNEXECUTED = [
-  /^(\[request id: [^\]]*\] )?Exceeds maximum queue size$/,
-  /^(\[request id: [^\]]*\] )?Server is stopping, scheduler for model has stopped accepting new inference requests$/,
-  /^Request for unknown model: '[^']*' version \d+ is not at ready state$/,
-  /^Server not ready$/,
-  /^GRPC server is shutting down and has stopped accepting new requests\.$/,
-];
+/** These refusals do not pass. */
+const FINAL = [/^Request timeout expired$/, /^This protocol is restricted/, /^(Received|Sent) message larger than max/];
 
-/** What is over for this request, or will not change. */
-const FINAL = [/^Request timeout expired$/, /^This protocol is restricted/];
-
-/** Of a server that answered that it is not available; `delayMs` if it says when it will be. */
+/**
+ * Of a server that answered that it is not available. `delayMs`: when it wants to be asked again, which proves nothing: proxies and
+ * models say that of executed requests too.
+ */
 export function adviceOfRefusal(message: string, delayMs: number | undefined): RetryAdvice | undefined {
   if (FINAL.some((text) => text.test(message))) return undefined;
-  // To say when is to ask for the request again.
-  return { unexecuted: delayMs !== undefined || UNEXECUTED.some((text) => text.test(message)), delayMs };
+  return { unexecuted: provesUnexecuted(message), delayMs };
 }
 
 /** The same for an answer of HTTP. */

@@ -7,8 +7,8 @@ import { describe, expectMilliseconds } from './option-values.js';
 import { retryAdviceOf } from './retry-advice.js';
 
 /**
- * How requests are sent again. Without `idempotent` only those that the server cannot have executed: it could not be reached, or
- * refused them for now.
+ * How requests are sent again. Without `idempotent` only requests that the server has provably not executed: it could not be reached,
+ * or refused them with words that it says for nothing else.
  */
 export interface RetryOptions {
   /** How often a request is sent at most, the first time included. Default 3. */

@@ -22,8 +22,7 @@ function load(server: InferenceServer, modelName = 'm', modelVersion = 1, config
     completeModelConfig({ modelName, modelVersion, inputs: { x: tensor }, outputs: { y: tensor }, config }, 1),
   );
   const instance = new ManualInstance();
-  entry.model.addInstance(instance);
-  entry.loaded();
+  entry.serve({ instances: [instance] });
   return instance;
 }
 
@@ -48,7 +47,7 @@ describe('InferenceServer', () => {
     load(server);
     const other = server.repository.add(completeModelConfig({ modelName: 'n', inputs: {}, outputs: {} }, 1));
     expect(server.isReady()).toBe(false);
-    other.loaded();
+    other.serve({ instances: [new ManualInstance()] });
     expect(server.isReady()).toBe(true);
   });
 
@@ -98,12 +97,12 @@ describe('InferenceServer', () => {
     const server = startServer();
     load(server);
     const { load: first } = server.resolve('m', '');
-    load(server);
+    const instance = load(server);
     const { load: second } = server.resolve('m', '');
     expect([server.serves(first), server.serves(second)]).toEqual([false, true]);
-    server.repository.find('m', 1)!.interrupted('ended');
+    server.repository.find('m', 1)!.model.removeInstance(instance);
     expect(server.serves(second)).toBe(false);
-    server.repository.find('m', 1)!.resumed('ended');
+    server.repository.find('m', 1)!.model.addInstance(instance);
     expect(server.serves(second)).toBe(true);
     server.repository.remove('m', 1);
     expect(server.serves(second)).toBe(false);

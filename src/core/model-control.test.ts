@@ -7,6 +7,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { ModelControl, type LoadableModel, type ModelControlMode } from './model-control.js';
 import { ModelRepository } from './model-repository.js';
+import type { Opening } from './opening.js';
 
 const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
 
@@ -18,12 +19,13 @@ function given(mode: ModelControlMode = 'explicit') {
 function model(
   modelName: string,
   modelVersion = 1,
-  open: LoadableModel['open'] = () => [new ManualInstance()],
+  open: () => readonly ManualInstance[] | Promise<readonly ManualInstance[]> = () => [new ManualInstance()],
+  close?: () => void,
 ): LoadableModel {
   const tensor = { dtype: 'float32', shape: [1] } as const;
   return {
     config: completeModelConfig({ modelName, modelVersion, inputs: { x: tensor }, outputs: { y: tensor } }, 1),
-    open,
+    open: async () => ({ instances: await open(), ...(close && { close }) }),
   };
 }
 
@@ -82,7 +84,10 @@ describe('the model repository extension', () => {
     await control.replace(model('m'));
     expect(repository.readyVersions('m')).toEqual(['1']);
 
-    repository.find('m', 1)!.interrupted('ended');
+    const lost = new ManualInstance();
+    await control.replace(model('m', 1, () => [lost]));
+    repository.get('m', '').removeInstance(lost);
+    expect(repository.readyVersions('m')).toEqual([]);
     await control.replace(model('m'));
     expect(repository.readyVersions('m')).toEqual(['1']);
 
@@ -93,11 +98,18 @@ describe('the model repository extension', () => {
 
   it('serves with the instances that live when all are warmed up, and not without any', async () => {
     const { repository, control } = given();
+    // Those that live when it is asked first, and later.
+    const opening = (...living: (readonly ManualInstance[])[]): Opening => ({
+      get instances() {
+        return living.length > 1 ? living.shift()! : living[0]!;
+      },
+    });
     const [dead, alive] = [new ManualInstance(), new ManualInstance()];
-    control.bind({ ...model('some', 1, () => [dead]), serve: () => [alive] });
+    control.bind({ ...model('some'), open: () => opening([dead], [alive]) });
     await control.load('some');
-    expect(repository.get('some', '').removeInstance(alive)).toBe(0);
-    control.bind({ ...model('none', 1, () => [dead]), serve: () => [] });
+    repository.get('some', '').removeInstance(alive);
+    expect(repository.find('some', 1)!.status).toBe('interrupted');
+    control.bind({ ...model('none'), open: () => opening([dead], []) });
     await expect(control.loadVersion('none', 1)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: 'all instances have ended',
@@ -154,19 +166,13 @@ describe('the model repository extension', () => {
       const instances: ManualInstance[] = [];
       const closed: number[] = [];
       let opened: (() => void) | undefined;
-      const open = async () => {
+      const open = async ({ maxBatchSize }: CompleteModelConfig): Promise<Opening> => {
         if (opened !== undefined) await new Promise<void>((resolve) => (opened = resolve));
         const instance = new ManualInstance();
         instances.push(instance);
-        return [instance];
+        return { instances: [instance], close: () => void closed.push(maxBatchSize) };
       };
-      const of = (config: CompleteModelConfig): LoadableModel => ({
-        config,
-        open,
-        close: () => void closed.push(config.maxBatchSize),
-        with: of,
-      });
-      control.bind(of(model('m').config));
+      control.bind({ ...model('m'), open });
       await control.load('m');
       const send = () => {
         const sink = new RecordingSink();
@@ -256,7 +262,14 @@ describe('the model repository extension', () => {
     const { repository, control } = given();
     const instance = new ManualInstance();
     let closed = 0;
-    control.bind({ ...model('m', 1, () => [instance]), close: () => void closed++ });
+    control.bind(
+      model(
+        'm',
+        1,
+        () => [instance],
+        () => void closed++,
+      ),
+    );
     await control.load('m');
     const sink = new RecordingSink();
     const x = wireTensor('x', 'float32', Float32Array.of(1), [1, 1]);
@@ -351,6 +364,75 @@ describe('the model repository extension', () => {
     await loading;
     await turn();
     expect(control.index(false)[0]).toMatchObject({ state: 'UNAVAILABLE', reason: 'unloaded' });
+  });
+
+  it.each(['load', 'load with a configuration'])(
+    'opens a version once for each %s, and closes each opening once',
+    async (how) => {
+      const { repository, control } = given();
+      const [opened, closed] = [[] as ManualInstance[], [] as ManualInstance[]];
+      control.bind({
+        ...model('m'),
+        open: async () => {
+          const instance = new ManualInstance();
+          opened.push(instance);
+          return { instances: [instance], close: () => void closed.push(instance) };
+        },
+      });
+      await control.load('m');
+      repository.get('m', '').removeInstance(opened[0]!);
+      expect(repository.find('m', 1)!.state).toBe('UNAVAILABLE');
+      const override = how === 'load' ? undefined : (config: CompleteModelConfig) => config;
+      await control.load('m', override);
+      control.unload('m');
+      const loads = [control.load('m', override), control.load('m', override)];
+      control.unload('m');
+      await Promise.all(loads);
+      await control.unbind('m', 1);
+      expect(closed.toSorted((a, b) => opened.indexOf(a) - opened.indexOf(b))).toEqual(opened);
+      expect(repository.runningModels()).toEqual([]);
+    },
+  );
+
+  it('does not try what failed again because of another version', async () => {
+    const { repository, control } = given('none');
+    let tries = 0;
+    control.bind(
+      model('m', 1, () => {
+        tries++;
+        throw new Error('no weights');
+      }),
+    );
+    await expect(control.applyVersionPolicy('m', 1)).rejects.toThrow('no weights');
+    control.bind(model('m', 2));
+    await control.applyVersionPolicy('m', 2);
+    expect([tries, repository.readyVersions('m')]).toEqual([1, ['2']]);
+  });
+
+  it('waits for every load of a version that is replaced or unbound', async () => {
+    const { repository, control } = given();
+    const instances: ManualInstance[] = [];
+    control.bind(
+      model('m', 1, () => {
+        instances.push(new ManualInstance());
+        return [instances.at(-1)!];
+      }),
+    );
+    await control.load('m');
+    const sink = new RecordingSink();
+    repository
+      .get('m', '')
+      .infer(inferRequest({ inputs: [wireTensor('x', 'float32', Float32Array.of(1), [1, 1])] }), sink);
+    await turn();
+    await control.load('m', (config) => config);
+    let isDone = false;
+    const replaced = control.replace(model('m')).then(() => (isDone = true));
+    const unbound = control.unbind('m', 1).then(() => (isDone = true));
+    await turn();
+    expect([isDone, sink.outcome]).toEqual([false, undefined]);
+    instances[0]!.last.finish();
+    await Promise.all([replaced, unbound]);
+    expect(sink.outcome).toBe('ok');
   });
 
   it('is closed to clients unless they are to control models', async () => {

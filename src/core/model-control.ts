@@ -1,14 +1,16 @@
 // The model repository extension: every model that is bound is in the repository, loaded or not. Loading gives a model
 // new statistics and an empty queue; unloading lets its requests finish. What happens to one version happens in turn.
 
-import { type ErrorCode, invalidArg, TritonError } from '../errors.js';
-import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { invalidArg, TritonError } from '../errors.js';
+import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
 import type { Logger } from '../model/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import { EVERY_VERSION, servedVersions } from '../model/version-policy.js';
-import type { ModelInstance } from './instance/model-instance.js';
+import { Turns } from '../model/turns.js';
+import { checkModelName, describe, loadFailed, notPolled } from './load-failures.js';
 import type { ModelEntry } from './model-entry.js';
 import type { ModelRepository } from './model-repository.js';
+import type { Opening } from './opening.js';
 import { INTERRUPTIONS } from './refusals.js';
 import { warmUp } from './warm-up.js';
 
@@ -18,19 +20,11 @@ export type ModelControlMode = 'none' | 'explicit' | 'poll';
 /** A version of a model and where its instances come from. */
 export interface LoadableModel {
   readonly config: CompleteModelConfig;
-  /** Starts the instances, for every load anew. What it rejects with is why the model is not there. */
-  open(): readonly ModelInstance[] | Promise<readonly ModelInstance[]>;
   /**
-   * The model is about to serve, with those of its instances that live now: since `open` some may have ended, or been
-   * started again. Without it they are those of `open`.
+   * Starts the instances of one load, with the configuration of the model or another one. What it rejects with is why the
+   * model is not there.
    */
-  serve?(): readonly ModelInstance[];
-  /** These instances, and those that come and go from now on, work for this entry of the repository. */
-  servedBy?(entry: ModelEntry): void;
-  /** Ends the instances after the last request of an unloaded model. */
-  close?(): void | Promise<void>;
-  /** The same model with another configuration, for a load of its own. Without it that is all that differs. */
-  with?(config: CompleteModelConfig): LoadableModel;
+  open(config: CompleteModelConfig): Opening | Promise<Opening>;
 }
 
 export interface ModelControlOptions {
@@ -43,20 +37,14 @@ export interface ModelControlOptions {
 /** What a version is loaded with, made from what it was bound with. Throws INVALID_ARG when that cannot be. */
 export type ConfigOverride = (bound: CompleteModelConfig) => CompleteModelConfig;
 
-interface BoundVersion {
-  model: LoadableModel;
-  /** What is loaded, or was, or would be: the model, or the same one with another configuration. */
-  loaded: LoadableModel;
-  /** What happens to it now; settles when it is done, and never rejects. */
-  turn: Promise<void>;
-}
-
 export class ModelControl {
   readonly #repository: ModelRepository;
   readonly #mode: ModelControlMode;
   readonly #logger: Logger;
   readonly #loadable: () => readonly string[];
-  readonly #bound = new Map<string, Map<number, BoundVersion>>();
+  readonly #bound = new Map<string, Map<number, LoadableModel>>();
+  /** What happens to each version. */
+  readonly #turns = new Turns();
   #broken: readonly RepositoryModel[] = [];
   /** The server ends: loads that are interrupted are no failures, and not logged as such. */
   isEnding = false;
@@ -84,7 +72,7 @@ export class ModelControl {
     const { name, version } = model.config;
     let versions = this.#bound.get(name);
     if (versions === undefined) this.#bound.set(name, (versions = new Map()));
-    versions.set(version, { model, loaded: model, turn: versions.get(version)?.turn ?? Promise.resolve() });
+    versions.set(version, model);
   }
 
   /**
@@ -93,53 +81,17 @@ export class ModelControl {
    */
   async replace(model: LoadableModel): Promise<void> {
     const { name, version } = model.config;
-    const bound = this.#bound.get(name)?.get(version);
-    if (bound === undefined) return this.bind(model);
-    let retired: Promise<void> | undefined;
-    let failure: unknown;
-    await this.#next(bound, async () => {
+    if (!this.has(name, version)) return this.bind(model);
+    await this.#turns.take(modelKey(model.config), async () => {
+      const before = this.#bound.get(name)?.get(version);
       const entry = this.#repository.find(name, version);
-      try {
-        // What is not loaded is not loaded now; what failed to load, or has lost its instances, is.
-        if (entry === undefined || entry.status.kind === 'unloaded') {
-          const old = bound.loaded;
-          retired = Promise.resolve(old.close?.());
-          bound.loaded = model;
-        } else {
-          ({ retired } = await this.#swap(bound, model, entry));
-        }
-        bound.model = model;
-      } catch (error) {
-        failure = error;
-        // What serves goes on, and what did not has another reason now.
-        if (entry?.status.kind === 'failed') entry.failed(describe(TritonError.from(error)));
-      }
+      // What is not loaded is not loaded now; what failed to load, or has lost its instances, is.
+      if (entry !== undefined && entry.status !== 'unloaded') await this.#load(model, model.config);
+      // Unless it was unbound meanwhile.
+      if (this.#bound.get(name)?.get(version) === before) this.bind(model);
     });
-    if (failure !== undefined) throw TritonError.from(failure);
-    await retired;
+    await this.#repository.retired(name, version);
     this.#logger.info(`successfully replaced '${name}' version ${version}`);
-  }
-
-  /**
-   * Has a version served by another model from now on. `retired` resolves when the old one has finished what was under
-   * way and is closed. Rejects with what the other one's start failed with.
-   */
-  async #swap(
-    bound: BoundVersion,
-    model: LoadableModel,
-    entry: ModelEntry,
-  ): Promise<{ readonly retired: Promise<void> }> {
-    // Everything that may fail or take time comes first: there is no moment without a ready model.
-    const startedAt = performance.now();
-    const instances = await startInstances(model);
-    const old = bound.loaded;
-    bound.loaded = model;
-    const next = this.#repository.add(model.config);
-    next.model.statistics.recordLoad(performance.now() - startedAt);
-    next.loaded();
-    handOver(instances, model, next);
-    // What waits in its queue while it has no instance is answered when one is there again, or refused soon.
-    return { retired: this.#repository.retire(entry.model).then(() => old.close?.()) };
   }
 
   /** Takes a version out of the repository; resolves when its last request has ended and its instances are closed. */
@@ -149,11 +101,8 @@ export class ModelControl {
     if (versions === undefined || bound === undefined) return;
     versions.delete(version);
     if (versions.size === 0) this.#bound.delete(name);
-    await this.#next(bound, async () => {
-      const entry = this.#repository.remove(name, version);
-      if (entry !== undefined) await this.#repository.retire(entry.model);
-      await bound.loaded.close?.();
-    });
+    await this.#turns.take(modelKey(bound.config), () => this.#repository.remove(name, version));
+    await this.#repository.retired(name, version);
     this.#logger.info(`successfully unbound '${name}' version ${version}`);
   }
 
@@ -163,42 +112,40 @@ export class ModelControl {
     return versions !== undefined && (version === undefined || versions.has(version));
   }
 
-  /**
-   * Loads a version that is bound, unless it is ready already. With a configuration it is loaded in any case, and what was
-   * ready serves until then. Rejects with what its start failed with.
-   */
-  async loadVersion(name: string, version: number, config?: CompleteModelConfig): Promise<void> {
-    const bound = this.#bound.get(name)?.get(version);
-    if (bound === undefined) throw notPolled(name);
-    let failure: TritonError | undefined;
-    await this.#next(bound, async () => {
-      failure = config === undefined ? await this.#load(bound.loaded) : await this.#loadWith(bound, config);
-    });
-    if (failure !== undefined) throw failure;
+  /** The bound models, and whether each is ready: those that clients have unloaded, or not loaded yet, are ready to be. */
+  readiness(): (readonly [model: LoadableModel, isReady: boolean])[] {
+    return [...this.#bound.values()].flatMap((versions) =>
+      Array.from(versions.values(), (model) => {
+        const entry = this.#repository.find(model.config.name, model.config.version);
+        return [model, entry === undefined || entry.isReady || entry.status === 'unloaded'] as const;
+      }),
+    );
   }
 
-  async #loadWith(bound: BoundVersion, config: CompleteModelConfig): Promise<TritonError | undefined> {
-    const model = bound.model.with?.(config) ?? { ...bound.model, config };
-    const { name, version } = config;
-    const entry = this.#repository.find(name, version);
-    if (entry === undefined || !entry.isLoaded) {
-      const failure = await this.#load(model);
-      if (failure === undefined) bound.loaded = model;
-      return failure;
-    }
-    try {
-      const { retired } = await this.#swap(bound, model, entry);
-      // Nobody waits for the old one.
-      retired.catch((error: unknown) =>
-        this.#logger.error(`unloading '${name}' version ${version}: ${TritonError.from(error).message}`),
-      );
-    } catch (thrown) {
-      const error = TritonError.from(thrown);
-      if (!this.isEnding) this.#logger.error(`failed to load '${name}' version ${version}: ${describe(error)}`);
-      return error;
-    }
-    this.#logger.info(`successfully loaded '${name}' version ${version}`);
-    return undefined;
+  /**
+   * Loads a version that is bound, unless it is loaded already. With a configuration it is loaded in any case, and what was
+   * loaded serves until then. Rejects with what its start failed with.
+   */
+  async loadVersion(name: string, version: number, config?: CompleteModelConfig): Promise<void> {
+    await this.#loadUnless((entry) => entry?.isLoaded === true && config === undefined, { name, version, config });
+  }
+
+  async #loadUnless(
+    isDone: (entry: ModelEntry | undefined) => boolean,
+    {
+      name,
+      version,
+      config,
+    }: { readonly name: string; readonly version: number; readonly config?: CompleteModelConfig | undefined },
+  ): Promise<void> {
+    const bound = this.#bound.get(name)?.get(version);
+    if (bound === undefined) throw notPolled(name);
+    await this.#turns.take(modelKey(bound.config), async () => {
+      // What was bound in its place meanwhile.
+      const model = this.#bound.get(name)?.get(version);
+      if (model === undefined) throw notPolled(name);
+      if (!isDone(this.#repository.find(name, version))) await this.#load(model, config ?? model.config);
+    });
   }
 
   /**
@@ -208,19 +155,23 @@ export class ModelControl {
   async applyVersionPolicy(name: string, version: number): Promise<void> {
     const served = this.#served(name);
     const versions = [...(this.#bound.get(name) ?? [])];
+    // What failed to load is not tried again because of its neighbours.
+    const isDone = (entry: ModelEntry | undefined) => entry?.isLoaded === true || entry?.status === 'failed';
     const others = versions
       .filter(([number]) => served.has(number) && number !== version)
-      .map(([number]) => this.loadVersion(name, number).catch(() => undefined));
+      .map(([number]) => this.#loadUnless(isDone, { name, version: number }).catch(() => undefined));
     if (served.has(version)) await this.loadVersion(name, version);
     const unserved = versions.filter(([number]) => !served.has(number));
-    await Promise.all([...others, ...unserved.map(([, bound]) => this.#next(bound, () => this.#unload(bound)))]);
+    await Promise.all([...others, ...unserved.map(([, model]) => this.#unloadInTurn(model))]);
   }
 
   #served(name: string, configs?: ReadonlyMap<number, CompleteModelConfig>): ReadonlySet<number> {
-    const versions = this.#bound.get(name) ?? new Map<number, BoundVersion>();
-    const numbers = [...versions.keys()];
+    const versions = this.#bound.get(name);
+    const numbers = [...(versions?.keys() ?? [])];
     const highest = Math.max(...numbers);
-    const config = configs?.get(highest) ?? versions.get(highest)?.loaded.config;
+    const entry = this.#repository.find(name, highest);
+    const loaded = entry?.isLoaded === true ? entry.model.config : versions?.get(highest)?.config;
+    const config = configs?.get(highest) ?? loaded;
     return servedVersions(config?.versionPolicy ?? EVERY_VERSION, numbers);
   }
 
@@ -234,7 +185,7 @@ export class ModelControl {
     const versions = this.#bound.get(name);
     if (versions === undefined) throw notPolled(name);
     const configs =
-      override && new Map(Array.from(versions, ([version, { model }]) => [version, override(model.config)] as const));
+      override && new Map(Array.from(versions, ([version, { config }]) => [version, override(config)] as const));
     const served = this.#served(name, configs);
     if (served.size === 0) {
       const message = `load failed for model '${name}': at least one version must be available under the version policy of model '${name}'\n`;
@@ -250,8 +201,7 @@ export class ModelControl {
     );
     if (failures.size > 0) throw loadFailed(name, failures);
     if (configs === undefined) return;
-    for (const [version, bound] of versions)
-      if (!served.has(version)) void this.#next(bound, () => this.#unload(bound));
+    for (const [version, model] of versions) if (!served.has(version)) void this.#unloadInTurn(model);
   }
 
   /**
@@ -260,10 +210,12 @@ export class ModelControl {
    */
   unload(name: string): void {
     this.#checkMode();
-    for (const bound of this.#bound.get(name)?.values() ?? []) {
-      // At once, so that the client's next request is refused.
-      this.#repository.find(name, bound.model.config.version)?.unloading();
-      void this.#next(bound, () => this.#unload(bound));
+    for (const model of this.#bound.get(name)?.values() ?? []) {
+      // At once, so that the client's next request is refused; its turn waits for that, and tells of a failure.
+      const entry = this.#repository.find(name, model.config.version);
+      const retiring = entry?.isLoaded === true ? entry.retire() : undefined;
+      retiring?.catch(() => undefined);
+      void this.#unloadInTurn(model, retiring);
     }
   }
 
@@ -297,107 +249,58 @@ export class ModelControl {
     throw new TritonError('UNAVAILABLE', 'explicit model load / unload is not allowed if polling is enabled');
   }
 
-  /** Does something to a version when what was asked before is done. */
-  #next(bound: BoundVersion, action: () => Promise<void>): Promise<void> {
-    bound.turn = bound.turn.then(action);
-    return bound.turn;
-  }
-
-  async #load(model: LoadableModel): Promise<TritonError | undefined> {
-    const { config } = model;
+  /**
+   * Opens a version and has it serve. What is loaded serves until then, and retires: there is no moment without a ready model.
+   * Rejects with what the start failed with.
+   */
+  async #load(model: LoadableModel, config: CompleteModelConfig): Promise<void> {
     const { name, version } = config;
-    if (this.#repository.find(name, version)?.isReady) return undefined;
-    const entry = this.#repository.add(config);
+    const isLoaded = this.#repository.find(name, version)?.isLoaded === true;
+    const loading = isLoaded ? undefined : this.#repository.add(config);
     const startedAt = performance.now();
-    let instances: readonly ModelInstance[];
+    let opening: Opening;
     try {
-      instances = await startInstances(model);
+      opening = await openWarm(model, config);
     } catch (thrown) {
       const error = TritonError.from(thrown);
-      entry.failed(describe(error));
-      if (!this.isEnding) this.#logger.error(`failed to load '${name}' version ${version}: ${entry.reason}`);
-      return error;
+      loading?.failed(describe(error));
+      if (!this.isEnding) this.#logger.error(`failed to load '${name}' version ${version}: ${describe(error)}`);
+      throw error;
     }
+    const entry = loading ?? this.#repository.add(config);
     entry.model.statistics.recordLoad(performance.now() - startedAt);
-    entry.loaded();
-    handOver(instances, model, entry);
+    entry.serve(opening);
     this.#logger.info(`successfully loaded '${name}' version ${version}`);
-    return undefined;
   }
 
-  async #unload(bound: BoundVersion): Promise<void> {
-    const { config } = bound.model;
-    const entry = this.#repository.find(config.name, config.version);
-    if (!entry?.unloading()) return;
-    await entry.model.drain();
-    try {
-      await bound.loaded.close?.();
-    } catch (error) {
-      this.#logger.error(`unloading '${config.name}' version ${config.version}: ${TritonError.from(error).message}`);
-    }
-    // What a load said otherwise is over.
-    bound.loaded = bound.model;
-    entry.unloaded();
-    this.#logger.info(`successfully unloaded '${config.name}' version ${config.version}`);
+  /** Unloads a version when what was asked before is done; never rejects. */
+  #unloadInTurn({ config }: LoadableModel, retiring?: Promise<void>): Promise<void> {
+    const { name, version } = config;
+    return this.#turns.take(modelKey(config), async () => {
+      const entry = this.#repository.find(name, version);
+      if (retiring === undefined && entry?.isLoaded !== true && entry?.status !== 'unloading') return;
+      try {
+        await retiring;
+        await entry?.retire();
+      } catch (error) {
+        this.#logger.error(`unloading '${name}' version ${version}: ${TritonError.from(error).message}`);
+      }
+      this.#logger.info(`successfully unloaded '${name}' version ${version}`);
+    });
   }
 }
 
-/** Starts a model's instances and warms them up. Rejects with what went wrong. */
-async function startInstances(model: LoadableModel): Promise<readonly ModelInstance[]> {
-  const opened = await model.open();
+/** Starts a model's instances and warms them up. Rejects with what went wrong; nothing is open then. */
+async function openWarm(model: LoadableModel, config: CompleteModelConfig): Promise<Opening> {
+  const opening = await model.open(config);
   try {
-    await warmUp(model.config, opened);
-    const living = model.serve?.() ?? opened;
-    if (living.length === 0 && opened.length > 0) throw new TritonError('UNAVAILABLE', INTERRUPTIONS.ended);
-    return living;
+    const { instances } = opening;
+    await warmUp(config, instances);
+    if (instances.length > 0 && opening.instances.length === 0)
+      throw new TritonError('UNAVAILABLE', INTERRUPTIONS.ended);
+    return opening;
   } catch (error) {
-    await model.close?.();
+    await opening.close?.();
     throw error;
   }
-}
-
-/** Gives the instances of what is bound to the entry that is to serve with them. */
-function handOver(instances: readonly ModelInstance[], bound: LoadableModel, entry: ModelEntry): void {
-  for (const instance of instances) entry.model.addInstance(instance);
-  bound.servedBy?.(entry);
-}
-
-function notPolled(name: string): TritonError {
-  return invalidArg(`failed to load '${name}', failed to poll from model repository`);
-}
-
-/** What clients are told of a load that failed: a line for each version. */
-export function loadFailed(name: string, failures: ReadonlyMap<number, TritonError>): TritonError {
-  const lines = Array.from(
-    failures,
-    ([version, error]) => `version ${version} is at UNAVAILABLE state: ${describe(error)};\n`,
-  );
-  return invalidArg(`load failed for model '${name}': ${lines.join('')}`);
-}
-
-/** Refuses what can be no model's name, whatever is bound. */
-function checkModelName(name: string): void {
-  if (/^[ \t\n\v\f\r]*$/.test(name)) {
-    throw invalidArg('Model name cannot be empty. Please enter a valid name to deploy.');
-  }
-  if (/[/\\]|^\.\.?$/.test(name)) {
-    throw invalidArg(`invalid model name '${name}', model name must not contain path traversal characters`);
-  }
-}
-
-/** How Triton names codes where it prints them. */
-const CODE_NAMES = {
-  UNKNOWN: 'Unknown',
-  INTERNAL: 'Internal',
-  NOT_FOUND: 'Not found',
-  INVALID_ARG: 'Invalid argument',
-  UNAVAILABLE: 'Unavailable',
-  UNSUPPORTED: 'Unsupported',
-  ALREADY_EXISTS: 'Already exists',
-  CANCELLED: 'Cancelled',
-} as const satisfies Record<ErrorCode, string>;
-
-/** An error as the index and the log have it. */
-export function describe({ code, message }: TritonError): string {
-  return `${CODE_NAMES[code]}: ${message}`;
 }

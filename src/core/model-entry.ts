@@ -1,15 +1,12 @@
-// One version of a model in the repository, and how it is. All changes of that are made here: what has no place here does
-// not happen to a version, and `onChange` is called for each change that does.
+// One load of a version in the repository, and how it is. It owns what the load runs on: it closes that once, after its last
+// request. All changes of its state are made here, as the table in `model/lives.ts` has them.
 
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { Life, type LifeState } from '../model/lives.js';
 import type { RepositoryState } from '../model/repository-model.js';
 import type { Model } from './model.js';
+import type { Opening } from './opening.js';
 import { type Interruption, INTERRUPTIONS } from './refusals.js';
-
-type ModelStatus =
-  | { readonly kind: 'loading' | 'ready' | 'unloading' | 'unloaded' }
-  | { readonly kind: 'interrupted'; readonly by: Interruption }
-  | { readonly kind: 'failed'; readonly reason: string };
 
 /** The protocol's states. */
 const STATES = {
@@ -19,7 +16,7 @@ const STATES = {
   unloaded: 'UNAVAILABLE',
   interrupted: 'UNAVAILABLE',
   failed: 'UNAVAILABLE',
-} as const satisfies Record<ModelStatus['kind'], RepositoryState>;
+} as const satisfies Record<LifeState<'entry'>, RepositoryState>;
 
 /** A model that requests are decoded for, as plain data. */
 export interface ResolvedModel {
@@ -31,8 +28,11 @@ export interface ResolvedModel {
 export class ModelEntry {
   readonly model: Model;
   readonly resolved: ResolvedModel;
-  #status: ModelStatus = { kind: 'loading' };
+  readonly #life = new Life('entry', 'loading');
   readonly #onChange: () => void;
+  #failure = '';
+  #opening: Opening | undefined;
+  #retired: Promise<void> | undefined;
 
   constructor(model: Model, load: number, onChange: () => void) {
     this.model = model;
@@ -40,63 +40,78 @@ export class ModelEntry {
     this.#onChange = onChange;
   }
 
-  get status(): ModelStatus {
-    return this.#status;
+  get status(): LifeState<'entry'> {
+    return this.#life.state;
   }
 
   /** In the protocol's words. */
   get state(): RepositoryState {
-    return STATES[this.#status.kind];
+    return STATES[this.status];
   }
 
-  /** Why it is UNAVAILABLE, or ''. */
+  /** Why it serves nobody, where there is more to say than the state does. */
   get reason(): string {
-    const status = this.#status;
-    if (status.kind === 'interrupted') return INTERRUPTIONS[status.by];
-    if (status.kind === 'failed') return status.reason;
-    return status.kind === 'unloaded' ? 'unloaded' : '';
+    if (this.status === 'interrupted') return INTERRUPTIONS[this.model.interruption!];
+    if (this.status === 'failed') return this.#failure;
+    return this.status === 'unloaded' ? 'unloaded' : '';
   }
 
   get isReady(): boolean {
-    return this.#status.kind === 'ready';
+    return this.status === 'ready';
   }
 
   /** Whether it serves, or will when its instances are there again. */
   get isLoaded(): boolean {
-    return this.#status.kind === 'ready' || this.#status.kind === 'interrupted';
+    return this.isReady || this.status === 'interrupted';
   }
 
-  /** Its instances are there. */
-  loaded(): void {
-    this.#become({ kind: 'ready' });
+  /** Serves with the instances of an opening, which is its own from now on. */
+  serve(opening: Opening): void {
+    this.#opening = opening;
+    const { model } = this;
+    this.#become('opened');
+    model.onInterrupted = (by) => this.#interrupted(by);
+    model.start(opening.instances);
+    opening.watch?.({
+      started: (instance) => {
+        model.statistics.instanceRestarts++;
+        model.addInstance(instance);
+      },
+      ended: (instance) => model.removeInstance(instance),
+    });
   }
 
   failed(reason: string): void {
-    this.#become({ kind: 'failed', reason });
+    this.#failure = reason;
+    this.#become('failed');
   }
 
-  interrupted(by: Interruption): void {
-    if (this.isReady) this.#become({ kind: 'interrupted', by });
+  /**
+   * Takes no more requests. Resolves when the last one has ended and what it ran on is closed. What is not loaded has nothing to
+   * retire. Idempotent.
+   */
+  retire(): Promise<void> {
+    if (!this.isLoaded) return this.#retired ?? Promise.resolve();
+    this.#become('retired');
+    this.#retired = this.#retire();
+    return this.#retired;
   }
 
-  /** What interrupted it is over. */
-  resumed(by: Interruption): void {
-    if (this.#status.kind === 'interrupted' && this.#status.by === by) this.#become({ kind: 'ready' });
+  async #retire(): Promise<void> {
+    await this.model.drain();
+    try {
+      await this.#opening?.close?.();
+    } finally {
+      this.#become('closed');
+    }
   }
 
-  /** It takes no more requests. False when there is nothing to unload. */
-  unloading(): boolean {
-    if (this.isLoaded) this.#become({ kind: 'unloading' });
-    return this.#status.kind === 'unloading';
+  #interrupted(by: Interruption | undefined): void {
+    this.#become(by === undefined ? 'resumed' : 'interrupted');
   }
 
-  /** Its last request has ended. */
-  unloaded(): void {
-    this.#become({ kind: 'unloaded' });
-  }
-
-  #become(status: ModelStatus): void {
-    this.#status = status;
+  #become(event: Parameters<Life<'entry'>['on']>[0]): void {
+    this.#life.on(event);
     this.#onChange();
   }
 }

@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest';
 
 import { completeModelConfig } from '../model/complete-model.js';
+import { ManualInstance } from '../../test/support/scheduler-harness.js';
 import type { ModelEntry } from './model-entry.js';
 import { ModelRepository } from './model-repository.js';
 
 const BECOME: Readonly<Record<string, (entry: ModelEntry) => void>> = {
   LOADING: () => undefined,
-  READY: (entry) => entry.loaded(),
-  UNLOADING: (entry) => (entry.loaded(), entry.unloading()),
+  READY: (entry) => entry.serve({ instances: [new ManualInstance()] }),
+  UNLOADING: (entry) => {
+    entry.serve({ instances: [new ManualInstance()] });
+    void entry.retire();
+  },
   UNAVAILABLE: (entry) => entry.failed('no weights'),
 };
 
@@ -33,7 +37,10 @@ describe('ModelRepository', () => {
 
   it('says of a model whose instances have all ended that it is not there for the moment', () => {
     const repository = repositoryOf('m:1 READY');
-    repository.find('m', 1)!.interrupted('ended');
+    const instance = new ManualInstance();
+    const entry = repository.add(repository.get('m', '1').config);
+    entry.serve({ instances: [instance] });
+    entry.model.removeInstance(instance);
     expect(() => repository.get('m', '')).toThrow(
       expect.objectContaining({ code: 'UNAVAILABLE', message: "model 'm' is not ready: all instances have ended" }),
     );
@@ -88,17 +95,17 @@ describe('ModelRepository', () => {
 
   it('forgets a version, and a model with its last one', () => {
     const repository = repositoryOf('a:1 READY', 'a:2 READY');
-    expect(repository.remove('a', 2)?.model.config.version).toBe(2);
+    repository.remove('a', 2);
     expect(repository.get('a', '').config.version).toBe(1);
     repository.remove('a', 1);
-    expect(repository.remove('a', 1)).toBeUndefined();
+    repository.remove('a', 1);
     expect(() => repository.get('a', '')).toThrow("'a' is not found");
   });
 
   it('replaces a version of the same name and number', () => {
     const repository = repositoryOf('a:1 READY');
     const first = repository.get('a', '1');
-    repository.add(first.config).loaded();
+    repository.add(first.config).serve({ instances: [new ManualInstance()] });
     expect(repository.get('a', '1')).not.toBe(first);
     expect(repository.versions('a')).toHaveLength(1);
     expect(repository.find('a', 1)?.state).toBe('READY');
@@ -114,9 +121,9 @@ describe('ModelRepository', () => {
     expect(repositoryOf(...versions).allReady).toBe(expected);
   });
 
-  it('counts a model that was unloaded on request as ready', () => {
+  it('counts a model that was unloaded on request as ready', async () => {
     const repository = repositoryOf('a:1 UNLOADING');
-    repository.find('a', 1)!.unloaded();
+    await repository.find('a', 1)!.retire();
     expect(repository.allReady).toBe(true);
   });
 });

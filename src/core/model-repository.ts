@@ -13,8 +13,8 @@ export class ModelRepository {
   /** The same versions by the numbers of their loads. */
   readonly #loads = new Map<number, ModelEntry>();
   #lastLoad = 0;
-  /** Replaced or removed models whose last requests are still under way. */
-  readonly #retiring = new Set<Model>();
+  /** Replaced or removed versions whose last requests are still under way. */
+  readonly #retiring = new Map<ModelEntry, Promise<void>>();
   readonly #surroundings: ModelSurroundings;
   readonly #onChange: () => void;
 
@@ -24,13 +24,13 @@ export class ModelRepository {
     this.#onChange = onChange;
   }
 
-  /** Adds a version in state LOADING. A version of that name and number that is there is replaced. */
+  /** Adds a version in state LOADING. One of that name and number that is there is replaced, and retires. */
   add(config: CompleteModelConfig): ModelEntry {
     const load = ++this.#lastLoad;
     const entry = new ModelEntry(new Model(config, dynamicBatching, this.#surroundings), load, this.#onChange);
     let versions = this.#models.get(config.name);
     if (versions === undefined) this.#models.set(config.name, (versions = new Map()));
-    this.#forgetLoad(versions.get(config.version));
+    this.#retire(versions.get(config.version));
     versions.set(config.version, entry);
     this.#loads.set(load, entry);
     this.#onChange();
@@ -39,29 +39,33 @@ export class ModelRepository {
 
   /** Every model that may have requests under way. */
   runningModels(): Model[] {
-    return [...this.entries().map(({ model }) => model), ...this.#retiring];
+    return [...this.entries(), ...this.#retiring.keys()].map(({ model }) => model);
   }
 
-  /** A model that is in the repository no more finishes its requests. */
-  async retire(model: Model): Promise<void> {
-    this.#retiring.add(model);
-    await model.drain();
-    this.#retiring.delete(model);
-  }
-
-  /** Forgets a version. */
-  remove(name: string, version: number): ModelEntry | undefined {
+  /** Takes a version out; it retires. */
+  remove(name: string, version: number): void {
     const versions = this.#models.get(name);
-    const entry = versions?.get(version);
+    this.#retire(versions?.get(version));
     versions?.delete(version);
-    this.#forgetLoad(entry);
     if (versions?.size === 0) this.#models.delete(name);
     this.#onChange();
-    return entry;
   }
 
-  #forgetLoad(entry: ModelEntry | undefined): void {
-    if (entry !== undefined) this.#loads.delete(entry.resolved.load);
+  /** Resolves when whatever was replaced or removed under a name and version until now has retired; rejects when its close fails. */
+  async retired(name: string, version: number): Promise<void> {
+    const own = [...this.#retiring].filter(
+      ([{ model }]) => model.config.name === name && model.config.version === version,
+    );
+    await Promise.all(own.map(([, retired]) => retired));
+  }
+
+  #retire(entry: ModelEntry | undefined): void {
+    if (entry === undefined) return;
+    this.#loads.delete(entry.resolved.load);
+    const retired = entry.retire().finally(() => this.#retiring.delete(entry));
+    this.#retiring.set(entry, retired);
+    // Those who wait for it hear of a failure, and there need not be any.
+    retired.catch(() => undefined);
   }
 
   find(name: string, version: number): ModelEntry | undefined {
@@ -83,7 +87,7 @@ export class ModelRepository {
   /** Every model that was loaded and not unloaded, those too whose instances have all ended, by name, then version. */
   loadedModels(): Model[] {
     return this.entries()
-      .filter(({ isLoaded, status }) => isLoaded || status.kind === 'unloading')
+      .filter(({ isLoaded, status }) => isLoaded || status === 'unloading')
       .map(({ model }) => model);
   }
 
@@ -97,7 +101,7 @@ export class ModelRepository {
   /** True when every version of every model is ready, or was unloaded on request. */
   get allReady(): boolean {
     for (const versions of this.#models.values()) {
-      for (const { isReady, status } of versions.values()) if (!isReady && status.kind !== 'unloaded') return false;
+      for (const { isReady, status } of versions.values()) if (!isReady && status !== 'unloaded') return false;
     }
     return true;
   }
@@ -130,7 +134,7 @@ export class ModelRepository {
       }
       if (latest !== undefined) return latest;
       // Unlike what Triton can say of its models this is soon over, and clients try again after UNAVAILABLE only.
-      const interrupted = [...versions.values()].find(({ status }) => status.kind === 'interrupted');
+      const interrupted = [...versions.values()].find(({ status }) => status === 'interrupted');
       if (interrupted !== undefined)
         throw new TritonError('UNAVAILABLE', `model '${name}' is not ready: ${interrupted.reason}`);
       throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' has no available versions`);

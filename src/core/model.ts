@@ -14,7 +14,7 @@ import { type EngineLogger, SILENT } from './engine-logger.js';
 import type { ModelInstance } from './instance/model-instance.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
 import { PendingRequest, type RequestOwner } from './pending-request.js';
-import { serverStopping } from './refusals.js';
+import { type Interruption, serverStopping } from './refusals.js';
 import type { RequestTrace } from './request-trace.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
 import { BatchRunner, type MakeScheduler } from './scheduler/batch-runner.js';
@@ -68,23 +68,27 @@ export class Model implements RequestOwner {
     }
   }
 
+  /** Runs requests on these instances from now on, and on those that are added. */
+  start(instances: readonly ModelInstance[]): void {
+    this.#runner.start(instances);
+  }
+
   addInstance(instance: ModelInstance): void {
     this.#runner.addInstance(instance);
   }
 
-  /** Tells how many instances are left. */
-  removeInstance(instance: ModelInstance): number {
-    return this.#runner.removeInstance(instance);
+  removeInstance(instance: ModelInstance): void {
+    this.#runner.removeInstance(instance);
   }
 
-  /** Called when no instance will be free any more, though there are some, and when one is again. */
-  set onStalled(listener: (isStalled: boolean) => void) {
-    this.#runner.onStalled = listener;
+  /** Why no instance takes a batch; undefined while one does. */
+  get interruption(): Interruption | undefined {
+    return this.#runner.interruption;
   }
 
-  /** Fails the requests that wait for an instance. */
-  failQueued(error: TritonError): void {
-    this.#scheduler.failQueued(error);
+  /** Called when no instance takes a batch any more, with the reason, and when one does again. */
+  set onInterrupted(listener: (by: Interruption | undefined) => void) {
+    this.#runner.onInterrupted = listener;
   }
 
   /**
@@ -180,7 +184,10 @@ export class Model implements RequestOwner {
       if (this.#inflight === 0) resolve();
       else this.#whenIdle.push(resolve);
     });
-    return idle.then(() => this.#cached?.clear());
+    return idle.then(() => {
+      this.#runner.close();
+      this.#cached?.clear();
+    });
   }
 
   /** Fails what still waits or runs. */

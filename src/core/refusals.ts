@@ -1,6 +1,7 @@
 // Why requests are refused that no model takes, in Triton's words (core/src/dynamic_batch_scheduler.cc, server/src/common.cc).
 
 import { invalidArg, TritonError } from '../errors.js';
+import { provesUnexecuted } from '../model/unexecuted.js';
 
 /** `[request id: 7] `, ready to be followed by a message. */
 export function requestLabel(id: string): string {
@@ -11,6 +12,15 @@ export function requestLabel(id: string): string {
 export function serverStopping(id: string): TritonError {
   const message = 'Server is stopping, scheduler for model has stopped accepting new inference requests';
   return new TritonError('UNAVAILABLE', `${requestLabel(id)}${message}`);
+}
+
+/**
+ * The error of an execution, as its client gets it. A callable may pass on a refusal of another model. In the same words, clients
+ * would send the executed request again.
+ */
+export function executionError(error: TritonError, model: string): TritonError {
+  if (error.code !== 'UNAVAILABLE' || !provesUnexecuted(error.message)) return error;
+  return new TritonError('UNAVAILABLE', `model '${model}' failed while it ran: ${error.message}`, { cause: error });
 }
 
 // Why a loaded version of a model serves nobody for a while; it serves again by itself. Clients get the texts.

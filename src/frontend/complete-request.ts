@@ -11,6 +11,7 @@ import { type Receipt, readTraceContext } from '../model/traces.js';
 import { classifyOutputs } from '../protocol/classification.js';
 import type { HeaderForwarding } from '../protocol/header-forwarding.js';
 import type { CompleteRequest, RequestForm } from '../protocol/request-form.js';
+import { largeMemory } from '../sockets/large-memory.js';
 import type { ServedCore } from './served-core.js';
 
 export interface InferOptions {
@@ -74,6 +75,8 @@ export class IncomingRequest<Complete extends CompleteRequest = CompleteRequest>
   }
 }
 
+const allocate = (bytes: number): Buffer => largeMemory.ofRequest(bytes);
+
 /** Throws what is wrong with the request. What it returns has to be given to the core at once. */
 export function* completeRequest<Complete extends CompleteRequest, Form extends RequestForm<Complete>>(
   decoding: PacedWork<Form>,
@@ -84,8 +87,7 @@ export function* completeRequest<Complete extends CompleteRequest, Form extends 
   const form = yield* decoding;
   for (;;) {
     const model = resolve(form);
-    const sharedMemory = new RequestSharedMemory(server.sharedMemory);
-    sharedMemory.copiesInputs = model.config.responseCache;
+    const sharedMemory = new RequestSharedMemory(server.sharedMemory, allocate);
     let isComplete = false;
     try {
       const complete = yield* form.complete(model.config, sharedMemory);

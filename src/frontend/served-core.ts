@@ -59,7 +59,7 @@ export interface ServedCore {
     unregisterAll(): Later<void>;
     regions(): Later<readonly SystemSharedMemoryRegion[]>;
     region(name: string): Later<SystemSharedMemoryRegion>;
-    /** A range for one request. It is memory, so that it has to be mapped in the thread of the frontend. */
+    /** A range for one request, which is read in the thread of the frontend. */
     use(reference: SharedMemoryReference): SharedMemoryRange;
   };
 }

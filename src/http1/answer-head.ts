@@ -21,8 +21,11 @@ const REASONS: Readonly<Record<number, string>> = {
 
 export const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 
+/** All answers begin so. */
+export const ANSWER_BEGINNING = 'HTTP/1.1 ';
+
 export function statusLine(status: number): string {
-  return `HTTP/1.1 ${status} ${REASONS[status] ?? 'unknown'}\r\n`;
+  return `${ANSWER_BEGINNING}${status} ${REASONS[status] ?? 'unknown'}\r\n`;
 }
 
 /** The lines of headers. Throws for one that would end its line early: it would begin another header, or another answer. */

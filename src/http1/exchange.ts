@@ -3,7 +3,7 @@
 
 import { lowerCase } from '../ascii.js';
 import type { HeldRequest } from '../sockets/byte-budget.js';
-import { CONTINUE, dateLine, headerLines, statusLine } from './answer-head.js';
+import { ANSWER_BEGINNING, CONTINUE, dateLine, headerLines, statusLine } from './answer-head.js';
 import { faultText, NO_ROOM_FOR_ANSWER, type Fault } from './fault.js';
 import type { BodyReader, HttpAnswer, HttpHeaders, HttpRequest } from './http-exchange.js';
 import type { RequestHead } from './request-head.js';
@@ -40,6 +40,8 @@ const SMALLEST_COUNTED_HEAD = 1024;
 const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=620\r\n`;
 const CLOSE = 'Connection: close\r\n';
 const LAST_CHUNK = '0\r\n\r\n';
+/** Readers take sizes of 16 digits. */
+const MOST_ZEROS = 8;
 
 export class Exchange implements HttpRequest, HttpAnswer, HeldRequest {
   readonly #connection: ExchangeConnection;
@@ -63,6 +65,8 @@ export class Exchange implements HttpRequest, HttpAnswer, HeldRequest {
   reader: BodyReader | undefined;
   #expectsContinue: boolean;
   #isChunked = false;
+  /** Characters that were sent ahead of the answer, or of its next chunk. */
+  #ahead = 0;
   #hasBody = true;
   #onAbort: (() => void) | undefined;
   #queue: (string | Uint8Array)[] | undefined;
@@ -194,6 +198,22 @@ export class Exchange implements HttpRequest, HttpAnswer, HeldRequest {
     listener?.();
   }
 
+  /**
+   * Sends a character of the answer that does not depend on what the answer is, if there is one: of its first line, or a zero
+   * before the size of its next chunk.
+   */
+  sendAhead(): void {
+    if (!this.hasTurn || this.ended) return;
+    const next = this.begun ? this.#zero : ANSWER_BEGINNING[this.#ahead];
+    if (next === undefined) return;
+    this.#ahead++;
+    this.#connection.sendText(next);
+  }
+
+  get #zero(): string | undefined {
+    return this.#isChunked && this.#ahead < MOST_ZEROS ? '0' : undefined;
+  }
+
   /** The answers before it have left. */
   takeTurn(): void {
     this.hasTurn = true;
@@ -237,7 +257,9 @@ export class Exchange implements HttpRequest, HttpAnswer, HeldRequest {
     this.isOpenEnded = isVersion10 && !isMeasured;
     const connection = closing !== '' ? '' : keepsAlive && !this.isOpenEnded ? KEEP_ALIVE : CLOSE;
     const chunked = this.#isChunked ? 'Transfer-Encoding: chunked\r\n' : '';
-    this.#sendText(`${statusLine(status)}${lines}${common}${closing}${dateLine()}${connection}${chunked}\r\n`);
+    const head = `${statusLine(status)}${lines}${common}${closing}${dateLine()}${connection}${chunked}\r\n`;
+    this.#sendText(this.#ahead === 0 ? head : head.slice(this.#ahead));
+    this.#ahead = 0;
   }
 
   #sendPart(part: Uint8Array): void {
@@ -247,6 +269,7 @@ export class Exchange implements HttpRequest, HttpAnswer, HeldRequest {
       this.#sendBytes(part);
       return;
     }
+    this.#ahead = 0;
     this.#sendText(`${part.length.toString(16)}\r\n`);
     this.#sendBytes(part);
     this.#sendText('\r\n');
@@ -293,11 +316,11 @@ export class Exchange implements HttpRequest, HttpAnswer, HeldRequest {
 export function refuse(exchange: HttpAnswer, fault: Fault): void {
   const body = Buffer.from(faultText(fault));
   const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
-  if (fault.status === 503) headers.push('Retry-After', RETRY_AFTER_SECONDS);
+  if (fault.isTransient === true) headers.push('Retry-After', RETRY_AFTER_SECONDS);
   exchange.respond(fault.status, headers, [body]);
 }
 
-/** When to try again what there was no room for. */
+/** When to try again what nothing was done for. */
 export const RETRY_AFTER_SECONDS = '1';
 
 const NONE: HttpHeaders = [];

@@ -8,6 +8,8 @@ export interface Fault {
   readonly message: string;
   /** What is wrong, whichever message it is. */
   readonly detail: string;
+  /** Nothing was done, and it may go well a moment later. */
+  readonly isTransient?: boolean;
 }
 
 export function malformed(detail: string): Fault {
@@ -21,8 +23,16 @@ export function refused(status: number, message: string, detail = message): Faul
 export const TOO_LARGE_HEAD = refused(431, 'Request Header Fields Too Large', 'a head that is too large');
 export const TOO_LARGE_EXTENSIONS = refused(413, 'Payload Too Large', 'chunk extensions that are too large');
 export const TOO_SLOW = refused(408, 'Request Timeout');
-export const NO_ROOM = refused(503, 'the requests of all clients together hold too many bytes: try again later');
-export const NO_ROOM_FOR_ANSWER = refused(503, 'too many bytes of answers wait for their clients: try again later');
+/** The request has not been executed: it may be sent again. */
+export const NO_ROOM: Fault = {
+  ...refused(503, 'the requests of all clients together hold too many bytes: try again later'),
+  isTransient: true,
+};
+/** The request may have been executed: nothing in this answer asks for it again. */
+export const NO_ROOM_FOR_ANSWER = refused(
+  503,
+  'there is no room for the answer: too many bytes of answers wait for their clients',
+);
 
 export function faultText({ message }: Fault): string {
   return JSON.stringify({ error: message });

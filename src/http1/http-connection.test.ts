@@ -193,12 +193,15 @@ describe('a client that asks faster than it takes answers', () => {
     expect([10, 1_000_000, 4_000_000].map(inFlight)).toEqual([128, 33, 8]);
   });
 
-  it('is not read further while answers wait for one before them', () => {
+  it('is not served while answers wait for one before them, and read only a little', () => {
     const tested = new TestedHttp1().receive(GET.repeat(4));
     tested.requests[1]!.respond('x'.repeat(300_000));
-    expect(tested.connection.wantsInput).toBe(false);
+    tested.receive(GET);
+    expect([tested.requests.length, tested.connection.wantsInput]).toEqual([4, true]);
+    tested.receive(GET.repeat(1000));
+    expect([tested.requests.length, tested.connection.wantsInput]).toEqual([4, false]);
     tested.requests[0]!.respond();
-    expect(tested.turn().connection.wantsInput).toBe(true);
+    expect(tested.turn().requests.length).toBeGreaterThan(4);
   });
 
   it('loses nothing of what comes though it is not read', () => {
@@ -216,7 +219,6 @@ describe('a client that asks faster than it takes answers', () => {
     const { connection } = tested;
     connection.isCongested = true;
     tested.held = 1_000_000;
-    expect(connection.wantsInput).toBe(false);
     tested.receive(GET);
     expect(tested.requests.length).toBe(2);
     tested.held = 0;
@@ -295,7 +297,7 @@ describe('the end of a connection', () => {
 
   it('comes after the requests that were held back', () => {
     const tested = new TestedHttp1().receive(GET.repeat(20) + post('hello').slice(0, -2));
-    expect([tested.requests.length, tested.connection.wantsInput]).toEqual([16, false]);
+    expect(tested.requests.length).toBe(16);
     tested.connection.drain();
     for (let i = 0; i < 20; i++) {
       tested.requests[i]!.respond(String(i));
@@ -304,7 +306,7 @@ describe('the end of a connection', () => {
     expect([tested.requests.length, tested.connection.isFinished]).toEqual([21, false]);
     tested.receive('lo' + GET).requests[20]!.respond('last');
     expect(bodiesOf(tested.turn())).toEqual([...Array<string>(20).fill(''), 'hello']);
-    expect(tested.sent.match(/Connection: close/g)).toHaveLength(1);
+    expect(tested.sent).toMatch(/19HTTP.*Connection: close\r\n\r\nlast$/s);
     expect([tested.requests.length, tested.connection.isFinished]).toEqual([21, true]);
   });
 
@@ -345,12 +347,34 @@ describe('the end of a connection', () => {
     expect([tested.turn().sent, tested.requests[2]!.isWhole]).toEqual(['', false]);
   });
 
-  it('by the client leaves what has been answered, and aborts the rest', () => {
-    const tested = new TestedHttp1().receive(GET + GET);
-    tested.requests[0]!.respond();
+  it('of what the client sends comes after the answers to all that has come', () => {
+    const tested = new TestedHttp1().receive(GET.repeat(18));
+    const { requests, connection } = tested;
+    requests[0]!.respond();
+    connection.inputEnded();
+    expect([tested.turn().sent, connection.isFinished, connection.isUnheard]).toEqual([EMPTY, false, true]);
+    for (let i = 1; i < 18; i++) {
+      requests[i]!.respond();
+      tested.turn();
+    }
+    expect(tested.sent).toBe(EMPTY.repeat(16) + LAST);
+    expect([connection.isFinished, requests.map(({ aborts }) => aborts)]).toEqual([true, Array(18).fill(0)]);
+  });
+
+  it('of what the client sends is that of the connection when nothing was asked', () => {
+    for (const before of ['', GET]) {
+      const tested = new TestedHttp1({ onRequest: answered }).receive(before);
+      tested.connection.inputEnded();
+      expect(tested.connection.isFinished).toBe(true);
+    }
+  });
+
+  it('of what the client sends does not keep whole requests from their answers when the last is cut off', () => {
+    const tested = new TestedHttp1().receive(GET + post('hello').slice(0, -3));
     tested.connection.inputEnded();
-    expect([tested.turn().sent, tested.connection.isFinished]).toEqual([EMPTY, true]);
-    expect(tested.requests.map(({ aborts }) => aborts)).toEqual([0, 1]);
+    expect([tested.turn().sent, tested.connection.isFinished]).toEqual(['', false]);
+    tested.requests[0]!.respond();
+    expect([tested.turn().statuses, tested.connection.isFinished]).toEqual([[200, 400], true]);
   });
 
   it.each([GET.slice(0, -3), post('hello').slice(0, -3), `${CHUNKED}5\r\nhel`])(
@@ -364,6 +388,48 @@ describe('the end of a connection', () => {
       expect(bodiesOf(tested).every((body) => body.endsWith('…'))).toBe(true);
     },
   );
+});
+
+describe('what is sent ahead', () => {
+  it('is the beginning of the answer, whatever that is', () => {
+    for (const status of [200, 503]) {
+      const tested = new TestedHttp1().receive(GET + GET);
+      const texts: string[] = [];
+      for (let i = 0; i < 20; i++) {
+        tested.connection.sendAhead();
+        texts.push(tested.turn().sent);
+      }
+      expect(texts).toEqual([...'HTTP/1.1 '.split(''), ...Array<string>(11).fill('')]);
+      for (const one of tested.requests) one.respond('', status);
+      const [first, second] = tested.turn().sent.split(/(?=HTTP)/);
+      expect(`HTTP/1.1 ${first}`).toBe(second);
+    }
+  });
+
+  it('is a zero before the size of a chunk, and nothing within other streams', () => {
+    const tested = new TestedHttp1().receive(GET + 'GET / HTTP/1.0\r\n\r\n');
+    const [stream, old] = tested.requests.map(({ answer }) => answer);
+    stream!.begin(200, []);
+    tested.connection.sendAhead();
+    void stream!.send(Buffer.from('hello'));
+    for (let i = 0; i < 20; i++) tested.connection.sendAhead();
+    stream!.end();
+    old!.begin(200, []);
+    tested.connection.sendAhead();
+    old!.end(Buffer.from('text'));
+    expect(
+      tested
+        .turn()
+        .sent.split(/(?<=\r\n\r\n)/)
+        .slice(1),
+    ).toEqual([`05\r\nhello\r\n${'0'.repeat(9)}\r\n\r\n`, `${OK}Connection: close\r\n\r\n`, 'text']);
+  });
+
+  it('is nothing when nothing is under way', () => {
+    const tested = new TestedHttp1({ onRequest: answered }).receive(GET);
+    tested.connection.sendAhead();
+    expect(tested.turn().sent).toBe(EMPTY);
+  });
 });
 
 describe('HTTP/1.0', () => {

@@ -30,6 +30,8 @@ const MOST_AT_FIRST = 16;
 const STILL_BODY_MILLISECONDS = 60_000;
 /** The same when others need the room. */
 const STALLED_MILLISECONDS = 2000;
+/** Of requests that are held back, so much is read all the same: the end of the connection may be behind it. */
+const MAX_HELD_BACK_BYTES = 16 * 1024;
 /** Of answers that the client has not taken; nothing more is read from it, and nothing more sent. */
 const MAX_UNSENT_BYTES = 256 * 1024;
 
@@ -77,6 +79,8 @@ export class HttpConnection implements ExchangeConnection {
   readonly #partialHead: HeldRequest = { heldBytes: 0, wholeBytes: 0, isLarge: false };
   /** Of the body that is coming, nothing has come for a while, or less than would have it whole in time. */
   isUploadStalled = false;
+  /** The client sends nothing more than {@link #rest}. */
+  #isInputEnded = false;
   /** No further requests are taken. */
   #isDeaf = false;
   /** The server wants the connection to end. */
@@ -127,11 +131,12 @@ export class HttpConnection implements ExchangeConnection {
     this.#rest = undefined;
     this.receive(rest, 0, rest.length);
     if (this.#isDraining) this.drain();
+    if (this.#isInputEnded) this.inputEnded();
   }
 
-  /** False while the client has to wait until it has taken answers. */
+  /** False while so much is held back that the client has to wait until it has taken answers. */
   get wantsInput(): boolean {
-    return this.#isDeaf || (this.#rest === undefined && !this.#isHeld);
+    return this.#isDeaf || this.#rest === undefined || this.#rest.length < MAX_HELD_BACK_BYTES;
   }
 
   directTarget(): Buffer | undefined {
@@ -144,16 +149,25 @@ export class HttpConnection implements ExchangeConnection {
     this.#first?.openRoom();
   }
 
-  /**
-   * The client sends nothing more. Whether it has hung up, or waits for its answers, nothing tells: what it would have to wait for
-   * is given up.
-   */
+  /** The client sends nothing more. Whether it waits for its answers or is gone shows only when it is sent something. */
   inputEnded(): void {
-    if (this.isFinished) return;
+    this.#isInputEnded = true;
+    // Requests that are held back have come as well.
+    if (this.isFinished || this.#rest !== undefined) return;
     const isCut = this.#heads.isPartial || this.#body.exchange !== undefined;
     if (isCut && !this.#isDeaf) this.#fail(malformed('the connection ended before the request'));
-    this.#abortAll();
-    this.#finish();
+    this.#isDeaf = true;
+    this.closeWhenAnswered();
+  }
+
+  /** Whether the end of the connection would not be seen though answers are under way. */
+  get isUnheard(): boolean {
+    return !this.isIdle && (this.#isInputEnded || !this.wantsInput);
+  }
+
+  /** Sends a character of the next answer, if there is one that can be sent before the answer is known. */
+  sendAhead(): void {
+    this.#first?.sendAhead();
   }
 
   /** There is no connection any more. */
@@ -202,7 +216,7 @@ export class HttpConnection implements ExchangeConnection {
     const { now } = this.#environment.clock;
     const age = now - this.#since;
     this.isUploadStalled = this.#isUploadStalled(now, age);
-    if (this.#isDeaf || !this.wantsInput) return;
+    if (this.#isDeaf || this.#rest !== undefined || this.#isHeld) return;
     if (this.#body.exchange !== undefined) {
       if (age > REQUEST_MILLISECONDS || this.#stillFor > STILL_BODY_MILLISECONDS) this.#fail(TOO_SLOW);
     } else if (this.#heads.isPartial || !this.#hasServed) {

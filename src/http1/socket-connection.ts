@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import type { ListenedConnection, SharedByConnections } from '../sockets/listener.js';
 import { Output, takenBytes } from '../sockets/output.js';
 import type { ByteShare, HeldRequest, ShareOwner } from '../sockets/byte-budget.js';
+import { Presence } from '../sockets/presence.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import { afterReading } from '../sockets/after-reading.js';
 import type { ByteSink } from '../sockets/socket-reader.js';
@@ -41,6 +42,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   readonly #reader = new Standstill(LEAST_PROGRESS);
   /** How long the client has taken nothing of what waits for it, in milliseconds. */
   #idle = 0;
+  readonly #presence: Presence;
 
   /** `read` gives the socket, and has it read to the sink from then on. */
   constructor(read: (sink: ByteSink) => Socket, environment: SocketEnvironment) {
@@ -59,6 +61,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
       heldBytes: () => this.socket.writableLength,
       share: this.#share,
     });
+    this.#presence = new Presence(socket, () => this.#connection.sendAhead());
     socket.on('drain', () => this.#drained());
     // It is followed by the end.
     socket.on('error', () => undefined);
@@ -162,6 +165,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   #lost(): void {
+    this.#presence.stop();
     this.#connection.lost();
     this.#share?.close();
   }
@@ -192,7 +196,8 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   #readOrWait(): void {
-    const { wantsInput } = this.#connection;
+    const { wantsInput, isUnheard } = this.#connection;
+    this.#presence.watch(isUnheard);
     if (wantsInput === this.#isReading) return;
     this.#isReading = wantsInput;
     if (wantsInput) this.socket.resume();
@@ -209,6 +214,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   /** What is written still goes out, and the client has some time to read it. */
   #end(): void {
     this.#isEnding = true;
+    this.#presence.stop();
     // What still comes is dropped: unread, it would have the connection reset before the client has read the last answer.
     this.socket.resume();
     this.socket.end(() => {

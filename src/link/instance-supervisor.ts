@@ -12,6 +12,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InstanceGroup } from '../model/instance-group.js';
 import { INTERRUPTION_GRACE } from '../model/interrupted-load.js';
 import type { ServerLogger } from '../logger.js';
+import { Life } from '../model/lives.js';
 import { RestartPauses } from './restart-pauses.js';
 import { runningTsx } from '../host/running-tsx.js';
 import { receiveFailure } from './sent-error.js';
@@ -50,8 +51,8 @@ export class InstanceSupervisor {
   #worker: Worker | undefined;
   #exited: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
+  readonly #life = new Life('instance', 'starting');
   #stopping: Promise<void> | undefined;
-  #lives = false;
   /** A file with native code that the thread has loaded. */
   #nativeCode: string | undefined;
   /** Why it was ended before it ended by itself. */
@@ -62,11 +63,6 @@ export class InstanceSupervisor {
     this.#options = options;
   }
 
-  /** Whether the thread is there and set up. */
-  get lives(): boolean {
-    return this.#lives;
-  }
-
   /** Starts the thread; rejects, for good, with the reason when the module cannot be loaded or its `setup` fails. */
   async start(): Promise<void> {
     this.#options.onReady(await this.#launch());
@@ -75,7 +71,7 @@ export class InstanceSupervisor {
   /** Gives the living thread a port to another server than before; undefined while it does not live. */
   reconnect(): ThreadedInstance | undefined {
     const worker = this.#worker;
-    if (worker === undefined || !this.#lives) return undefined;
+    if (worker === undefined || this.#life.state !== 'living') return undefined;
     const { port1, port2 } = new MessageChannel();
     worker.postMessage({ kind: 'connect', port: port2 } satisfies ThreadCall, [port2]);
     return this.#threaded(worker, port1);
@@ -87,10 +83,11 @@ export class InstanceSupervisor {
   }
 
   async #stop(): Promise<void> {
+    const limit = this.#life.state === 'living' ? TEARDOWN_MILLISECONDS : INTERRUPTION_GRACE;
+    this.#life.on('stopping');
     clearTimeout(this.#timer);
     const worker = this.#worker;
     if (worker === undefined) return;
-    const limit = this.#lives ? TEARDOWN_MILLISECONDS : INTERRUPTION_GRACE;
     worker.postMessage({ kind: 'stop' } satisfies ThreadCall);
     this.#timer = setTimeout(() => this.#endByForce(worker), limit);
     await this.#exited;
@@ -113,8 +110,8 @@ export class InstanceSupervisor {
       port,
       end: (reason) => {
         // Another thread may have taken its place, or a stop may wait for its teardown.
-        if (this.#worker !== worker || this.#stopping !== undefined) return;
-        this.#lives = false;
+        if (this.#worker !== worker || this.#life.state !== 'living') return;
+        this.#life.on('ended');
         this.#endedFor = reason;
         this.#endByForce(worker);
       },
@@ -136,14 +133,21 @@ export class InstanceSupervisor {
       port: port2,
     };
     return new Promise((resolve, reject) => {
-      const worker = new Worker(threadEntry(), {
-        workerData: data,
-        transferList: [port2],
-        env: { ...process.env, ...group.env },
-        execArgv: [...group.execArgv],
-        resourceLimits: group.resourceLimits,
-        name: `${config.name}-${instance}`,
-      });
+      let worker: Worker;
+      try {
+        worker = new Worker(threadEntry(), {
+          workerData: data,
+          transferList: [port2],
+          env: { ...process.env, ...group.env },
+          execArgv: [...group.execArgv],
+          resourceLimits: group.resourceLimits,
+          name: `${config.name}-${instance}`,
+        });
+      } catch (error) {
+        port1.close();
+        this.#life.on('exited');
+        throw error;
+      }
       this.#worker = worker;
       this.#nativeCode = undefined;
       const startedAt = performance.now();
@@ -152,8 +156,8 @@ export class InstanceSupervisor {
       worker.on('message', (report: ThreadReport) => {
         switch (report.kind) {
           case 'ready':
+            this.#life.on('ready');
             ready = true;
-            this.#lives = true;
             return resolve(this.#threaded(worker, port1));
           case 'native code':
             this.#nativeCode = report.file;
@@ -173,7 +177,7 @@ export class InstanceSupervisor {
       this.#exited = new Promise((exited) =>
         worker.once('exit', (code) => {
           this.#worker = undefined;
-          this.#lives = false;
+          this.#life.on('exited');
           exited();
           const error = cause ?? new TritonError('UNAVAILABLE', this.#endedFor ?? `its thread ended with code ${code}`);
           this.#endedFor = undefined;
@@ -188,7 +192,7 @@ export class InstanceSupervisor {
   }
 
   #died(error: TritonError, lived: number): void {
-    if (this.#stopping !== undefined) return;
+    if (this.#life.state !== 'resting') return;
     const { config, instance, logger } = this.#options;
     logger.error(`instance ${instance} of model '${config.name}' ended: ${error.message}; starting it again`);
     this.#restart(lived);
@@ -196,8 +200,9 @@ export class InstanceSupervisor {
 
   #restart(lived: number): void {
     this.#timer = setTimeout(() => {
+      this.#life.on('due');
       this.#launch().then(this.#options.onReady, (error: unknown) => {
-        if (this.#stopping !== undefined) return;
+        if (this.#life.state !== 'resting') return;
         if (TritonUnrecoverableError.is(error)) return this.#options.onUnrecoverable(error);
         const { config, instance, logger } = this.#options;
         logger.error(

@@ -39,11 +39,6 @@ export class InstanceThreads {
     );
   }
 
-  /** How many of the threads are there and set up. */
-  get living(): number {
-    return this.#supervisors.filter(({ lives }) => lives).length;
-  }
-
   /** Resolves when all are set up. Rejects with the first reason; no thread is left then. */
   async start(): Promise<readonly ThreadedInstance[]> {
     try {

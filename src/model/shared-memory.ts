@@ -22,13 +22,13 @@ export interface SharedMemoryReference {
 /** The bytes of an input. */
 export interface SharedInput {
   readonly bytes: Uint8Array;
-  /** Their memory, if it is not shared any more and nothing else is in it. */
+  /** Their memory, if nothing else is in it. */
   readonly memory: ArrayBuffer | undefined;
 }
 
-/** What decoding a request needs to know of shared memory. Both throw NOT_FOUND or INVALID_ARG for ranges that are not there. */
+/** What decoding a request needs to know of shared memory. Both throw NOT_FOUND or INVALID_ARG for ranges that are not there, the first UNAVAILABLE where there is no room. */
 export interface SharedMemoryAccess {
-  input(reference: SharedMemoryReference, datatype: string): PacedWork<SharedInput>;
+  input(reference: SharedMemoryReference): PacedWork<SharedInput>;
   /** The output of that name is to be written there. */
   output(name: string, reference: SharedMemoryReference): void;
 }

@@ -106,11 +106,11 @@ export interface EndInstanceNotice {
   readonly reason: string;
 }
 
-/** None of a model's instances will take a batch, or one does again. */
-export interface StalledNotice {
-  readonly kind: 'stalled';
+/** A model is ready, or is not any more. */
+export interface ReadinessNotice {
+  readonly kind: 'readiness';
   readonly model: number;
-  readonly isStalled: boolean;
+  readonly isReady: boolean;
 }
 
 /** The answer to that; `ports`: one per instance of a model that was opened. */
@@ -128,4 +128,4 @@ export type UserMessage = ControlRequest | HostReply;
 
 /** What the server's thread says. */
 export type ServerMessage =
-  ControlReply | LogNotice | LogSettingsNotice | TracesNotice | HostRequest | EndInstanceNotice | StalledNotice;
+  ControlReply | LogNotice | LogSettingsNotice | TracesNotice | HostRequest | EndInstanceNotice | ReadinessNotice;

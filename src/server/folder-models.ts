@@ -2,7 +2,7 @@
 // changed, unbinds what is gone. One model that is broken keeps no other from being served, and a state of it that does not load
 // leaves the last one serving.
 
-import { loadFailed } from '../core/model-control.js';
+import { loadFailed } from '../core/load-failures.js';
 import type { LoadParameters } from '../core/inference-server.js';
 import { invalidArg, TritonError } from '../errors.js';
 import type { Logger } from '../model/logger.js';

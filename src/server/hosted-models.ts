@@ -19,7 +19,7 @@ import type {
   HostRequest,
   InstancePort,
   LoadedBefore,
-  StalledNotice,
+  ReadinessNotice,
 } from './control-messages.js';
 import type { ModelOpening } from './model-opening.js';
 import type { HostedModel } from './server-handle.js';
@@ -80,13 +80,11 @@ export class HostedModels {
   }
 
   /** The model did not load. The server knows it all the same, unless it was to replace one, which stays. */
-  async abandon(id: number): Promise<void> {
+  abandon(id: number): void {
     const own = this.all.find(([known]) => known === id)?.[1];
     const replaces = this.all.some(([known, config]) => known !== id && own && modelKey(config) === modelKey(own));
     if (replaces) this.#models.delete(id);
     else this.tried(id, { failed: true });
-    const openings = [...this.#openings].filter(([, { model }]) => model === id);
-    await Promise.all([...openings.map(([number]) => this.#close(number)), this.closeLeft(id)]);
   }
 
   tried(id: number, { failed }: { readonly failed: boolean }): void {
@@ -127,9 +125,9 @@ export class HostedModels {
     this.#openings.get(opening)?.threads.get(thread)?.end(reason);
   }
 
-  stalled({ model, isStalled }: StalledNotice): void {
+  ready({ model, isReady }: ReadinessNotice): void {
     const known = this.#models.get(model);
-    if (known !== undefined) known.model.isStalled = isStalled;
+    if (known !== undefined) known.model.isReady = isReady;
   }
 
   /** The server's thread is dead. Keeps for the next one what each model ran on last; those that were loading have nothing. */
@@ -143,8 +141,8 @@ export class HostedModels {
     }
     this.#openings.clear();
     for (const id of loading) void this.closeLeft(id);
-    // The next server finds out for itself.
-    for (const { model } of this.#models.values()) model.isStalled = false;
+    // The next server tells.
+    for (const { model } of this.#models.values()) model.isReady = false;
   }
 
   /** Ends what the server's thread did not ask for again. */

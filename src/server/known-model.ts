@@ -1,6 +1,6 @@
 // What is known of a model in a folder since it was last looked at: what was tried of its versions, what serves, and what failed.
 
-import { describe } from '../core/model-control.js';
+import { describe } from '../core/load-failures.js';
 import type { TritonError } from '../errors.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { GivenFiles } from '../repository/given-files.js';

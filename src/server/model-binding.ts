@@ -23,8 +23,8 @@ export class ModelBinding implements HostedModel {
   loading: Promise<void> | undefined;
   /** Called when no further inference is possible. */
   onUnrecoverable: (error: TritonError) => void = () => undefined;
-  /** Whether none of its instances will take a batch, because executions do not come to an end. */
-  isStalled = false;
+  /** Whether the server serves it; what clients have unloaded is ready to be loaded again. */
+  isReady = false;
   readonly #sources: readonly (Callable | InstanceGroup)[];
   /** Those of this thread. Loads that overlap take turns; what a load has left behind that is over holds up no other. */
   #callables: readonly HostedCallable[];
@@ -48,7 +48,6 @@ export class ModelBinding implements HostedModel {
   /** Why it could not be opened the last time, as it was thrown. */
   #failure: TritonError | undefined;
   #isSetUp = false;
-  #isLoaded = false;
 
   /** Throws INVALID_ARG for anything that cannot work. */
   constructor(
@@ -70,12 +69,6 @@ export class ModelBinding implements HostedModel {
     return modelKey(this.config);
   }
 
-  /** Whether it is loaded and has an instance that lives; what clients have unloaded is ready to be loaded again. */
-  get isReady(): boolean {
-    if (!this.#isLoaded || this.isStalled) return false;
-    return this.#openings.size === 0 || [...this.#openings.keys()].some(({ lives }) => lives);
-  }
-
   #hook<F>(name: 'setup' | 'teardown', hook: F | undefined): F | undefined {
     const what = `${name} of model '${this.config.name}'`;
     if (hook === undefined) return undefined;
@@ -86,19 +79,17 @@ export class ModelBinding implements HostedModel {
     );
   }
 
-  /** Has the server serve the model, which sets it up; rejects with what went wrong, and nothing of it is left then. */
+  /** Has the server serve the model, which sets it up. Rejects with what went wrong. */
   async load(server: ServerHandle, options?: HostedLoad): Promise<void> {
     this.#server = server;
     this.#failure = undefined;
     if (this.#interruption.signal.aborted) this.#interruption = new AbortController();
     try {
       await server.load(this, options);
-      // Unless it was released meanwhile.
-      this.#isLoaded = this.#server === server;
     } catch (error) {
-      await this.close();
-      // As it was thrown, not as it came back from the server's thread.
-      throw this.#failure ?? TritonError.from(error);
+      // As it was thrown, not as it came back from the server's thread, which a stop may end first.
+      const { aborted, reason } = this.#interruption.signal;
+      throw this.#failure ?? TritonError.from(aborted ? reason : error);
     }
   }
 
@@ -130,8 +121,11 @@ export class ModelBinding implements HostedModel {
     return opening;
   }
 
-  /** Ends what the model needed while it was loaded. Idempotent. */
-  async close(): Promise<void> {
+  /** No server serves the model any more: ends what one has left open. */
+  async release(): Promise<void> {
+    this.isReady = false;
+    this.loading = undefined;
+    this.#server = undefined;
     await Promise.all(
       Array.from(this.#openings, async ([opening, opened]) => {
         await this.#logged(opened, 'is set up');
@@ -150,15 +144,6 @@ export class ModelBinding implements HostedModel {
   interrupt(): boolean {
     this.#interruption.abort(loadInterrupted());
     return this.#starting > 0;
-  }
-
-  /** No server serves the model any more. */
-  async release(): Promise<void> {
-    this.#isLoaded = false;
-    this.isStalled = false;
-    this.loading = undefined;
-    this.#server = undefined;
-    await this.close();
   }
 
   #hosted(): readonly HostedCallable[] {

@@ -3,6 +3,7 @@
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import { loadInterrupted } from '../model/interrupted-load.js';
+import { Turns } from '../model/turns.js';
 import type { ModelBinding } from './model-binding.js';
 import type { HostedLoad, ServerHandle } from './server-handle.js';
 
@@ -23,8 +24,8 @@ export class ModelBindings {
   readonly #replacing = new Set<ModelBinding>();
   /** Those that are bound no more, but that a server may serve until it has stopped. */
   readonly #leftBehind = new Set<ModelBinding>();
-  /** What happens to a name and version now; settles when it is done, and never rejects. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  /** What happens to each name and version. */
+  readonly #turns = new Turns();
   readonly #onUnrecoverable: (error: TritonError) => void;
   #server: ServerHandle | undefined;
   /** There while a server that takes no more changes answers what is under way; `over` when everything is released. */
@@ -75,7 +76,7 @@ export class ModelBindings {
   async replace(binding: ModelBinding): Promise<void> {
     const place = this.#places.get(binding.key);
     if (place === undefined) throw notBound(binding, 'is not bound');
-    if (this.#server !== undefined) return this.#inTurn(binding.key, () => this.#replace(binding, place));
+    if (this.#server !== undefined) return this.#turns.take(binding.key, () => this.#replace(binding, place));
     this.#leftBehind.add(place.binding);
     place.binding = binding;
   }
@@ -91,7 +92,7 @@ export class ModelBindings {
       this.#places.set(binding.key, { binding });
       if (server !== undefined) await this.#load(binding, server, options);
     } else if (server === undefined) await this.replace(binding);
-    else await this.#inTurn(binding.key, () => this.#replace(binding, place, options));
+    else await this.#turns.take(binding.key, () => this.#replace(binding, place, options));
   }
 
   async #replace(binding: ModelBinding, place: Place, options: HostedLoad = {}): Promise<void> {
@@ -126,7 +127,7 @@ export class ModelBindings {
     const removed = this.find(name, version);
     if (removed.length === 0) throw new TritonError('NOT_FOUND', `model '${name}' is not bound`);
     for (const { key } of removed) this.#places.delete(key);
-    await Promise.all(removed.map((binding) => this.#inTurn(binding.key, () => this.#unload(binding))));
+    await Promise.all(removed.map((binding) => this.#turns.take(binding.key, () => this.#unload(binding))));
   }
 
   async #unload(binding: ModelBinding): Promise<void> {
@@ -189,7 +190,7 @@ export class ModelBindings {
   }
 
   #load(binding: ModelBinding, server: ServerHandle, options: HostedLoad = {}): Promise<void> {
-    const loading = this.#inTurn(binding.key, async () => {
+    const loading = this.#turns.take(binding.key, async () => {
       if (this.#server !== server) throw loadInterrupted();
       await this.#loadOn(server, binding, options);
     });
@@ -207,18 +208,6 @@ export class ModelBindings {
       if (TritonUnrecoverableError.is(error)) this.#onUnrecoverable(error);
       throw error;
     }
-  }
-
-  #inTurn(key: string, action: () => Promise<void>): Promise<void> {
-    const before = this.#turns.get(key) ?? Promise.resolve();
-    const done = before.then(action);
-    const turn = done
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#turns.get(key) === turn) this.#turns.delete(key);
-      });
-    this.#turns.set(key, turn);
-    return done;
   }
 }
 

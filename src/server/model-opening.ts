@@ -5,6 +5,7 @@ import type { HostedCallable } from '../host/callable-turns.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
 import { InstanceThreads, type InstanceThreadsOptions } from '../link/instance-threads.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { Life } from '../model/lives.js';
 import type { Logger } from '../model/logger.js';
 import { loggedWait } from './waiting-log.js';
 
@@ -30,6 +31,7 @@ export class ModelOpening {
   readonly #threads: InstanceThreads;
   readonly #logger: Logger;
   readonly #onClosed: () => void | Promise<void>;
+  readonly #life = new Life('opening', 'opening');
   #closing: Promise<void> | undefined;
 
   constructor({ override, callables, onClosed, ...options }: ModelOpeningOptions) {
@@ -45,14 +47,10 @@ export class ModelOpening {
     });
   }
 
-  /** Whether an instance is there that takes batches. */
-  get lives(): boolean {
-    return this.callables.length > 0 || this.#threads.living > 0;
-  }
-
   /** Starts the threads. Rejects with the first reason; none of them is left then. */
   async start(): Promise<void> {
     this.threads = await this.#threads.start();
+    this.#life.on('opened');
   }
 
   /** The threads that live, for a server that takes the place of another one. */
@@ -62,7 +60,14 @@ export class ModelOpening {
 
   /** Ends everything. Idempotent. */
   close(): Promise<void> {
-    return (this.#closing ??= this.#stopThreads().then(this.#onClosed));
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    this.#life.on('closing');
+    await this.#stopThreads();
+    await this.#onClosed();
+    this.#life.on('closed');
   }
 
   #stopThreads(): Promise<void> {

@@ -44,7 +44,7 @@ class OneModel {
     const { server } = this;
     const tensor = { dtype: 'float32', shape: [1] } as const;
     const spec = { modelName: 'm', inputs: { x: tensor }, outputs: { y: tensor }, config };
-    const surroundings = { caller: {} as never, living: new Set<ServedModel>(), isEnding: false };
+    const surroundings = { caller: {} as never, openings: new Set<never>(), isEnding: false };
     this.served = new ServedModel(completeModelConfig(spec, 1), this.source, surroundings);
     server.models.bind(this.served);
     server.started();
@@ -183,7 +183,10 @@ const ENDS: readonly End[] = [
     end: async (one) => {
       one.sendBehind();
       one.die();
-      const replaced = one.server.models.replace({ config: one.served.config, open: () => [new ManualInstance()] });
+      const replaced = one.server.models.replace({
+        config: one.served.config,
+        open: () => ({ instances: [new ManualInstance()] }),
+      });
       // The old model is left to itself in between.
       await new Promise((resolve) => process.nextTick(resolve));
       pass(1000);

@@ -8,6 +8,7 @@ import { ModelControl } from '../core/model-control.js';
 import { ModelRepository } from '../core/model-repository.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { ServedModel } from './served-model.js';
+import type { ServedOpening } from './served-opening.js';
 
 const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
 const CONFIG = completeModelConfig({ modelName: 'm', inputs: {}, outputs: {}, config: { maxBatchSize: 1 } }, 1);
@@ -27,7 +28,8 @@ async function serve() {
   const control = new ModelControl(repository, { mode: 'explicit', logger: LOGGER });
   const instance = new ManualInstance();
   const source = new ManualSource(instance);
-  const served = new ServedModel(CONFIG, source, { caller: {} as never, living: new Set(), isEnding: false });
+  const shared = surroundings();
+  const served = new ServedModel(CONFIG, source, shared);
   control.bind(served);
   await control.load('m');
   const send = () => {
@@ -39,15 +41,33 @@ async function serve() {
   const works = send();
   const waits = send();
   pass();
-  return { repository, control, served, source, instance, statistics, send, works, waits };
+  return { repository, control, shared, source, instance, statistics, send, works, waits };
 }
 
-it('opens nothing any more when the server ends', async () => {
-  const surroundings = { caller: {} as never, living: new Set<ServedModel>(), isEnding: false };
-  const served = new ServedModel(CONFIG, new ManualSource(new ManualInstance()), surroundings);
-  surroundings.isEnding = true;
-  await expect(served.open()).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'Server exiting' });
-  expect(surroundings.living.size).toBe(0);
+/** What the models of a server share, by itself. */
+function surroundings() {
+  return { caller: {} as never, openings: new Set<ServedOpening>(), isEnding: false };
+}
+
+describe('a served model of a server that ends', () => {
+  it('opens nothing any more', async () => {
+    const shared = { ...surroundings(), isEnding: true };
+    const source = new ManualSource(new ManualInstance());
+    await expect(new ServedModel(CONFIG, source, shared).open(CONFIG)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'Server exiting',
+    });
+    expect([shared.openings.size, source.closes]).toEqual([0, 0]);
+  });
+
+  it('closes what was opened meanwhile', async () => {
+    const shared = surroundings();
+    const source = new ManualSource(new ManualInstance());
+    const opening = new ServedModel(CONFIG, source, shared).open(CONFIG);
+    shared.isEnding = true;
+    await expect(opening).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'Server exiting' });
+    expect([shared.openings.size, source.closes]).toEqual([0, 1]);
+  });
 });
 
 describe('a served model whose last instance has ended', () => {
@@ -89,7 +109,11 @@ describe('a served model whose last instance has ended', () => {
 
   it.each<[string, string, (control: ModelControl) => void]>([
     ['unloaded', 'UNLOADING', (control) => control.unload('m')],
-    ['replaced', 'READY', (control) => void control.replace({ config: CONFIG, open: () => [new ManualInstance()] })],
+    [
+      'replaced',
+      'READY',
+      (control) => void control.replace({ config: CONFIG, open: () => ({ instances: [new ManualInstance()] }) }),
+    ],
   ])('gives what waits to the instance that comes next, though the model is being %s', async (_, state, leave) => {
     const { repository, control, source, instance, waits } = await serve();
     leave(control);
@@ -105,13 +129,13 @@ describe('a served model whose last instance has ended', () => {
   });
 
   it('has no instance left and nothing under way after it was closed', async () => {
-    const { control, served, source, instance, works, waits } = await serve();
+    const { control, shared, source, instance, works, waits } = await serve();
     source.lose(instance);
     const closed = control.unbind('m', 1);
     instance.last.finish();
     pass(1000);
     await closed;
-    expect([works.outcome, waits.outcome, served.serve()]).toEqual(['ok', GIVEN_UP, []]);
+    expect([works.outcome, waits.outcome, shared.openings.size, source.closes]).toEqual(['ok', GIVEN_UP, 0, 1]);
     expect(vi.getTimerCount()).toBe(0);
   });
 });

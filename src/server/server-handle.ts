@@ -16,7 +16,8 @@ import type { EndedTrace } from '../model/traces.js';
 import { largeMemory } from '../sockets/large-memory.js';
 import { writeTo } from './log-sink.js';
 import type { ModelOpening } from './model-opening.js';
-import type { InstanceSource, OpenedInstances } from './served-model.js';
+import type { InstanceSource } from './served-model.js';
+import type { OpenedInstances } from './served-opening.js';
 import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
 import { Server } from './server.js';
 
@@ -29,11 +30,9 @@ export interface HostedModel {
    * with the configuration.
    */
   open(override?: CompleteModelConfig): Promise<ModelOpening>;
-  /** Ends everything that `open` started. Idempotent. */
-  close(): Promise<void>;
   readonly onUnrecoverable: (error: TritonError) => void;
-  /** Kept by the server: whether none of the instances will take a batch, because executions do not come to an end. */
-  isStalled: boolean;
+  /** Kept by the server: whether it serves the model, or a client has unloaded it. */
+  isReady: boolean;
 }
 
 export interface HostedLoad {
@@ -107,7 +106,7 @@ export class LocalServer implements ServerHandle {
           throw new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
         return this.#instancesOf(await model.open(override), model);
       },
-      onStalled: (isStalled) => (model.isStalled = isStalled),
+      onReady: (isReady) => (model.isReady = isReady),
     };
     return this.#server.load(model.config, source, { now });
   }

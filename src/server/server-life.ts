@@ -14,7 +14,9 @@ import { withoutPorts, type ServerOptions, type ServerPorts, type StopTimes } fr
 import { ThreadServer } from './thread-server.js';
 
 /** How long requests under way may go on after an unrecoverable error. */
-const UNRECOVERABLE_GRACE: StopTimes = { delaySecs: 0, timeoutSecs: 0.5 };
+const UNRECOVERABLE_GRACE: StopTimes = { delaySecs: 0, graceSecs: 0, timeoutSecs: 0.5 };
+/** Requests that clients send before they know of a stop are answered. */
+const LONGEST_GRACE_SECS = 0.5;
 type OpenServer = (tracing: RequestTracing | undefined) => ServerHandle | Promise<ServerHandle>;
 
 const NO_PORTS: ServerPorts = {
@@ -214,7 +216,7 @@ export class ServerLife {
       this.#folders?.begin();
       this.#serving = true;
     } catch (error) {
-      await this.#end({ ...this.#stopTimes, delaySecs: 0 }).catch(() => undefined);
+      await this.#end({ ...this.#stopTimes, delaySecs: 0, graceSecs: 0 }).catch(() => undefined);
       this.#running = undefined;
       throw error;
     }
@@ -228,7 +230,7 @@ export class ServerLife {
 
   get #stopTimes(): StopTimes {
     const { shutdownDelaySecs: delaySecs, exitTimeoutSecs: timeoutSecs } = this.#config;
-    return { delaySecs, timeoutSecs };
+    return { delaySecs, graceSecs: Math.min(LONGEST_GRACE_SECS, timeoutSecs), timeoutSecs };
   }
 
   async #stop(times: StopTimes): Promise<void> {

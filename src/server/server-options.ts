@@ -31,6 +31,8 @@ interface Place {
 /** In seconds; see the options `shutdownDelaySecs` and `exitTimeoutSecs`. */
 export interface StopTimes {
   readonly delaySecs: number;
+  /** Without a delay, for how long open connections are served on. */
+  readonly graceSecs: number;
   readonly timeoutSecs: number;
 }
 

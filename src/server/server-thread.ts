@@ -17,11 +17,12 @@ import type {
   InstancePort,
   LogNotice,
   LogSettingsNotice,
-  StalledNotice,
+  ReadinessNotice,
   TracesNotice,
   UserMessage,
 } from './control-messages.js';
-import type { InstanceSource, OpenedInstances } from './served-model.js';
+import type { InstanceSource } from './served-model.js';
+import type { OpenedInstances } from './served-opening.js';
 import type { ServerOptions, ServerPorts } from './server-options.js';
 import { Server } from './server.js';
 
@@ -101,7 +102,7 @@ function sourceOf(model: number, bound: CompleteModelConfig): InstanceSource {
       openings.set(opening, (port) => opened.onRestart(instanceAt(port)));
       return opened;
     },
-    onStalled: (isStalled) => control.postMessage({ kind: 'stalled', model, isStalled } satisfies StalledNotice),
+    onReady: (isReady) => control.postMessage({ kind: 'readiness', model, isReady } satisfies ReadinessNotice),
   };
 }
 

@@ -3,7 +3,6 @@
 import { callModel } from '../core/call-model.js';
 import { LogSettingsStore } from '../core/engine-logger.js';
 import { type FoldersOfModels, InferenceServer } from '../core/inference-server.js';
-import { loadMapRegion } from '../core/shared-memory/mapped-region.js';
 import { SharedMemoryRegistry } from '../core/shared-memory/shared-memory-registry.js';
 import { TritonError } from '../errors.js';
 import { AllowedHosts } from '../frontend/allowed-hosts.js';
@@ -21,6 +20,7 @@ import { afterReading } from '../sockets/after-reading.js';
 import { ByteBudget } from '../sockets/byte-budget.js';
 import { ConnectionLimit, possibleConnections } from '../sockets/connection-limit.js';
 import { OpenFiles } from '../sockets/open-files.js';
+import { regionRoom } from './region-room.js';
 import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
 import { type LogEntry, type LogSettings, ServerLogger } from '../logger.js';
@@ -30,7 +30,8 @@ import type { EndedTrace } from '../model/traces.js';
 import { modelNames } from '../repository/model-names.js';
 import type { LoadedBefore } from './control-messages.js';
 import { type ClosableLogSink, openLogSink } from './log-sink.js';
-import { type InstanceSource, ServedModel, type ServedSurroundings } from './served-model.js';
+import { type InstanceSource, ServedModel } from './served-model.js';
+import type { ServedSurroundings } from './served-opening.js';
 import {
   type FrontendName,
   FRONTENDS,
@@ -40,7 +41,8 @@ import {
 } from './server-options.js';
 import { TraceFile } from './trace-file.js';
 import { VERSION } from './version.js';
-import { logEverySecond, loggedWait, waitingLines } from './waiting-log.js';
+import { drain, leave } from './stop-phases.js';
+import { loggedWait } from './waiting-log.js';
 
 /** Who wants to know what happens in the server. */
 export interface ServerListeners {
@@ -67,7 +69,6 @@ type NamedFrontend = readonly [name: FrontendName, frontend: Frontend];
 /** Few read metrics, and they are to be served whatever happens on other ports. */
 const METRICS_CONNECTIONS = 32;
 const NOBODY = (): void => undefined;
-const TIMED_OUT = Symbol('timed out');
 
 export class Server {
   readonly #options: ServerOptions;
@@ -77,10 +78,11 @@ export class Server {
   readonly #engine: InferenceServer;
   readonly #served: ServedSurroundings = {
     caller: (call, receiver) => callModel(this.#engine, call, receiver),
-    living: new Set(),
+    openings: new Set(),
     isEnding: false,
   };
   readonly #openFiles: OpenFiles;
+  readonly #budget: ByteBudget;
   #frontends: readonly NamedFrontend[] = [];
   #vertexAi: VertexAiService | undefined;
 
@@ -90,6 +92,7 @@ export class Server {
     this.#options = options;
     this.#sink = openLogSink(options.logFile, onLog);
     const { id, strictReadiness, maskErrors, modelControlMode, allowClientShm, modelRepository } = options;
+    this.#budget = new ByteBudget(options.maxInflightBytes);
     const logger = (this.#logger = new ServerLogger(this.#sink, options.logSettings));
     this.#openFiles = new OpenFiles({
       onNone: (code) =>
@@ -112,7 +115,7 @@ export class Server {
       responseCacheByteSize: options.responseCacheByteSize,
       summaries: options.metrics?.summaries,
       logSettings: new LogSettingsStore(logger, options.logFile ?? '', onLogSettings),
-      sharedMemory: new SharedMemoryRegistry({ allowed: allowClientShm }),
+      sharedMemory: new SharedMemoryRegistry({ allowed: allowClientShm, room: regionRoom(this.#budget) }),
       tracing: options.tracing && {
         start: options.tracing,
         onEnded: onTraces,
@@ -121,6 +124,7 @@ export class Server {
       // It needs protobuf's descriptors, which are loaded when they are first asked for.
       readOverride: async (config) => (await import('../protocol/config-override.js')).readConfigOverride(config),
     });
+    this.#engine.onStateChange(() => this.#tellReadiness());
   }
 
   /** The engine as frontends see it. */
@@ -131,7 +135,6 @@ export class Server {
   /** Opens all ports. Rejects with UNAVAILABLE naming a port that is taken; then none is open. */
   async start(): Promise<ServerPorts> {
     const server = this.#engine;
-    if (this.#options.allowClientShm) server.sharedMemory.mapWith(await loadMapRegion());
     this.#frontends = this.#makeFrontends();
     const started = await Promise.allSettled(this.#frontends.map(([, frontend]) => frontend.start()));
     const failed = started.findIndex((result) => result.status === 'rejected');
@@ -161,7 +164,7 @@ export class Server {
     const { http, grpc, metrics, vertexAi, sagemaker } = this.#options;
     const server = this.#engine;
     const { logger } = server;
-    const budget = new ByteBudget(this.#options.maxInflightBytes);
+    const budget = this.#budget;
     const hosts = new AllowedHosts(this.#options.allowedHosts);
     const limit = new ConnectionLimit(possibleConnections(this.#options.maxConnections));
     const connections = () => this.#frontends.map(([name, frontend]) => [name, frontend.connections] as const);
@@ -213,13 +216,19 @@ export class Server {
    * that is there is replaced: resolves when its last request has ended. Rejects with what starting it failed with; a
    * version that was to be replaced stays then.
    */
-  async load(
-    config: CompleteModelConfig,
-    source: InstanceSource,
-    { again, now = false }: LoadOptions = {},
-  ): Promise<void> {
-    const { models } = this.#engine;
+  async load(config: CompleteModelConfig, source: InstanceSource, { again, now }: LoadOptions = {}): Promise<void> {
     const model = new ServedModel(config, source, this.#served);
+    try {
+      await this.#load(model, { again, now });
+    } finally {
+      // Whoever waits for the load finds the model ready, or not.
+      this.#tellReadiness();
+    }
+  }
+
+  async #load(model: ServedModel, { again, now = false }: LoadOptions): Promise<void> {
+    const { models } = this.#engine;
+    const { config } = model;
     if (models.has(config.name, config.version)) {
       await models.replace(model);
       if (now) await models.loadVersion(config.name, config.version);
@@ -239,6 +248,10 @@ export class Server {
       await models.applyVersionPolicy(config.name, config.version);
   }
 
+  #tellReadiness(): void {
+    for (const [model, isReady] of this.#engine.models.readiness()) (model as ServedModel).tell(isReady);
+  }
+
   /** The highest version's policy may be another one now. Where clients load models, it waits until they do. */
   async #reapplyVersionPolicy({ name, version }: CompleteModelConfig): Promise<void> {
     if (this.#options.modelControlMode !== 'explicit') await this.#engine.models.applyVersionPolicy(name, version);
@@ -255,33 +268,6 @@ export class Server {
     await this.#reapplyVersionPolicy(config);
   }
 
-  /**
-   * Waits until every request is answered, every answer is written and nobody in this process waits, for so many seconds, and says
-   * what it waits for.
-   */
-  async #drain(timeoutSecs: number): Promise<void> {
-    const waiting = (seconds: number) => {
-      const connections = this.#frontends.reduce((sum, [, { underWay }]) => sum + underWay, 0);
-      return waitingLines(this.#engine.repository.runningModels(), connections, timeoutSecs - seconds);
-    };
-    const first = waiting(0);
-    if (first.length > 0) this.#logger.info('Waiting for in-flight requests to complete.');
-    for (const line of first) this.#logger.info(line);
-    const end = logEverySecond(this.#logger, waiting);
-    // The engine takes what comes whole only now, and calls of models by others.
-    const drained = this.#settled().then(() => this.#engine.drain());
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise((resolve) => (timer = setTimeout(resolve, timeoutSecs * 1000, TIMED_OUT)));
-    const outcome = await Promise.race([drained, timeout]);
-    clearTimeout(timer);
-    end();
-    if (outcome === TIMED_OUT) this.#logger.warn('Exit timeout expired: what is under way fails');
-  }
-
-  #settled(): Promise<unknown> {
-    return Promise.all(this.#frontends.map(([, frontend]) => frontend.settled()));
-  }
-
   /** The log that callables in this thread write to. */
   #closeFiles(): void {
     this.#openFiles.close();
@@ -293,32 +279,22 @@ export class Server {
     return this.#logger;
   }
 
-  /** Not ready any more, but serves on while load balancers notice that and clients move to other connections. */
-  async #leave(seconds: number): Promise<void> {
-    this.#engine.leave();
-    for (const [, frontend] of this.#frontends) frontend.retire();
-    const say = (elapsed: number) => [`Not ready any more; serving for another ${seconds - elapsed} s`];
-    for (const line of say(0)) this.#logger.info(line);
-    const end = logEverySecond(this.#logger, say);
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-    end();
-  }
-
   /**
-   * Serves on for `delaySecs`, though it is not ready any more. For `timeoutSecs` requests under way finish to the last byte of
-   * their answers; then they fail with UNAVAILABLE. Closes all ports.
+   * Serves on for a while, though it is not ready any more; see {@link leave}. For `timeoutSecs` requests under way finish to the
+   * last byte of their answers; then they fail with UNAVAILABLE. Closes all ports.
    */
-  async stop({ delaySecs, timeoutSecs }: StopTimes): Promise<void> {
+  async stop(times: StopTimes): Promise<void> {
     this.#engine.models.isEnding = true;
-    if (delaySecs > 0) await this.#leave(delaySecs);
+    const frontends = this.#frontends.map(([, frontend]) => frontend);
+    const served = { engine: this.#engine, frontends, logger: this.#logger };
+    await leave(served, times);
     this.#served.isEnding = true;
-    this.#engine.leave();
-    for (const [, frontend] of this.#frontends) frontend.drain();
+    for (const frontend of frontends) frontend.drain();
     // Requests that have come and were not read yet are served.
     await new Promise<void>(afterReading);
-    await this.#drain(timeoutSecs);
+    await drain(served, times.timeoutSecs);
     this.#engine.stop();
-    for (const served of this.#served.living) served.closeInstances();
+    for (const opening of this.#served.openings) opening.endInstances();
     await loggedWait(this.#closeFrontends(), this.#logger, 'connections to close');
     this.#engine.sharedMemory.close();
     this.#engine.logger.info('Server stopped');

@@ -75,8 +75,7 @@ export class ThreadServer implements ServerHandle {
     try {
       await this.#onLivingServer((worker) => worker.call({ kind: 'load', config: model.config, model: id, now }));
     } catch (error) {
-      // It may have been opened and have failed its warm-up.
-      await this.#models.abandon(id);
+      this.#models.abandon(id);
       throw error;
     } finally {
       this.#loading.delete(id);
@@ -130,8 +129,8 @@ export class ThreadServer implements ServerHandle {
             return void this.#models.host(message, worker);
           case 'end instance':
             return this.#models.endInstance(message);
-          case 'stalled':
-            return this.#models.stalled(message);
+          case 'readiness':
+            return this.#models.ready(message);
           case 'traces':
             return this.tracing?.recordEnded(message.ended, this.#logger);
           case 'log':

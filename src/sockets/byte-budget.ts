@@ -67,7 +67,10 @@ export class ByteBudget {
   readonly #shares = new Set<ByteShare>();
   readonly #addresses = new Map<string, AddressGroup>();
 
+  readonly limit: number;
+
   constructor(limit: number) {
+    this.limit = limit;
     const small = Math.ceil(limit / SMALL_SHARE);
     this.#small = new Pool(small);
     this.#large = new Pool(limit - small);

@@ -42,10 +42,12 @@ function quickFloats(values: ArrayLike<number | bigint>, dtype: Dtype, scale: nu
 function scaled(values: ArrayLike<number | bigint>, dtype: Dtype, scale: number): Float64Array {
   // Integers of 64 bits are beyond what a number multiplies exactly.
   const isWide = DTYPES[dtype].kind === 'wide';
+  const factor = exactly(scale);
   const products = new Float64Array(values.length);
   for (let i = 0; i < products.length; i++) {
     const value = Number(values[i]);
-    const product = value * scale;
+    const product =
+      Number.isSafeInteger(value) || typeof values[i] === 'number' ? value * scale : times(values[i] as bigint, factor);
     const isLost =
       isWide && Number.isInteger(product) && !(Number.isSafeInteger(product) && Number.isSafeInteger(value));
     if (isLost || (!Number.isFinite(product) && Number.isFinite(value))) {
@@ -56,4 +58,21 @@ function scaled(values: ArrayLike<number | bigint>, dtype: Dtype, scale: number)
     products[i] = product;
   }
   return products;
+}
+
+/** A finite number: `units` times `step`, a power of two. */
+interface Factor {
+  readonly units: bigint;
+  readonly step: number;
+}
+
+function exactly(value: number): Factor {
+  let step = 1;
+  for (; !Number.isInteger(value); step /= 2) value *= 2;
+  return { units: BigInt(value), step };
+}
+
+/** The product, rounded once. */
+function times(value: bigint, { units, step }: Factor): number {
+  return Number(value * units) * step;
 }

@@ -4,6 +4,7 @@
 import { invalidArg, type TritonError } from '../errors.js';
 import { type DataOf, type Dtype, DTYPES, type NumericDtype } from './dtype.js';
 import { HALVES, isHalf } from './float16.js';
+import { toOddDouble } from './odd-double.js';
 import { formatShape } from './shape.js';
 
 /** A value or arrays of values, to any depth. */
@@ -100,11 +101,13 @@ function convertIntegers<D extends Dtype>(dtype: D, elements: ArrayLike<unknown>
 
 function convertFloats(dtype: Dtype, elements: ArrayLike<unknown>): DataOf[Dtype] {
   const doubles = new Float64Array(elements.length);
+  const toDouble = dtype === 'float64' ? Number : toOddDouble;
   for (let i = 0; i < doubles.length; i++) {
     const value = elements[i];
     if (typeof value === 'number') doubles[i] = value;
-    else if (typeof value === 'bigint' || typeof value === 'boolean') doubles[i] = Number(value);
-    else throw unfit(dtype, value, i, 'a number');
+    else if (typeof value === 'boolean') doubles[i] = Number(value);
+    else if (typeof value !== 'bigint') throw unfit(dtype, value, i, 'a number');
+    else if (!Number.isFinite((doubles[i] = toDouble(value)))) throw unfit(dtype, value, i, 'a number that is finite');
   }
   if (dtype === 'float64') return doubles;
   const [, limit] = DTYPES[dtype as 'float32'].range;

@@ -160,8 +160,9 @@ export class Tensor<D extends Dtype = Dtype> {
   }
 
   /**
-   * The same numbers in another dtype, each multiplied by `scale`. Floats round to the new dtype; for any other, and
-   * where a float would overflow, throws INVALID_ARG unless the number is exact: round them first, with `map`.
+   * The same numbers in another dtype, each multiplied by `scale`, the product being a double. Floats round to the
+   * nearest of the new dtype; for any other, and where a float would overflow, throws INVALID_ARG unless the number is
+   * exact: round them first, with `map`.
    *
    * @example
    * const pixels = image.cast('float32', 1 / 255); // uint8 to floats from 0 to 1

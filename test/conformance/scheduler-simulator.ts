@@ -127,7 +127,9 @@ class Simulation {
 
   async play(): Promise<SchedulerOutcome> {
     const { name, version, instanceCount } = this.#config;
-    const open = () => Array.from({ length: instanceCount }, () => new SimulatedInstance(this.#config, this));
+    const open = () => ({
+      instances: Array.from({ length: instanceCount }, () => new SimulatedInstance(this.#config, this)),
+    });
     this.#server.models.bind({ config: this.#config, open });
     await this.#server.models.loadVersion(name, version);
     this.#server.started();

@@ -7,7 +7,7 @@ import { Tensor, type Triton } from 'tstriton';
 
 import { callJson, grpcService } from '../support/grpc-service.js';
 import { floats, SharedMemoryObject } from '../support/shared-memory.js';
-import { gate, startServer, type RunningServer } from '../support/start-server.js';
+import { gate, pendingRequests, startServer, type RunningServer } from '../support/start-server.js';
 
 const TENSOR = { dtype: 'float32', shape: [-1] } as const;
 
@@ -180,6 +180,81 @@ describe.each([{ serverThread: true }, { serverThread: false }])('shared memory 
     ]);
     object.resize(8192);
     expect((await infer(0))[0]).toBe(200);
+  });
+
+  it('has inputs as they were when the request came, whatever its client does to the memory while it waits', async () => {
+    const elements = 1 << 18;
+    const { open: release, opened } = gate();
+    const seen: number[] = [];
+    const bind = (triton: Triton) =>
+      triton.bind({
+        modelName: 'held',
+        inferFunc: async (requests) => {
+          seen.push(requests.length);
+          await opened;
+          return requests.map(({ inputs: { x } }) => ({ sum: [x.data.reduce((sum, value) => sum + value, 0)] }));
+        },
+        inputs: { x: TENSOR },
+        outputs: { sum: { dtype: 'float32', shape: [1] } },
+        config: { concurrency: 1 },
+      });
+    await using server = await startServer(bind, { ...OPEN, serverThread });
+    using grpc = grpcService(server.grpc);
+    const { http } = server;
+    const infer = (count: number, parameters: object | undefined) =>
+      callJson(`${http}/v2/models/held/infer`, {
+        inputs: [{ name: 'x', datatype: 'FP32', shape: [1, count], ...(parameters ? { parameters } : { data: [5] }) }],
+      });
+    const first = infer(1, undefined);
+    await expect.poll(() => seen.length).toBe(1);
+    const objects = [1, 2, 3].map((value) => new SharedMemoryObject(4 * elements, floats(value, value, value)));
+    for (const [i, { key }] of objects.entries())
+      await callJson(`${http}/v2/systemsharedmemory/region/r${i}/register`, { key, byte_size: 4 * elements });
+    const waiting = [infer(elements, place('r0', 0, 4 * elements)), infer(3, place('r1', 0, 12))];
+    const streamed = grpc.call('ModelInfer', {
+      model_name: 'held',
+      inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 2], parameters: grpcPlace('r2', 0, 8) }],
+    });
+    await expect
+      .poll(async () => pendingRequests(await (await fetch(server.metrics)).text()), { interval: 20 })
+      .toBe(3);
+    for (const object of objects) object.resize(0);
+    release();
+    expect((await first)[1]).toMatchObject({ outputs: [{ data: [5] }] });
+    expect((await Promise.all(waiting)).map(([, body]) => body)).toMatchObject([
+      { outputs: [{ data: [3] }] },
+      { outputs: [{ data: [6] }] },
+    ]);
+    const { raw_output_contents: raw } = (await streamed) as { raw_output_contents: Buffer[] };
+    expect(Buffer.from(raw[0]!)).toEqual(Buffer.from(floats(6)));
+  });
+
+  it('counts with what clients send, and is refused beyond that', async () => {
+    const size = 3 * 2 ** 30;
+    const object = new SharedMemoryObject(0);
+    object.resize(size);
+    await using server = await startServer(bindSimple, { ...OPEN, serverThread, maxInflightBytes: 2 ** 24 });
+    using grpc = grpcService(server.grpc);
+    await callJson(`${server.http}/v2/systemsharedmemory/region/r/register`, { key: object.key, byte_size: size });
+    const inputs = (bytes: number, parameters: object) =>
+      ['INPUT0', 'INPUT1'].map((name) => ({ name, datatype: 'FP32', shape: [1, bytes / 4], parameters }));
+    const overHttp = (bytes: number) =>
+      callJson(`${server.http}/v2/models/simple/infer`, { inputs: inputs(bytes, place('r', 0, bytes)) });
+    const overGrpc = (bytes: number) =>
+      grpc.call('ModelInfer', { model_name: 'simple', inputs: inputs(bytes, grpcPlace('r', 0, bytes)) });
+    const refusal = (bytes: number) =>
+      `there is no room for an input of ${bytes} bytes from shared memory beside what all clients hold (maxInflightBytes): try again later`;
+    const before = process.memoryUsage.rss();
+    for (const bytes of [size, 2 ** 25]) {
+      expect(await overHttp(bytes)).toEqual([503, { error: refusal(bytes) }]);
+      await expect(overGrpc(bytes)).rejects.toMatchObject({ code: GRPC.UNAVAILABLE, details: refusal(bytes) });
+    }
+    expect(process.memoryUsage.rss() - before).toBeLessThan(2 ** 29);
+    // What was refused holds nothing.
+    for (const bytes of [4, 2 ** 20]) {
+      expect((await overHttp(bytes))[0]).toBe(200);
+      expect(await overGrpc(bytes)).toMatchObject({ model_name: 'simple' });
+    }
   });
 });
 

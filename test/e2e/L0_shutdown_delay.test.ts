@@ -10,7 +10,7 @@ import { Triton, TritonUnrecoverableError } from 'tstriton';
 
 import { GrpcService } from '../support/grpc-client.js';
 import { RawConnection } from '../support/raw-http.js';
-import { FREE_PORTS, startServer } from '../support/start-server.js';
+import { FREE_PORTS, gate, startServer } from '../support/start-server.js';
 
 const SCRIPT = fileURLToPath(new URL('../fixtures/leaving-server.js', import.meta.url));
 /** Longer than any test waits. */
@@ -93,6 +93,47 @@ describe.each([true, false])('a server that leaves, with serverThread: %s', (ser
 
     child.kill('SIGTERM');
     expect(await exitCode).toBe(130);
+  });
+
+  it('without a delay answers what comes on kept connections until each of them knows', async () => {
+    const { child, http, grpc, exitCode } = await start(serverThread, 0);
+    const served = gate();
+    let busy = 0;
+    const isBusy = () => {
+      if (++busy === 50) served.open();
+    };
+    // Requests differ, and each answer is checked against its own.
+    const overHttp = Array.from({ length: 45 }, async (_, client) => {
+      await using kept = await RawConnection.open(http);
+      for (let i = 0; ; i++) {
+        const [id, value] = [`${client}.${i}`, client * 1000 + i];
+        const body = JSON.stringify({ id, inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [value] }] });
+        const length = `Content-Length: ${body.length}`;
+        await kept.send(`POST /v2/models/Identity/infer HTTP/1.1\r\nHost: h\r\n${length}\r\n\r\n${body}`);
+        const answer = await kept.answer();
+        expect(answer?.status).toBe(200);
+        expect(JSON.parse(String(answer?.body))).toMatchObject({ id, outputs: [{ data: [value] }] });
+        if (i === 0) isBusy();
+        if (answer?.headers.get('connection') === 'close') break;
+      }
+      await kept.closed();
+    });
+    const overGrpc = Array.from({ length: 5 }, async (_, client) => {
+      using service = new GrpcService(grpc);
+      for (let i = 0; ; i++) {
+        const id = `${client}.${i}`;
+        const answer = await service.call('ModelInfer', { ...GRPC_REQUEST, id }).catch(String);
+        // The port is closed: all that came before was answered.
+        if (i > 0 && String(answer).includes('ECONNREFUSED')) return;
+        expect(answer).toMatchObject({ id });
+        if (i === 0) isBusy();
+      }
+    });
+    const all = Promise.all([...overHttp, ...overGrpc]);
+    await Promise.race([served.opened, all]);
+    child.kill('SIGTERM');
+    await all;
+    expect(await exitCode).toBe(0);
   });
 
   it('ends with exit code 0 when the delay is over', async () => {

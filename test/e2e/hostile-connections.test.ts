@@ -1,7 +1,7 @@
 // Clients that hold on to connections, streams and heads without asking for anything, beside a good client: they cost it nothing, and
 // the server holds no more of them than its budget.
 import { once } from 'node:events';
-import { Agent, request } from 'node:https';
+import { request, type Agent } from 'node:https';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';

@@ -1,19 +1,26 @@
 // Gives a served model one instance, and ends and restarts instances as their threads do.
-import type { InstanceSource, OpenedInstances } from '../../src/server/served-model.js';
+import type { InstanceSource } from '../../src/server/served-model.js';
+import type { OpenedInstances } from '../../src/server/served-opening.js';
 import type { ManualInstance } from './scheduler-harness.js';
 
 export class ManualSource implements InstanceSource {
   readonly #opened: OpenedInstances;
+  /** What the model was told to be, in order. */
+  readonly readiness: boolean[] = [];
+  /** How often what was opened was closed. */
+  closes = 0;
 
   constructor(instance: ManualInstance) {
-    this.#opened = { instances: [instance], onRestart: () => undefined, close: async () => undefined };
+    this.#opened = { instances: [instance], onRestart: () => undefined, close: async () => void this.closes++ };
   }
 
   async open(): Promise<OpenedInstances> {
     return this.#opened;
   }
 
-  onStalled(): void {}
+  onReady(isReady: boolean): void {
+    this.readiness.push(isReady);
+  }
 
   /** The instance has ended. */
   lose(instance: ManualInstance): void {

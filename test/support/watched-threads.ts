@@ -13,3 +13,24 @@ export function watchThreads(): WatchedThreads {
   process.on('worker', onWorker);
   return { started, [Symbol.dispose]: () => void process.off('worker', onWorker) };
 }
+
+export interface CountedThreads extends Disposable {
+  /** Of those that were started since. */
+  readonly living: number;
+}
+
+/** Begins to count. */
+export function countThreads(): CountedThreads {
+  const living = new Set<Worker>();
+  const onWorker = (worker: Worker) => {
+    living.add(worker);
+    worker.once('exit', () => living.delete(worker));
+  };
+  process.on('worker', onWorker);
+  return {
+    get living() {
+      return living.size;
+    },
+    [Symbol.dispose]: () => void process.off('worker', onWorker),
+  };
+}

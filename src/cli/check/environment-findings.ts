@@ -12,7 +12,7 @@ import { toldVariables } from './masked.js';
 
 const LEAST_NODE = 20;
 const LEAST_FILES = 4096;
-const PEERS = ['jiti', 'tsx', 'onnxruntime-node', 'koffi', '@opentelemetry/api'] as const;
+const PEERS = ['jiti', 'tsx', 'onnxruntime-node', '@opentelemetry/api'] as const;
 
 export function environmentFindings(env: Readonly<Record<string, string | undefined>>): readonly Finding[] {
   const told = (name: string, text: string): Finding => ({ name, status: 'told', text });

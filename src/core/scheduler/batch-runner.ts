@@ -6,7 +6,7 @@ import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import type { Execution, ExecutionDone, ModelInstance } from '../instance/model-instance.js';
 import type { PendingRequest } from '../pending-request.js';
-import { INTERRUPTIONS } from '../refusals.js';
+import { type Interruption, INTERRUPTIONS } from '../refusals.js';
 import type { FailureReason, InferenceStatistics } from '../statistics.js';
 import { ExecutionLimit } from './execution-limit.js';
 import { InstanceSlots, type Slot } from './instance-slots.js';
@@ -28,6 +28,11 @@ export type MakeScheduler = (parts: SchedulerParts, runner: BatchRunner) => Sche
 /** What it takes a batch of small requests to get to another thread, and its results back. */
 const HOP_MILLISECONDS = 0.1;
 
+/** For how long requests wait for the first of their instances to be there again, in milliseconds. */
+const RESTART_GRACE = 1000;
+/** These were accepted, and count as failed: in other words than those that are refused meanwhile. */
+const WAITED_IN_VAIN = 'all instances ended while the request waited';
+
 /** Requests that run together. */
 interface RunBatch {
   readonly batch: PendingRequest[];
@@ -45,8 +50,8 @@ interface Run {
 export class BatchRunner {
   /** Who decides what runs. */
   scheduler: Scheduler | undefined;
-  /** Called when no instance will be free any more, though there are some, and when one is again. */
-  onStalled: ((isStalled: boolean) => void) | undefined;
+  /** Called when no instance will be free any more, or there is none, with the reason; and when one is again. */
+  onInterrupted: ((by: Interruption | undefined) => void) | undefined;
   readonly #config: CompleteModelConfig;
   readonly #statistics: InferenceStatistics;
   readonly #outcomes: RequestOutcomes;
@@ -56,8 +61,13 @@ export class BatchRunner {
   readonly #limit: ExecutionLimit<Run>;
   /** What requests fail with since `stop`. */
   #stopped: TritonError | undefined;
-  /** What requests fail with while no instance will be free. */
-  #stalled: TritonError | undefined;
+  #interruption: Interruption | undefined;
+  /** What requests fail with while no instance will be free, or has been there for a while. */
+  #interrupted: TritonError | undefined;
+  /** Runs while no instance is left. */
+  #grace: NodeJS.Timeout | undefined;
+  /** Nothing runs any more, and nothing comes. */
+  #isClosed = false;
 
   constructor({ config, statistics, outcomes, log }: SchedulerParts) {
     this.#config = config;
@@ -71,18 +81,27 @@ export class BatchRunner {
     });
   }
 
-  /** Starts using an instance. */
-  addInstance(instance: ModelInstance): void {
-    this.#slots.add(instance);
-    this.#checkStalled();
+  /** Starts using instances; when there are none, as after the last one has ended. */
+  start(instances: readonly ModelInstance[]): void {
+    for (const instance of instances) this.#slots.add(instance);
+    this.#checkInstances();
     this.scheduler?.dispatch(false);
   }
 
-  /** Gives no more batches to an instance; tells how many instances are left. */
-  removeInstance(instance: ModelInstance): number {
+  /** Starts using an instance. */
+  addInstance(instance: ModelInstance): void {
+    this.start([instance]);
+  }
+
+  /** Gives no more batches to an instance. */
+  removeInstance(instance: ModelInstance): void {
     this.#slots.remove(instance);
-    this.#checkStalled();
-    return this.#slots.count;
+    this.#checkInstances();
+  }
+
+  /** Why no instance takes a batch; undefined while one does. */
+  get interruption(): Interruption | undefined {
+    return this.#interruption;
   }
 
   /** Instances that take batches. */
@@ -92,7 +111,7 @@ export class BatchRunner {
 
   /** Why no batch runs any more, or until further notice; undefined while batches run. */
   get refusal(): TritonError | undefined {
-    return this.#stopped ?? this.#stalled;
+    return this.#stopped ?? this.#interrupted;
   }
 
   /** The instance that gets the next batch; undefined while none has room. */
@@ -149,6 +168,13 @@ export class BatchRunner {
     this.scheduler?.failQueued(error);
     for (const run of this.#running) this.#abandon(run, error, 'OTHER');
     this.#limit.stop();
+    this.close();
+  }
+
+  /** Its last request has ended: instances that end are nobody's concern any more. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#grace);
   }
 
   /** An execution has ended. False when it was abandoned before. */
@@ -158,7 +184,7 @@ export class BatchRunner {
     this.#limit.end(run);
     if (run.isStuck) {
       slot.stuck--;
-      this.#checkStalled();
+      this.#checkInstances();
     }
     return this.#running.delete(run);
   }
@@ -182,16 +208,25 @@ export class BatchRunner {
     if (slot.instance.end !== undefined) return slot.instance.end(reason);
     run.isStuck = true;
     slot.stuck++;
-    this.#checkStalled();
+    this.#checkInstances();
   }
 
-  /** A queued request would wait for ever when no instance will be free. */
-  #checkStalled(): void {
-    const isStalled = this.#slots.count > 0 && this.#slots.working === 0;
-    if (isStalled === (this.#stalled !== undefined)) return;
-    const message = `model '${this.#config.name}' is not ready: ${INTERRUPTIONS.stalled}`;
-    this.#stalled = isStalled ? new TritonError('UNAVAILABLE', message) : undefined;
-    if (this.#stalled !== undefined) this.scheduler?.failQueued(this.#stalled);
-    this.onStalled?.(isStalled);
+  #checkInstances(): void {
+    const { working, count } = this.#slots;
+    const by = working > 0 ? undefined : count > 0 ? 'stalled' : 'ended';
+    if (by === this.#interruption || this.#isClosed) return;
+    this.#interruption = by;
+    clearTimeout(this.#grace);
+    this.#interrupted = undefined;
+    // A queued request would wait for ever when no instance will be free, or when a thread does not start again.
+    if (by === 'stalled') this.#refuse(INTERRUPTIONS.stalled);
+    if (by === 'ended') this.#grace = setTimeout(() => this.#refuse(WAITED_IN_VAIN), RESTART_GRACE);
+    this.onInterrupted?.(by);
+  }
+
+  /** Refuses what waits and what comes, until an instance takes a batch again. */
+  #refuse(reason: string): void {
+    this.#interrupted = new TritonError('UNAVAILABLE', `model '${this.#config.name}' is not ready: ${reason}`);
+    this.scheduler?.failQueued(this.#interrupted);
   }
 }

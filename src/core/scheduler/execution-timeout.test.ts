@@ -117,24 +117,24 @@ describe('BatchScheduler of a model with executionTimeoutMicroseconds', () => {
   });
 
   it('refuses what waits, and whatever comes, when no instance will be free, until one is', () => {
-    const stalled: boolean[] = [];
+    const interruptions: (string | undefined)[] = [];
     const instance = new ManualInstance();
     const harness = new SchedulerHarness({ ...CONFIG, maxBatchSize: 1 }, [instance]);
-    harness.scheduler.onStalled = (isStalled) => stalled.push(isStalled);
+    harness.scheduler.onInterrupted = (by) => interruptions.push(by);
     harness.sendAll('ab');
     pass();
     pass(1049);
-    expect([stalled, harness.answers, harness.scheduler.instances]).toEqual([[], [`a ${TOO_LATE}`], 1]);
+    expect([interruptions, harness.answers, harness.scheduler.instances]).toEqual([[], [`a ${TOO_LATE}`], 1]);
     pass(1);
-    expect([stalled, harness.answers, harness.scheduler.instances]).toEqual([
-      [true],
+    expect([interruptions, harness.answers, harness.scheduler.instances]).toEqual([
+      ['stalled'],
       [`a ${TOO_LATE}`, `b ${STALLED}`],
       0,
     ]);
     harness.send('c');
     expect(harness.answers.at(-1)).toBe(`c ${STALLED}`);
     instance.last.finish();
-    expect([stalled, harness.scheduler.instances]).toEqual([[true, false], 1]);
+    expect([interruptions, harness.scheduler.instances]).toEqual([['stalled', undefined], 1]);
     harness.send('d');
     pass();
     instance.last.finish();
@@ -143,25 +143,25 @@ describe('BatchScheduler of a model with executionTimeoutMicroseconds', () => {
   });
 
   it('goes on with the instances that are left, and with the room that is left on one', () => {
-    const stalled: boolean[] = [];
+    const interruptions: (string | undefined)[] = [];
     const [first, second] = [new ManualInstance(), new ManualInstance()];
     const harness = new SchedulerHarness({ ...CONFIG, maxBatchSize: 1, concurrency: 2 }, [first, second]);
-    harness.scheduler.onStalled = (isStalled) => stalled.push(isStalled);
+    harness.scheduler.onInterrupted = (by) => interruptions.push(by);
     harness.sendAll('abc');
     pass();
     expect([first.batches, second.batches]).toEqual([['a', 'c'], ['b']]);
     second.last.finish();
     pass(1050);
-    expect([stalled, harness.scheduler.instances]).toEqual([[], 1]);
+    expect([interruptions, harness.scheduler.instances]).toEqual([[], 1]);
     harness.sendAll('de');
     pass();
     expect(second.batches).toEqual(['b', 'd', 'e']);
     pass(1050);
-    expect([stalled, harness.scheduler.instances]).toEqual([[true], 0]);
+    expect([interruptions, harness.scheduler.instances]).toEqual([['stalled'], 0]);
     harness.scheduler.removeInstance(second);
-    expect(stalled).toEqual([true]);
+    expect(interruptions).toEqual(['stalled']);
     harness.scheduler.addInstance(new ManualInstance());
-    expect([stalled, harness.scheduler.instances]).toEqual([[true, false], 1]);
+    expect([interruptions, harness.scheduler.instances]).toEqual([['stalled', undefined], 1]);
   });
 
   it.each([0, 100, 2000])('leaves no timer behind when it stops %i ms after a batch has begun', (milliseconds) => {

@@ -8,6 +8,7 @@ import type { Parameters } from '../../model/parameters.js';
 import type { ExecutionResult, ExecutionTimes, ResponseStream } from '../instance/model-instance.js';
 import type { ErrorMask } from '../error-mask.js';
 import type { Answer, PendingRequest } from '../pending-request.js';
+import { executionError } from '../refusals.js';
 import type { FailureReason, InferenceStatistics } from '../statistics.js';
 import { AnswerOrder } from './answer-order.js';
 import type { SchedulerLog } from './scheduler-log.js';
@@ -141,13 +142,14 @@ export class RequestOutcomes {
       const end = reason === 'CANCELED' ? 'cancel' : 'fail';
       this.#statistics.responses.recordEnd(request.responses, end, now - sinceResponse(request));
     }
-    this.#deliverFailure(request, error, reason === 'BACKEND' ? this.#masked(request, error) : error);
+    this.#deliverFailure(request, error, reason === 'BACKEND' ? this.#told(request, error) : error);
   }
 
   /** Callables that call a model are no strangers: what they fail with because of it is masked in its turn. */
-  #masked(request: PendingRequest, error: TritonError): TritonError {
-    if (this.#mask === undefined || request.callers !== undefined) return error;
-    return this.#mask(error, { id: request.id, model: this.#config.name });
+  #told(request: PendingRequest, error: TritonError): TritonError {
+    const model = this.#config.name;
+    if (this.#mask === undefined || request.callers !== undefined) return executionError(error, model);
+    return this.#mask(error, { id: request.id, model });
   }
 
   /** The client of an accepted request is gone. */

@@ -1,51 +1,32 @@
-// The memory of a registered region. Whoever opens one has checked that the object is large enough; the memory stays
-// as it was registered until it is closed, whatever happens to the object's name.
+// The memory of a registered region, read and written through the object's descriptor. It is never mapped: touching what a client has cut
+// off its object would end the process, and no check beforehand keeps a client from cutting it off in that moment. A read tells
+// of it instead. The descriptor keeps the memory, whatever happens to the object's name.
 
 import { closeSync, fstatSync, readSync, writeSync } from 'node:fs';
 
 import { invalidArg, type TritonError } from '../../errors.js';
 
-/** A part of a shared memory object. */
-export interface RegionMemory {
-  /** A view that later writes of the client show through; undefined where there is none. */
-  view(offset: number, length: number): Uint8Array | undefined;
-  /** Fills `target` with the bytes as they are now. */
-  copy(offset: number, target: Uint8Array): void;
-  /** Writes through to the object, and nowhere else than into these bytes. */
-  write(offset: number, bytes: Uint8Array): void;
-  /** Nothing is read or written any more. Views that were given out stay valid. */
-  close(): void;
-}
-
-/** An object that was opened but is not used yet. */
+/** An object that was opened. */
 export interface OpenedObject {
   readonly descriptor: number;
   readonly size: number;
 }
 
-/** Makes the memory of a part of an object. Takes ownership of the descriptor. */
-export type MapRegion = (object: OpenedObject, offset: number, byteSize: number) => RegionMemory;
-
-// A region read and written through its descriptor: no native code, one copy each way, and a client that shrinks its
-// object meanwhile gets an error.
-
-export class FileRegion implements RegionMemory {
+export class RegionMemory {
   readonly #descriptor: number;
   readonly #start: number;
   #closed = false;
 
-  /** `start` is where the region begins in the object. */
+  /** Takes ownership of the descriptor. `start` is where the region begins in the object. */
   constructor({ descriptor }: OpenedObject, start: number) {
     this.#descriptor = descriptor;
     this.#start = start;
   }
 
-  view(): undefined {
-    return undefined;
-  }
-
+  /** Fills `target` with the bytes as they are now. Throws INVALID_ARG when they are no more. */
   copy(offset: number, target: Uint8Array): void {
     const { byteLength } = target;
+    if (this.#closed) throw shrunk();
     for (let done = 0; done < byteLength;) {
       const count = readSync(this.#descriptor, target, done, byteLength - done, this.#start + offset + done);
       if (count === 0) throw shrunk();
@@ -53,22 +34,24 @@ export class FileRegion implements RegionMemory {
     }
   }
 
+  /** Writes into the object, and nowhere else than into these bytes. Throws INVALID_ARG when they are no more. */
   write(offset: number, bytes: Uint8Array): void {
     const position = this.#start + offset;
     // Writing beyond the end would make the object grow again.
-    if (fstatSync(this.#descriptor).size < position + bytes.byteLength) throw shrunk();
+    if (this.#closed || fstatSync(this.#descriptor).size < position + bytes.byteLength) throw shrunk();
     for (let done = 0; done < bytes.byteLength;) {
       done += writeSync(this.#descriptor, bytes, done, bytes.byteLength - done, position + done);
     }
   }
 
+  /** Nothing is read or written any more. */
   close(): void {
     if (!this.#closed) closeSync(this.#descriptor);
     this.#closed = true;
   }
 }
 
-export function shrunk(): TritonError {
+function shrunk(): TritonError {
   return invalidArg(
     'a shared memory object is smaller than when it was registered, expected its owner to keep its size',
   );

@@ -10,33 +10,24 @@ import type { SharedMemoryRegistry } from './shared-memory-registry.js';
 
 const WRITTEN_ELSEWHERE = new Uint8Array(0);
 
-/** Larger inputs are copied here, in pieces, rather than on their way to the callable in one go. */
-const LARGEST_VIEW_BYTES = 4 * 1024 * 1024;
-
 export class RequestSharedMemory implements SharedMemoryAccess {
-  /**
-   * Whether inputs must stay as they are from now on: an answer that is cached is found by what they were, and must be
-   * the answer to that.
-   */
-  copiesInputs = false;
   readonly #registry: Pick<SharedMemoryRegistry, 'use'>;
+  readonly #allocate: (bytes: number) => Buffer;
   // Nearly no request has any.
   #inputs: SharedMemoryRange[] | undefined;
   #outputs: Map<string, SharedMemoryRange> | undefined;
 
-  constructor(registry: Pick<SharedMemoryRegistry, 'use'>) {
+  /** `allocate` gives the memory that inputs are copied to. */
+  constructor(registry: Pick<SharedMemoryRegistry, 'use'>, allocate: (bytes: number) => Buffer) {
     this.#registry = registry;
+    this.#allocate = allocate;
   }
 
-  *input(reference: SharedMemoryReference, datatype: string): PacedWork<SharedInput> {
+  /** Copied on arrival: what the client does to its memory while the request waits is of no consequence. */
+  *input(reference: SharedMemoryReference): PacedWork<SharedInput> {
     const range = this.#registry.use(reference);
     (this.#inputs ??= []).push(range);
-    // The lengths inside BYTES data are checked once; the client must not change them after that. Numbers may change
-    // under the client's own hands: the callable gets one state or another of them, in memory of its own.
-    const copies = datatype === 'BYTES' || this.copiesInputs || range.byteSize > LARGEST_VIEW_BYTES;
-    const view = copies ? undefined : range.view();
-    if (view !== undefined) return { bytes: view, memory: undefined };
-    const bytes = yield* range.copy();
+    const bytes = yield* range.copy(this.#allocate);
     return { bytes, memory: ownMemory(bytes) };
   }
 

@@ -1,34 +1,56 @@
 // The part of a region that one tensor of one request uses, from the request's arrival to its end. It may be large: it is
 // copied in pieces.
 
+import { TritonError } from '../../errors.js';
 import { Pace, type PacedWork } from '../../model/paced-work.js';
 import type { RegionMemory } from './region-memory.js';
 
 /** So much is copied at a time: a fraction of a millisecond. */
 const PIECE_BYTES = 1024 * 1024;
 
+/** Room for the copies of what lies in regions; all requests share it. */
+export interface RegionRoom {
+  /** False: there is no room for so many bytes. */
+  take(bytes: number): boolean;
+  give(bytes: number): void;
+}
+
+/** Whose range it is. */
+export interface RangeOwner {
+  readonly room: RegionRoom | undefined;
+  released(): void;
+}
+
 export class SharedMemoryRange {
   readonly byteSize: number;
   readonly #memory: RegionMemory;
   readonly #offset: number;
-  readonly #onRelease: () => void;
+  readonly #owner: RangeOwner;
+  #held = 0;
   #released = false;
 
-  constructor(memory: RegionMemory, offset: number, byteSize: number, onRelease: () => void) {
+  constructor(
+    memory: RegionMemory,
+    { offset, byteSize }: { readonly offset: number; readonly byteSize: number },
+    owner: RangeOwner,
+  ) {
     this.byteSize = byteSize;
     this.#memory = memory;
     this.#offset = offset;
-    this.#onRelease = onRelease;
+    this.#owner = owner;
   }
 
-  /** A view that later writes of the client show through; undefined where there is none. */
-  view(): Uint8Array | undefined {
-    return this.#memory.view(this.#offset, this.byteSize);
-  }
-
-  /** The bytes as they are now, in memory of their own. */
-  *copy(): PacedWork<Buffer> {
-    const bytes = Buffer.allocUnsafeSlow(this.byteSize);
+  /** The bytes as they are now, in memory of their own, which counts until the release. Throws UNAVAILABLE when there is no room. */
+  *copy(allocate: (bytes: number) => Buffer): PacedWork<Buffer> {
+    const { byteSize } = this;
+    if (this.#owner.room?.take(byteSize) === false) throw noRoom(byteSize);
+    this.#held += byteSize;
+    let bytes: Buffer;
+    try {
+      bytes = allocate(byteSize);
+    } catch (cause) {
+      throw noRoom(byteSize, cause);
+    }
     const pace = new Pace();
     for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
       const piece = bytes.subarray(start, start + PIECE_BYTES);
@@ -52,6 +74,12 @@ export class SharedMemoryRange {
   release(): void {
     if (this.#released) return;
     this.#released = true;
-    this.#onRelease();
+    if (this.#held > 0) this.#owner.room?.give(this.#held);
+    this.#owner.released();
   }
+}
+
+function noRoom(bytes: number, cause?: unknown): TritonError {
+  const message = `there is no room for an input of ${bytes} bytes from shared memory beside what all clients hold (maxInflightBytes): try again later`;
+  return new TritonError('UNAVAILABLE', message, { cause });
 }

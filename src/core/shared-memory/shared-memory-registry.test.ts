@@ -4,28 +4,20 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { floats, SharedMemoryObject } from '../../../test/support/shared-memory.js';
 import { finishPaced } from '../../model/paced-work.js';
-import { loadMapRegion } from './mapped-region.js';
-import type { MapRegion } from './region-memory.js';
 import { openSharedMemoryObject } from './shared-memory-object.js';
-import type { SharedMemoryRange } from './shared-memory-range.js';
+import type { RegionRoom, SharedMemoryRange } from './shared-memory-range.js';
 import { SharedMemoryRegistry } from './shared-memory-registry.js';
 
 const PAGE = 4096;
-const mapRegion = await loadMapRegion();
-const BACKENDS: [string, MapRegion | undefined][] = [
-  ['files', undefined],
-  ['mappings', mapRegion],
-];
 
-function registry(map?: MapRegion): SharedMemoryRegistry {
-  const made = new SharedMemoryRegistry({ allowed: true, mapRegion: map });
+function registry(room?: RegionRoom): SharedMemoryRegistry {
+  const made = new SharedMemoryRegistry({ allowed: true, room });
   onTestFinished(() => made.close());
   return made;
 }
 
-/** What is in a range, by whichever way there is. */
 function bytesOf(range: SharedMemoryRange): Buffer {
-  return Buffer.from(range.view() ?? finishPaced(range.copy()));
+  return finishPaced(range.copy(Buffer.allocUnsafeSlow));
 }
 
 function refusal(run: () => unknown): string {
@@ -42,14 +34,10 @@ function openDescriptors(): number {
   return readdirSync('/proc/self/fd').length;
 }
 
-it('maps regions where koffi is installed', () => {
-  expect(mapRegion).toBeDefined();
-});
-
-describe.each(BACKENDS)('a region through %s', (_, map) => {
+describe('a region', () => {
   it('is read and written where the client has it', () => {
     const object = new SharedMemoryObject(2 * PAGE, floats(1, 2, 3));
-    const regions = registry(map);
+    const regions = registry();
     regions.register({ name: 'r', key: object.key, offset: 0, byteSize: PAGE });
     regions.register({ name: 'second', key: object.key.slice(1), offset: PAGE, byteSize: PAGE });
     const input = regions.use({ region: 'r', offset: 4, byteSize: 8 });
@@ -65,16 +53,16 @@ describe.each(BACKENDS)('a region through %s', (_, map) => {
 
   it('gives a copy that the client cannot change any more', () => {
     const object = new SharedMemoryObject(PAGE, floats(1));
-    const regions = registry(map);
+    const regions = registry();
     regions.register({ name: 'r', key: object.key, offset: 0, byteSize: PAGE });
-    const copy = finishPaced(regions.use({ region: 'r', offset: 0, byteSize: 4 }).copy());
+    const copy = bytesOf(regions.use({ region: 'r', offset: 0, byteSize: 4 }));
     object.write(floats(5));
     expect(Buffer.from(copy)).toEqual(Buffer.from(floats(1)));
   });
 
   it('stays readable after the client removed the name of its object', () => {
     const object = new SharedMemoryObject(PAGE, floats(1));
-    const regions = registry(map);
+    const regions = registry();
     regions.register({ name: 'r', key: object.key, offset: 0, byteSize: PAGE });
     object.unlink();
     expect(bytesOf(regions.use({ region: 'r', offset: 0, byteSize: 4 }))).toEqual(Buffer.from(floats(1)));
@@ -82,21 +70,20 @@ describe.each(BACKENDS)('a region through %s', (_, map) => {
 
   it('fails a request, and nothing more, after the client shrank its object', () => {
     const object = new SharedMemoryObject(2 * PAGE, floats(1));
-    const regions = registry(map);
+    const regions = registry();
     regions.register({ name: 'r', key: object.key, offset: 0, byteSize: 2 * PAGE });
     const range = regions.use({ region: 'r', offset: PAGE, byteSize: 4 });
     object.resize(PAGE);
     const shrunk =
       'INVALID_ARG a shared memory object is smaller than when it was registered, expected its owner to keep its size';
     expect(refusal(() => bytesOf(range))).toBe(shrunk);
-    expect(refusal(() => finishPaced(range.copy()))).toBe(shrunk);
     expect(refusal(() => finishPaced(range.write(floats(2))))).toBe(shrunk);
     expect(object.read().length).toBe(PAGE);
   });
 
   it('keeps no descriptor open once it is unregistered', () => {
     const object = new SharedMemoryObject(PAGE);
-    const regions = registry(map);
+    const regions = registry();
     const before = openDescriptors();
     regions.register({ name: 'r', key: object.key, offset: 0, byteSize: PAGE });
     refusal(() => regions.register({ name: 's', key: object.key, offset: 0, byteSize: 2 * PAGE }));
@@ -106,16 +93,43 @@ describe.each(BACKENDS)('a region through %s', (_, map) => {
   });
 });
 
-it('lets a view of a mapping be read after its region is gone', () => {
-  const object = new SharedMemoryObject(PAGE, floats(4));
-  const regions = registry(mapRegion);
-  regions.register({ name: 'r', key: object.key, offset: 0, byteSize: PAGE });
-  const range = regions.use({ region: 'r', offset: 0, byteSize: 4 });
-  const view = range.view()!;
-  range.release();
-  regions.unregister('r');
-  object.unlink();
-  expect(Buffer.from(view)).toEqual(Buffer.from(floats(4)));
+describe('the room for what is copied', () => {
+  it('is taken until the request has ended', () => {
+    let left = 20;
+    const room = {
+      take: (bytes: number) => bytes <= left && ((left -= bytes), true),
+      give: (bytes: number) => void (left += bytes),
+    };
+    const regions = registry(room);
+    regions.register({ name: 'r', key: new SharedMemoryObject(PAGE, floats(1, 2, 3)).key, offset: 0, byteSize: PAGE });
+    const first = regions.use({ region: 'r', offset: 0, byteSize: 12 });
+    const second = regions.use({ region: 'r', offset: 4, byteSize: 8 });
+    const third = regions.use({ region: 'r', offset: 8, byteSize: 4 });
+    expect(bytesOf(first)).toEqual(Buffer.from(floats(1, 2, 3)));
+    expect(bytesOf(second)).toEqual(Buffer.from(floats(2, 3)));
+    const refused =
+      'UNAVAILABLE there is no room for an input of 4 bytes from shared memory beside what all clients hold (maxInflightBytes): try again later';
+    expect(refusal(() => bytesOf(third))).toBe(refused);
+    third.release();
+    expect(left).toBe(0);
+    second.release();
+    second.release();
+    expect(left).toBe(8);
+    first.release();
+    expect(left).toBe(20);
+  });
+
+  it('is not there for what the machine has no memory for', () => {
+    const regions = registry();
+    regions.register({ name: 'r', key: new SharedMemoryObject(PAGE).key, offset: 0, byteSize: PAGE });
+    const range = regions.use({ region: 'r', offset: 0, byteSize: PAGE });
+    const none = () => {
+      throw new RangeError('Array buffer allocation failed');
+    };
+    expect(refusal(() => finishPaced(range.copy(none)))).toMatch(
+      /^UNAVAILABLE there is no room for an input of 4096 bytes/,
+    );
+  });
 });
 
 describe('registering', () => {

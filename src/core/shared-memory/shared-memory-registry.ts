@@ -6,15 +6,15 @@ import { closeSync } from 'node:fs';
 
 import { invalidArg, TritonError } from '../../errors.js';
 import type { SharedMemoryReference, SystemSharedMemoryRegion } from '../../model/shared-memory.js';
-import { FileRegion, type MapRegion, type OpenedObject, type RegionMemory } from './region-memory.js';
+import { RegionMemory } from './region-memory.js';
 import { openSharedMemoryObject } from './shared-memory-object.js';
-import { SharedMemoryRange } from './shared-memory-range.js';
+import { type RegionRoom, SharedMemoryRange } from './shared-memory-range.js';
 
 export interface SharedMemoryRegistryOptions {
   /** Whether clients may register regions (`allowClientShm`). */
   readonly allowed: boolean;
-  /** How regions become memory, see {@link SharedMemoryRegistry.mapWith}; without it they are read and written as files. */
-  readonly mapRegion?: MapRegion | undefined;
+  /** Room for what requests copy. Default: any. */
+  readonly room?: RegionRoom | undefined;
 }
 
 /** Each region holds a descriptor, of which a process has few. */
@@ -32,17 +32,12 @@ interface Region extends SystemSharedMemoryRegion {
 export class SharedMemoryRegistry {
   /** Whether clients may register regions. */
   readonly allowed: boolean;
-  #mapRegion: MapRegion | undefined;
+  readonly #room: RegionRoom | undefined;
   readonly #regions = new Map<string, Region>();
 
-  constructor({ allowed, mapRegion }: SharedMemoryRegistryOptions) {
+  constructor({ allowed, room }: SharedMemoryRegistryOptions) {
     this.allowed = allowed;
-    this.#mapRegion = mapRegion;
-  }
-
-  /** How regions become memory from now on. */
-  mapWith(mapRegion: MapRegion | undefined): void {
-    this.#mapRegion = mapRegion;
+    this.#room = room;
   }
 
   /** Throws UNSUPPORTED when clients may not use shared memory, ALREADY_EXISTS or INVALID_ARG. */
@@ -66,7 +61,7 @@ export class SharedMemoryRegistry {
       closeSync(object.descriptor);
       throw error;
     }
-    const memory = this.#map(object, Number(offset), Number(byteSize));
+    const memory = new RegionMemory(object, Number(offset));
     this.#regions.set(name, { name, key, offset, byteSize, memory, uses: 0, unregistered: false });
   }
 
@@ -103,7 +98,8 @@ export class SharedMemoryRegistry {
     }
     checkRange(region, BigInt.asUintN(64, BigInt(offset)), BigInt.asUintN(64, BigInt(byteSize)));
     region.uses++;
-    return new SharedMemoryRange(region.memory, Number(offset), Number(byteSize), () => this.#release(region));
+    const range = { offset: Number(offset), byteSize: Number(byteSize) };
+    return new SharedMemoryRange(region.memory, range, { room: this.#room, released: () => this.#release(region) });
   }
 
   /** Closes every region, in use or not. */
@@ -118,15 +114,6 @@ export class SharedMemoryRegistry {
       'UNSUPPORTED',
       "Client shared memory is disabled. Start the server with '--allow-client-shm=true' to enable.",
     );
-  }
-
-  #map(object: OpenedObject, offset: number, byteSize: number): RegionMemory {
-    try {
-      return this.#mapRegion?.(object, offset, byteSize) ?? new FileRegion(object, offset);
-    } catch {
-      // A process may have only so many mappings; files always work.
-      return new FileRegion(object, offset);
-    }
   }
 
   #unregister(region: Region): void {

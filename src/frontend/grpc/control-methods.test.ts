@@ -34,7 +34,7 @@ async function start(options: Partial<InferenceServerOptions> = {}) {
   for (const modelName of ['m', 'n']) {
     server.models.bind({
       config: completeModelConfig({ modelName, inputs: {}, outputs: {} }, 1),
-      open: () => [new ManualInstance()],
+      open: () => ({ instances: [new ManualInstance()] }),
     });
   }
   await server.models.loadVersion('m', 1);

@@ -47,7 +47,10 @@ export class Http2Call implements GrpcCall, StreamListener {
   respond(frame: readonly Uint8Array[], headers?: ResponseHeaders): void {
     if (this.#hasEnded) return;
     if (!this.#stream.hasRoom(frame)) {
-      this.fail(GRPC_STATUS.RESOURCE_EXHAUSTED, 'too many bytes of answers wait for their clients: try again later');
+      this.fail(
+        GRPC_STATUS.RESOURCE_EXHAUSTED,
+        'there is no room for the answer: too many bytes of answers wait for their clients',
+      );
       return;
     }
     this.#end();

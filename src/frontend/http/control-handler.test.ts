@@ -37,7 +37,7 @@ async function start(options: Partial<InferenceServerOptions> = {}, restrictions
     const tensor = { dtype: 'float32', shape: [1] } as const;
     server.models.bind({
       config: completeModelConfig({ modelName, inputs: { x: tensor }, outputs: { y: tensor } }, 1),
-      open: () => [instance],
+      open: () => ({ instances: [instance] }),
     });
   }
   await server.models.loadVersion('m', 1);

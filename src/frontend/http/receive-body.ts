@@ -91,7 +91,7 @@ export function receiveBody(
   request.readBody({ memory, data, end });
 }
 
-/** The header of answers that there is no room for the request. */
+/** When to try again. Only refusals that come before an execution say so. */
 export const TRY_AGAIN: HttpHeaders = ['Retry-After', RETRY_AFTER_SECONDS];
 
 const allocate = (bytes: number): Buffer => largeMemory.ofRequest(bytes);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { ManualInstance } from '../../../test/support/scheduler-harness.js';
 import { InferenceServer } from '../../core/inference-server.js';
 import { gauge } from '../../model/metrics.js';
 import { completeModelConfig } from '../../model/complete-model.js';
@@ -28,16 +29,17 @@ function start(options: { readonly cpu?: boolean } = {}) {
 }
 
 describe('the report of all metrics', () => {
-  it('has those of the server, and those of models from when they are loaded until they are unloaded', () => {
+  it('has those of the server, and those of models from when they are loaded until they are unloaded', async () => {
     const { report, entry } = start();
+    const instance = new ManualInstance();
     const shown = () => report.text().includes('nv_inference_count{model="m",version="1"}');
     expect(shown()).toBe(false);
     entry.model.statistics.recordLoad(5);
-    entry.loaded();
+    entry.serve({ instances: [instance] });
     expect(shown()).toBe(true);
-    entry.interrupted('ended');
+    entry.model.removeInstance(instance);
     expect(shown()).toBe(true);
-    entry.unloaded();
+    await entry.retire();
     expect(shown()).toBe(false);
     const text = report.text();
     expect(text).toContain('nv_cache_util 0\n');
@@ -52,7 +54,7 @@ describe('the report of all metrics', () => {
 
   it('tells the log once what it cannot show', () => {
     const { report, entry, warnings } = start();
-    entry.loaded();
+    entry.serve({ instances: [new ManualInstance()] });
     const { custom } = entry.model.statistics;
     custom.apply([{ metric: gauge({ name: 'level', help: 'One.' }), series: [{ labels: [], added: 1 }] }]);
     custom.apply([{ metric: gauge({ name: 'level', help: 'Two.' }), series: [{ labels: [], added: 1 }] }]);

@@ -18,7 +18,7 @@ async function start(options: Partial<SagemakerServiceOptions> = {}) {
   const server = new InferenceServer({ name: 'triton', version: '1', logger: LOGGER });
   const text = { dtype: 'string', shape: [1] } as const;
   const config = completeModelConfig({ modelName: 'm', inputs: { text: text }, outputs: { reply: text } }, 1);
-  server.models.bind({ config, open: () => [new EchoInstance(config)] });
+  server.models.bind({ config, open: () => ({ instances: [new EchoInstance(config)] }) });
   await server.models.loadVersion('m', 1);
   const service = new SagemakerService({
     server,

@@ -22,7 +22,7 @@ async function start(models: readonly string[], options: Partial<VertexAiService
   for (const modelName of models) {
     const tensor = { dtype: 'float32', shape: [-1] } as const;
     const config = completeModelConfig({ modelName, inputs: { x: tensor }, outputs: { y: tensor } }, 1);
-    server.models.bind({ config, open: () => [new EchoInstance(config)] });
+    server.models.bind({ config, open: () => ({ instances: [new EchoInstance(config)] }) });
     await server.models.loadVersion(modelName, 1);
   }
   server.started();

@@ -250,7 +250,7 @@ export class InferRequestMessage implements RequestReference, RequestForm<Comple
         if (contents !== undefined) {
           throw invalidArg(`unexpected 'content' provided when using shared memory for ${describe()}`);
         }
-        const { bytes, memory } = yield* sharedMemory.input(reference, input.datatype);
+        const { bytes, memory } = yield* sharedMemory.input(reference);
         input.bytes = bytes;
         this.#own(memory);
       } else if (contents !== undefined) {

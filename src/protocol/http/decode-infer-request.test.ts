@@ -42,9 +42,9 @@ class Regions implements SharedMemoryAccess {
   readonly outputs: unknown[] = [];
 
   // eslint-disable-next-line require-yield
-  *input(reference: SharedMemoryReference, datatype: string): PacedWork<SharedInput> {
+  *input(reference: SharedMemoryReference): PacedWork<SharedInput> {
     this.#check(reference);
-    this.inputs.push([reference, datatype]);
+    this.inputs.push(reference);
     return { bytes: Buffer.from('shared'), memory: undefined };
   }
 
@@ -497,7 +497,7 @@ describe('tensors in shared memory', () => {
     const place = '"shared_memory_region":"r","shared_memory_offset":9223372036854775808,"shared_memory_byte_size":6';
     const { request } = decode(inputWith(place), { sharedMemory });
     expect(request.inputs[0]!.bytes.toString()).toBe('shared');
-    expect(sharedMemory.inputs).toEqual([[{ region: 'r', offset: 2n ** 63n, byteSize: 6 }, 'FP32']]);
+    expect(sharedMemory.inputs).toEqual([{ region: 'r', offset: 2n ** 63n, byteSize: 6 }]);
   });
 
   it('are written where the request says, and neither in the JSON nor behind it', () => {

@@ -283,7 +283,7 @@ class InputReader {
     // Of its own: the JSON may be that of other requests too.
     const shape = dims.map(Number);
     if (region !== undefined) {
-      const { bytes, memory } = yield* this.#sharedMemory.input(readReference(region, parameters), datatype);
+      const { bytes, memory } = yield* this.#sharedMemory.input(readReference(region, parameters));
       this.#own(memory);
       return { name, datatype: inputDatatype(datatype), shape, bytes };
     }

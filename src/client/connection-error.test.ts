@@ -1,0 +1,45 @@
+// A request is safe to send again only when its connection was never made.
+import { describe, expect, it } from 'vitest';
+
+import { connectionError } from './connection-error.js';
+import { TritonConnectionError } from './client-errors.js';
+import { retryAdviceOf } from './retry-advice.js';
+
+const failed = (syscall: string, code: string) => Object.assign(new Error(`${syscall} ${code}`), { syscall, code });
+
+describe('connectionError', () => {
+  it.each([
+    failed('connect', 'ECONNREFUSED'),
+    failed('connect', 'EHOSTUNREACH'),
+    failed('connect', 'ENETUNREACH'),
+    failed('connect', 'ETIMEDOUT'),
+    failed('getaddrinfo', 'EAI_AGAIN'),
+    new AggregateError([failed('connect', 'ETIMEDOUT'), failed('connect', 'ECONNREFUSED')]),
+  ])('knows that nothing was sent: %s', (cause) => {
+    const error = connectionError(cause, 'http://h');
+    expect(error).toMatchObject({ code: 'UNAVAILABLE', requestSent: false });
+    expect(retryAdviceOf(error)).toEqual({ unexecuted: true });
+  });
+
+  // Routes may go away behind a request, and the system tells it at a read.
+  it.each([
+    failed('read', 'ECONNRESET'),
+    failed('read', 'EHOSTUNREACH'),
+    failed('read', 'ENETUNREACH'),
+    failed('read', 'ETIMEDOUT'),
+    failed('write', 'EPIPE'),
+    new Error('the server closed the connection'),
+    new AggregateError([failed('connect', 'ETIMEDOUT'), failed('read', 'ECONNRESET')]),
+  ])('cannot know what was executed: %s', (cause) => {
+    const error = connectionError(cause, 'http://h');
+    expect(TritonConnectionError.is(error)).toBe(true);
+    expect(error).toMatchObject({ requestSent: true });
+    expect(retryAdviceOf(error)).toEqual({ unexecuted: false });
+  });
+
+  it('advises nothing against what lasts', () => {
+    const error = connectionError(failed('getaddrinfo', 'ENOTFOUND'), 'http://h');
+    expect(error).toMatchObject({ requestSent: false });
+    expect(retryAdviceOf(error)).toBeUndefined();
+  });
+});
