@@ -1,6 +1,7 @@
 // The body of the request that is coming, handed to its reader. Received bytes belong to the socket: what the reader gets is a copy,
 // or, where the body is large, lies where it was read to.
 
+import { largeMemory } from '../sockets/large-memory.js';
 import { ChunkReader } from './chunk-reader.js';
 import type { Exchange } from './exchange.js';
 import { NO_ROOM, type Fault } from './fault.js';
@@ -27,6 +28,8 @@ export class BodyReceiver {
   left = 0;
   #memory: Buffer | undefined;
   #direct: Buffer | undefined;
+  /** Of a body that nobody waits for. */
+  #abandoned: Buffer | undefined;
 
   begin(exchange: Exchange): void {
     const { bodyLength } = exchange;
@@ -36,11 +39,18 @@ export class BodyReceiver {
     this.length = this.left = bodyLength ?? 0;
   }
 
-  /** Nothing more of the body is of interest. */
+  /** Nothing more of the body is of interest. The socket may still read into its memory, until {@link lost}. */
   stop(): void {
     this.exchange = undefined;
-    this.#memory = undefined;
+    this.#drop();
     this.#direct = undefined;
+  }
+
+  /** The socket reads no more: the memory of a body that has not come whole goes back at once, as the collector might take long. */
+  lost(): void {
+    this.stop();
+    if (this.#abandoned !== undefined) largeMemory.abandon(this.#abandoned);
+    this.#abandoned = undefined;
   }
 
   /** Reads on; returns where it has come to. Then the body may be whole, and {@link exchange} is undefined, or {@link fault} is set. */
@@ -65,7 +75,7 @@ export class BodyReceiver {
     const received = this.length - this.left;
     if (!this.#admits(exchange, taken)) return end;
     if (reader !== undefined && taken < this.length) this.#makeRoom(reader, received, received + taken);
-    if (exchange.reader === undefined) this.#memory = undefined;
+    if (exchange.reader === undefined) this.#drop();
     else if (this.#memory === undefined) reader!.data(copyOf(bytes, start, start + taken));
     else if (bytes !== this.#direct) bytes.copy(this.#memory, received, start, start + taken);
     this.left -= taken;
@@ -76,6 +86,12 @@ export class BodyReceiver {
   #makeRoom(reader: BodyReader, received: number, needed: number): void {
     if (received > 0 && (this.#memory === undefined || needed <= this.#memory.length)) return;
     this.#memory = reader.memory?.(Math.min(this.length, Math.max(LEAST_MEMORY, BELIEVED_TIMES * needed)));
+  }
+
+  /** Its reader wants no more. */
+  #drop(): void {
+    this.#abandoned ??= this.#memory;
+    this.#memory = undefined;
   }
 
   /** Counts what has come. What nobody reads is dropped, and costs nothing. */
@@ -101,6 +117,8 @@ export class BodyReceiver {
 
   #end(exchange: Exchange): void {
     const { reader } = exchange;
+    // It is the reader's.
+    this.#memory = undefined;
     this.stop();
     exchange.reader = undefined;
     exchange.isReceived = true;

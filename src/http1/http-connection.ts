@@ -175,6 +175,7 @@ export class HttpConnection implements ExchangeConnection {
     this.#isDeaf = true;
     this.isFinished = true;
     this.#abortAll();
+    this.#body.lost();
   }
 
   /** It waits for a request. */

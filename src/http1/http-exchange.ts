@@ -32,7 +32,8 @@ export interface BodyReader {
   /**
    * Asked for when a body of known length does not come in one piece: memory of so many bytes, into which the body is received; then
    * `data` is not told. It is asked for more, up to the whole length, when that much has come: a length is only a claim. Then what
-   * lies in the memory that was given before has to lie in the new one. Without it the body is told piece by piece.
+   * lies in the memory that was given before has to lie in the new one. Memory of a body that never comes whole is freed with its
+   * connection. Without `memory` the body is told piece by piece.
    */
   memory?(bytes: number): Buffer | undefined;
   /** The next bytes; nobody else writes to them. */
