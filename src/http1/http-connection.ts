@@ -77,7 +77,7 @@ export class HttpConnection implements ExchangeConnection {
   #stillFor = 0;
   /** What a head that has not come whole holds. */
   readonly #partialHead: HeldRequest = { heldBytes: 0, wholeBytes: 0, isLarge: false };
-  /** Of the body that is coming, nothing has come for a while, or less than would have it whole in time. */
+  /** Of the head or the body that is coming, nothing has come for a while, or less than would have it whole in time. */
   isUploadStalled = false;
   /** The client sends nothing more than {@link #rest}. */
   #isInputEnded = false;
@@ -341,7 +341,8 @@ export class HttpConnection implements ExchangeConnection {
   #isUploadStalled(now: number, age: number): boolean {
     const { exchange, length, left } = this.#body;
     const still = (this.#stillFor = this.#upload.look(now, exchange !== undefined, left));
-    if (exchange === undefined || this.#isDeaf) return false;
+    if (this.#isDeaf) return false;
+    if (exchange === undefined) return this.#heads.isPartial && age > STALLED_MILLISECONDS;
     const isLate = age > STALLED_MILLISECONDS && length - left < (length * age) / REQUEST_MILLISECONDS;
     return isLate || still > STALLED_MILLISECONDS;
   }
