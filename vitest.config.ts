@@ -49,7 +49,7 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
-      exclude: ['src/**/*.test.ts', 'src/protocol/grpc/generated/**'],
+      exclude: ['src/**/*.test.ts', 'src/protocol/protobuf/generated/**'],
       reporter: ['text', 'json-summary'],
       reportsDirectory: 'coverage',
     },

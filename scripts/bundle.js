@@ -2,11 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 
-import { pathToFileURL } from 'node:url';
-
 import { rolldown } from 'rolldown';
-
-import { browserMessages } from './browser-messages.js';
 
 // Hands the compiler's source maps on, so that a stack trace leads to the TypeScript.
 const sourceMaps = {
@@ -83,26 +79,12 @@ export async function bundleForBrowsers(folder) {
   const counterparts = new Map([
     ['node:buffer', join(client, 'browser-buffer.js')],
     ['./open-transport.js', join(client, 'open-fetch-transport.js')],
-    ['./server-operation.js', join(client, 'browser-server-operation.js')],
-  ]);
-  const generated = join(folder, 'protocol', 'grpc', 'generated');
-  const [config, service] = await Promise.all(
-    ['model_config_pb.js', 'grpc_service_pb.js'].map((name) => import(pathToFileURL(join(generated, name)).href)),
-  );
-  const messages = join(client, 'browser-messages.js');
-  const tables = new Map([
-    [join(generated, 'model_config_pb.js'), browserMessages(config, [], messages)],
-    [join(generated, 'grpc_service_pb.js'), browserMessages(service, [['./model_config_pb.js', config]], messages)],
   ]);
   const build = await rolldown({
     input: { browser: join(client, 'index.js') },
     platform: 'browser',
     transform: { inject: { Buffer: ['node:buffer', 'Buffer'] } },
     plugins: [
-      {
-        name: 'tables in place of descriptors',
-        load: (id) => tables.get(id) ?? null,
-      },
       sourceMaps,
       {
         name: 'counterparts for browsers',

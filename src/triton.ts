@@ -82,7 +82,7 @@ export class Triton {
   /**
    * Replaces a bound model of the same name and version without dropping a request: new ones go to the new
    * callable, those under way finish with the old one. Resolves when the last of them has ended; another `rebind` or
-   * `unbind` of the model waits for that. When the new model does not load, the old one stays. Rejects with NOT_FOUND
+   * `unbind` of the model need not wait for that. When the new model does not load, the old one stays. Rejects with NOT_FOUND
    * when the name and version are not bound.
    */
   async rebind<
@@ -92,7 +92,8 @@ export class Triton {
     const Method extends string = string,
     Loose = never,
   >(model: BoundModel<I, O, Decoupled, Method, Loose>): Promise<void> {
-    await this.#bindings.replace(this.#binding(model as never));
+    const { ended } = await this.#bindings.replace(this.#binding(model as never));
+    await ended;
   }
 
   /**
@@ -100,7 +101,8 @@ export class Triton {
    * when it is not bound.
    */
   async unbind(modelName: string, modelVersion?: number): Promise<void> {
-    await this.#bindings.remove(modelName, modelVersion);
+    const { ended } = await this.#bindings.remove(modelName, modelVersion);
+    await ended;
   }
 
   /**
@@ -173,7 +175,7 @@ export class Triton {
 
   /** True while the server runs and every model is ready: loaded, with an instance that takes requests. */
   get isReady(): boolean {
-    return this.#life.serves && this.#bindings.areReady;
+    return this.#life.isReady;
   }
 
   /**

@@ -13,13 +13,13 @@ const COMMENT = /^\s*(?:\/\/|\/?\*)/;
 
 /** Each with the number of its lines and the reason. */
 const OTHER_TEXT: Readonly<Record<string, readonly [lines: number, reason: string]>> = {
-  'client/browser-messages.ts': [1, 'names of fields in the protocol'],
   'client/http-error.ts': [1, 'a text for people'],
   'client/parse-url.ts': [1, 'what the user wrote'],
   'frontend/metrics/cpu-meter.ts': [1, "the kernel's own text"],
   'model/traces.ts': [1, 'two hexadecimal digits'],
   'protocol/grpc/grpc-status.ts': [1, 'two hexadecimal digits'],
   'protocol/json/json-writer.ts': [2, 'hexadecimal digits that it has made'],
+  'protocol/protobuf/message-type.ts': [3, 'tables of our own'],
   'protocol/text-format/tokens.ts': [4, 'digits that an expression has found'],
   'sockets/connection-limit.ts': [1, "the kernel's own text"],
 };

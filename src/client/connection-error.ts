@@ -25,13 +25,16 @@ export function nodeErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** The error of a call whose connection could not be made or broke: UNAVAILABLE, with the original as cause. */
-export function connectionError(error: unknown, address: string): TritonError {
+/**
+ * The error of a call whose connection could not be made or broke: UNAVAILABLE, with the original as cause. `wasConnected`: false when
+ * the connection was never there, TLS included; true when it was, or nobody knows.
+ */
+export function connectionError(error: unknown, address: string, wasConnected = true): TritonError {
   if (TritonError.is(error)) return error;
   const code = nodeErrorCode(error);
   const reason =
     REASONS[code] ?? ([TritonError.from(error).message, code].find((text) => text !== '') || 'unknown reason');
-  const requestSent = !neverConnected(error, code);
+  const requestSent = wasConnected && !neverConnected(error, code);
   const failure = new TritonConnectionError(`${address} is not available: ${reason}`, { cause: error, requestSent });
   return withRetryAdvice(failure, LASTING.has(code) ? undefined : { unexecuted: !requestSent });
 }

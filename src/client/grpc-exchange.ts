@@ -145,7 +145,7 @@ export abstract class GrpcExchange implements StreamUser {
     if (this.#head === undefined && error?.code === 'REFUSED_STREAM') {
       return { kind: 'unprocessed', error: unprocessedError('the server refused the stream', address) };
     }
-    throw lostError(error, { address, head: this.#head, usable: this.connection.usable });
+    throw lostError(error, { address, head: this.#head, connection: this.connection });
   }
 
   /** Of bytes that are no messages, or too large a one. */

@@ -72,15 +72,15 @@ export interface LostAnswer {
   readonly address: string;
   /** As far as the answer came. */
   readonly head: HeaderList | undefined;
-  /** Of the connection. */
-  readonly usable: boolean;
+  readonly connection: { readonly usable: boolean; readonly wasConnected: boolean };
 }
 
 /** The error of a stream that ended without a status. */
-export function lostError(error: Http2Error | undefined, { address, head, usable }: LostAnswer): TritonError {
+export function lostError(error: Http2Error | undefined, { address, head, connection }: LostAnswer): TritonError {
+  const { usable, wasConnected } = connection;
   if (error === undefined) return connectionError(new Error('the answer ends without a status'), address);
   if (error.code === 'CONNECTION_LOST') {
-    return connectionError(error.cause ?? new Error('connection lost'), address);
+    return connectionError(error.cause ?? new Error('connection lost'), address, wasConnected);
   }
   if (error.code === 'CANCEL' && usable) return new TritonError('CANCELLED', `the call was cancelled by ${address}`);
   // Its bytes are none of HTTP/2.

@@ -1,7 +1,7 @@
 import { loadSync } from '@grpc/proto-loader';
 import * as grpc from '@grpc/grpc-js';
 import { getEventListeners, once } from 'node:events';
-import { constants, createSecureServer } from 'node:http2';
+import { constants, createSecureServer, createServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -17,6 +17,7 @@ import {
 } from '../../test/support/fake-servers.js';
 import { selfSignedCertificate } from '../../test/support/self-signed-certificate.js';
 import { defineModel } from '../model/callable.js';
+import type { CallTimings } from './call-timings.js';
 import { ModelClient } from './model-client.js';
 
 const double = defineModel({
@@ -352,6 +353,54 @@ describe('ModelClient over gRPC', () => {
     await using client = connect(server);
     await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
     expect(server.connections).toHaveLength(2);
+  });
+
+  it('keeps nothing of a request that the server answers without reading it', async () => {
+    const resets: number[] = [];
+    let isLeft: () => void;
+    const left = new Promise<void>((resolve) => (isLeft = resolve));
+    const server = createServer();
+    const sessions: ServerHttp2Session[] = [];
+    server.on('session', (session) => sessions.push(session));
+    server.on('stream', (stream) => {
+      stream.on('error', () => {});
+      // Whose end it waits for, without reading.
+      stream.pause();
+      failGrpc(stream, 3, 'early');
+      stream.on('close', () => {
+        resets.push(stream.rstCode);
+        if (resets.length === 3) isLeft();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    await using client = new ModelClient(`grpc://127.0.0.1:${port}`, double);
+    for (let i = 0; i < 3; i++) {
+      const x = new Float32Array(1_000_000 + i);
+      await expect(client.inferSample({ x })).rejects.toMatchObject({ code: 'INVALID_ARG', message: 'early' });
+    }
+    await left;
+    expect(resets).toEqual([8, 8, 8]);
+    expect(sessions).toHaveLength(1);
+    for (const session of sessions) session.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('tells many calls when their one connection is there', async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => warnings.push(warning);
+    process.on('warning', onWarning);
+    await using server = await startGrpc(inTurn());
+    await using client = connect(server);
+    const connected: (number | undefined)[] = [];
+    const inputs = Array.from({ length: 20 }, (_, i) => new Float32Array(i + 1).fill(i));
+    const onTimings = ({ connectMs }: CallTimings) => connected.push(connectMs);
+    const answers = await Promise.all(inputs.map((x) => client.inferSample({ x }, { onTimings })));
+    expect(answers.map(({ y }) => y!.data)).toEqual(inputs);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', onWarning);
+    expect(connected.every((ms) => ms !== undefined && ms > 0)).toBe(true);
+    expect(warnings).toEqual([]);
   });
 
   it('does not send a third time', async () => {

@@ -5,7 +5,8 @@ import type { ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import { decodeModelConfigResponse } from '../protocol/grpc/decode-model-config-response.js';
 import { decodeInferResponse } from '../protocol/grpc/decode-infer-response.js';
-import { encodeModelConfigRequest } from '../protocol/grpc/encode-model-config-request.js';
+import { decodeResponse } from '../protocol/grpc/decode-message.js';
+import { frameRequest } from '../protocol/grpc/service-methods.js';
 import { encodeInferRequest } from '../protocol/grpc/encode-infer-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
@@ -51,12 +52,19 @@ export class GrpcTransport implements Transport {
 
   async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
     return decodeModelConfigResponse(
-      await this.#unary('ModelConfig', [encodeModelConfigRequest(model)], call, headers),
+      await this.#unary(
+        'ModelConfig',
+        [frameRequest('ModelConfig', { name: model.modelName, version: model.modelVersion })],
+        call,
+        headers,
+      ),
     );
   }
 
-  async ask<Answer>({ grpc }: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer> {
-    return grpc.read(await this.#unary(grpc.method, [grpc.frame], call, headers));
+  async ask<Answer extends object>({ grpc }: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer> {
+    const { method, message, response } = grpc;
+    const frame = frameRequest(method, message);
+    return decodeResponse(response, await this.#unary(method, [frame], call, headers));
   }
 
   async close(): Promise<void> {

@@ -71,7 +71,11 @@ export class HttpTransport implements Transport {
     return decodeModelConfigResponse(response.body);
   }
 
-  async ask<Answer>({ http, none }: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer> {
+  async ask<Answer extends object>(
+    { http, none }: ServerOperation<Answer>,
+    call: Call,
+    headers: Headers,
+  ): Promise<Answer> {
     const { method, path, body, no } = http;
     const response = await this.#exchange(
       call,

@@ -84,9 +84,10 @@ abstract class HttpExchange<T> implements Requester {
   }
 
   #errorOf(failure: Failure): TritonError {
-    const { address } = this.sent;
+    const { address, connection } = this.sent;
     if (failure.kind === 'fault') return notTheProtocol(new Error(failure.fault.detail), address, 'HTTP');
-    return connectionError(failure.error ?? (this.#head === undefined ? hangUp() : new Error(CLOSED_EARLY)), address);
+    const reason = failure.error ?? (this.#head === undefined ? hangUp() : new Error(CLOSED_EARLY));
+    return connectionError(reason, address, connection.wasConnected);
   }
 }
 

@@ -53,8 +53,8 @@ export class Http2Connection implements ConnectionListener {
   #calls = 0;
   #error: Http2Error | undefined;
   #retired = false;
-  readonly #connectEvent: 'connect' | 'secureConnect';
-  #isConnected = false;
+  /** Undefined once the connection is there. */
+  #whenConnected: (() => void)[] | undefined = [];
 
   constructor({ host, port, tls: isSecure }: ServerUrl, tls: ClientTlsOptions, streamWindow: number) {
     this.#origin = [
@@ -73,8 +73,7 @@ export class Http2Connection implements ConnectionListener {
     });
     const { socket } = this.#connection;
     this.closed = new Promise((resolve) => void socket.once('close', () => resolve()));
-    this.#connectEvent = isSecure ? 'secureConnect' : 'connect';
-    socket.once(this.#connectEvent, () => (this.#isConnected = true));
+    socket.once(isSecure ? 'secureConnect' : 'connect', () => this.#connected());
     socket.unref();
   }
 
@@ -88,10 +87,15 @@ export class Http2Connection implements ConnectionListener {
     return this.#error;
   }
 
+  /** Whether it has ever been there, so that something of a call may have reached the server. */
+  get wasConnected(): boolean {
+    return this.#whenConnected === undefined;
+  }
+
   /** Calls back when the connection is there, at once if it is. */
   whenConnected(callback: () => void): void {
-    if (this.#isConnected) callback();
-    else this.#connection.socket.once(this.#connectEvent, callback);
+    if (this.#whenConnected === undefined) callback();
+    else this.#whenConnected.push(callback);
   }
 
   /** Bytes that the server has sent. */
@@ -166,5 +170,11 @@ export class Http2Connection implements ConnectionListener {
     this.#connection.connection.close('NO_ERROR', '');
     this.#connection.write();
     this.#connection.socket.destroy();
+  }
+
+  #connected(): void {
+    const callbacks = this.#whenConnected;
+    this.#whenConnected = undefined;
+    for (const callback of callbacks ?? []) callback();
   }
 }

@@ -12,7 +12,7 @@ import {
   type WireTensor,
 } from '../../test/support/fake-servers.js';
 import { defineModel } from '../model/callable.js';
-import { DataType } from '../protocol/grpc/generated/model_config_pb.js';
+import { DataType } from '../../test/support/generated/model_config_pb.js';
 import type { Tensor } from '../tensor/tensor.js';
 import type { InferOptions } from './infer-options.js';
 import { ModelClient } from './model-client.js';

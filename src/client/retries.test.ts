@@ -153,6 +153,14 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
     expect(server.connections).toHaveLength(1);
   });
 
+  it('is sent again when the connection ends before the handshake of TLS does', async () => {
+    await using server = await startTcp((socket) => void socket.once('data', () => socket.resetAndDestroy()));
+    await using client = new ModelClient(`${protocol}s://${server.authority}`, double, { retry: QUICK });
+    const lost = { name: 'TritonConnectionError', code: 'UNAVAILABLE', requestSent: false };
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject(lost);
+    expect(server.connections).toHaveLength(3);
+  });
+
   it('tells where the time of each attempt went', async () => {
     const turns = inTurn((call) => call.refuse(QUEUE_FULL));
     await using server = await startPlayed(protocol, turns.play);

@@ -1,20 +1,19 @@
 // The client of a server as a whole: whether it is ready, what it serves, and how it is set. One class for both protocols, which
 // give the same answers.
 
-import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
-
 import { TritonError } from '../errors.js';
 import { checkMembers } from '../model/check.js';
-import { ModelConfigSchema } from '../protocol/grpc/generated/model_config_pb.js';
-import {
-  ModelMetadataResponseSchema,
-  ModelStatisticsSchema,
-  ServerMetadataResponseSchema,
-  type LogSettingsResponse,
-  type TraceSettingResponse,
-} from '../protocol/grpc/generated/grpc_service_pb.js';
 import type { ModelMetadata } from '../protocol/model-metadata.js';
 import { plainMessage } from '../protocol/plain-message.js';
+import {
+  type LogSettingsResponse,
+  ModelMetadataResponse,
+  ModelStatistics,
+  ServerMetadataResponse,
+  type TraceSettingResponse,
+} from '../protocol/protobuf/generated/grpc-service.js';
+import { ModelConfig } from '../protocol/protobuf/generated/model-config.js';
+import type { MessageType } from '../protocol/protobuf/message-type.js';
 import type { Call } from './call.js';
 import { ClientCalls } from './client-calls.js';
 import {
@@ -121,12 +120,12 @@ export class ServerClient {
   }
 
   async metadata(options: CallOptions = {}): Promise<ServerMetadata> {
-    return plain(ServerMetadataResponseSchema, await this.#ask(ask.serverMetadata(), options));
+    return plain(ServerMetadataResponse, await this.#ask(ask.serverMetadata(), options));
   }
 
   async modelMetadata(modelName: string, options: ModelCallOptions = {}): Promise<ModelMetadata> {
     const { model, call } = referenceIn(modelName, options);
-    return plain(ModelMetadataResponseSchema, await this.#ask(ask.modelMetadata(model), call));
+    return plain(ModelMetadataResponse, await this.#ask(ask.modelMetadata(model), call));
   }
 
   async modelConfig(modelName: string, options: ModelCallOptions = {}): Promise<ServedModelConfig> {
@@ -134,14 +133,14 @@ export class ServerClient {
     const { config } = await this.#ask(ask.modelConfig(model), call);
     if (config === undefined)
       throw new TritonError('INTERNAL', 'malformed response of the server: it has no model configuration');
-    return plain(ModelConfigSchema, config);
+    return plain(ModelConfig, config);
   }
 
   /** Of all versions of all models, or of one model. */
   async statistics(modelName = '', options: ModelCallOptions = {}): Promise<readonly ServedModelStatistics[]> {
     const { model, call } = referenceIn(modelName, options);
     const { modelStats } = await this.#ask(ask.modelStatistics(model), call);
-    return modelStats.map((each) => plain(ModelStatisticsSchema, each));
+    return modelStats.map((each) => plain(ModelStatistics, each));
   }
 
   /** The models of the repository; with `ready` those that take requests. */
@@ -222,7 +221,7 @@ export class ServerClient {
     return this.close();
   }
 
-  #ask<Answer>(operation: ServerOperation<Answer>, options: CallOptions): Promise<Answer> {
+  #ask<Answer extends object>(operation: ServerOperation<Answer>, options: CallOptions): Promise<Answer> {
     const limits = completeCallOptions(options, this.#options);
     // Reading does no harm twice.
     const retry = operation.http.method === 'GET' ? { ...limits.retry, idempotent: true } : limits.retry;
@@ -269,8 +268,8 @@ function referenceIn(
   return { model: { modelName, modelVersion: modelVersion === undefined ? '' : String(modelVersion) }, call };
 }
 
-function plain<T>(schema: DescMessage, message: MessageShape<DescMessage>): T {
-  return plainMessage(schema, message) as T;
+function plain<T, Message extends object>(type: MessageType<Message>, message: Message): T {
+  return plainMessage(type, message) as T;
 }
 
 function traceSettingsIn({ settings }: TraceSettingResponse): ServedTraceSettings {

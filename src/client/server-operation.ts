@@ -1,33 +1,17 @@
 // One question to a server that is no inference, in both protocols: the gRPC method with its messages, and the REST endpoint whose
 // JSON is read as the same message.
 
-import {
-  create,
-  fromBinary,
-  fromJson,
-  toBinary,
-  type DescMessage,
-  type JsonValue,
-  type MessageInitShape,
-  type MessageShape,
-} from '@bufbuild/protobuf';
-
 import { TritonError } from '../errors.js';
-import { frameMessage } from '../protocol/grpc/message-frame.js';
+import type { InputOf, OutputOf, UnaryName } from '../protocol/grpc/service-methods.js';
+import { type JsonValue, messageFromJson } from '../protocol/protobuf/message-json.js';
+import type { MessageType } from '../protocol/protobuf/message-type.js';
+import { emptyMessage, type Init } from '../protocol/protobuf/values.js';
 
-/** How to ask it, and how to read what is answered: throws INTERNAL when that is no such answer. */
-export interface ServerOperation<Answer> {
-  readonly grpc: { readonly method: string; readonly frame: Uint8Array; readonly read: (bytes: Uint8Array) => Answer };
-  readonly http: {
-    readonly method: 'GET' | 'POST';
-    readonly path: string;
-    readonly body: Uint8Array | undefined;
-    readonly read: (body: Buffer) => Answer;
-    /** Statuses that are the answer no. */
-    readonly no: readonly number[];
-  };
-  /** The answer no: nothing in it is set. */
-  readonly none: () => Answer;
+/** How to ask over gRPC. */
+export interface GrpcQuestion<Name extends UnaryName> {
+  readonly method: Name;
+  /** Default: the empty message. */
+  readonly message?: Init<InputOf<Name>>;
 }
 
 export interface HttpQuestion {
@@ -38,50 +22,56 @@ export interface HttpQuestion {
   readonly body?: unknown;
   /** What the endpoint answers as the message's JSON. */
   readonly read?: (json: JsonValue) => JsonValue;
+  /** Statuses that are the answer no. */
   readonly no?: readonly number[];
 }
 
-export interface GrpcQuestion<Request extends DescMessage> {
-  readonly method: string;
-  readonly request: Request;
-  readonly message?: MessageInitShape<Request>;
+/** How to ask in both protocols, and how to read the answer. */
+export interface ServerOperation<Answer extends object> {
+  readonly grpc: {
+    readonly method: UnaryName;
+    readonly message: object;
+    readonly response: MessageType<Answer>;
+  };
+  readonly http: {
+    readonly method: 'GET' | 'POST';
+    readonly path: string;
+    readonly body: Uint8Array | undefined;
+    /** Throws INTERNAL when the body is no such answer. */
+    readonly read: (body: Buffer) => Answer;
+    readonly no: readonly number[];
+  };
+  /** The answer no: nothing in it is set. */
+  readonly none: () => Answer;
 }
 
-export function serverOperation<Request extends DescMessage, Response extends DescMessage>(
-  response: Response,
-  { method, request, message }: GrpcQuestion<Request>,
+export function serverOperation<Name extends UnaryName>(
+  response: MessageType<OutputOf<Name>>,
+  { method, message }: GrpcQuestion<Name>,
   http: HttpQuestion,
-): ServerOperation<MessageShape<Response>> {
+): ServerOperation<OutputOf<Name>> {
   return {
-    grpc: {
-      method,
-      frame: frameMessage(toBinary(request, create(request, message))),
-      read: (bytes) => reading(() => fromBinary(response, bytes)),
-    },
+    grpc: { method, message: message ?? {}, response },
     http: {
       method: http.method,
       path: `/v2${http.path}`,
       body: http.body === undefined ? undefined : Buffer.from(JSON.stringify(http.body)),
-      read: (body) => reading(() => fromHttp(response, body, http.read)),
+      read: (body) => fromHttp(response, body, http.read),
       no: http.no ?? [],
     },
-    none: () => create(response),
+    none: () => emptyMessage(response),
   };
 }
 
 /** Servers may say more than we know of, and some endpoints answer nothing. */
-function fromHttp<S extends DescMessage>(
-  schema: S,
+function fromHttp<T extends object>(
+  type: MessageType<T>,
   body: Buffer,
   read: (json: JsonValue) => JsonValue = (json) => json,
-): MessageShape<S> {
-  const json = (body.length === 0 ? {} : JSON.parse(body.toString())) as JsonValue;
-  return fromJson(schema, read(json), { ignoreUnknownFields: true });
-}
-
-function reading<T>(read: () => T): T {
+): T {
   try {
-    return read();
+    const json = (body.length === 0 ? {} : JSON.parse(body.toString())) as JsonValue;
+    return messageFromJson(type, read(json), { ignoreUnknown: true });
   } catch (error) {
     const { message } = TritonError.from(error);
     throw new TritonError('INTERNAL', `malformed response of the server: ${message}`, { cause: error });

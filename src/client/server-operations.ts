@@ -1,39 +1,23 @@
 // The questions that a ServerClient asks, in both protocols.
 
-import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
-
 import {
-  LogSettingsRequestSchema,
-  LogSettingsResponseSchema,
-  ModelConfigRequestSchema,
-  ModelConfigResponseSchema,
-  ModelMetadataRequestSchema,
-  ModelMetadataResponseSchema,
-  ModelReadyRequestSchema,
-  ModelReadyResponseSchema,
-  ModelStatisticsRequestSchema,
-  ModelStatisticsResponseSchema,
-  RepositoryIndexRequestSchema,
-  RepositoryIndexResponseSchema,
-  RepositoryModelLoadRequestSchema,
-  RepositoryModelLoadResponseSchema,
-  RepositoryModelUnloadRequestSchema,
-  RepositoryModelUnloadResponseSchema,
-  ServerLiveRequestSchema,
-  ServerLiveResponseSchema,
-  ServerMetadataRequestSchema,
-  ServerMetadataResponseSchema,
-  ServerReadyRequestSchema,
-  ServerReadyResponseSchema,
-  SystemSharedMemoryRegisterRequestSchema,
-  SystemSharedMemoryRegisterResponseSchema,
-  SystemSharedMemoryStatusRequestSchema,
-  SystemSharedMemoryStatusResponseSchema,
-  SystemSharedMemoryUnregisterRequestSchema,
-  SystemSharedMemoryUnregisterResponseSchema,
-  TraceSettingRequestSchema,
-  TraceSettingResponseSchema,
-} from '../protocol/grpc/generated/grpc_service_pb.js';
+  LogSettingsResponse,
+  ModelConfigResponse,
+  ModelMetadataResponse,
+  ModelReadyResponse,
+  ModelStatisticsResponse,
+  RepositoryIndexResponse,
+  RepositoryModelLoadResponse,
+  RepositoryModelUnloadResponse,
+  ServerLiveResponse,
+  ServerMetadataResponse,
+  ServerReadyResponse,
+  SystemSharedMemoryRegisterResponse,
+  SystemSharedMemoryStatusResponse,
+  SystemSharedMemoryUnregisterResponse,
+  TraceSettingResponse,
+} from '../protocol/protobuf/generated/grpc-service.js';
+import type { JsonObject, JsonValue } from '../protocol/protobuf/message-json.js';
 import { serverOperation } from './server-operation.js';
 import type { LogSettingsUpdate, ModelLoad, SharedMemoryRegion, TraceSettingsUpdate } from './server-data.js';
 import { modelPath } from './model-path.js';
@@ -44,58 +28,54 @@ const POST = 'POST';
 
 export const serverLive = () =>
   serverOperation(
-    ServerLiveResponseSchema,
-    { method: 'ServerLive', request: ServerLiveRequestSchema },
+    ServerLiveResponse,
+    { method: 'ServerLive' },
     { method: GET, path: '/health/live', read: () => ({ live: true }), no: [400, 503] },
   );
 
 export const serverReady = () =>
   serverOperation(
-    ServerReadyResponseSchema,
-    { method: 'ServerReady', request: ServerReadyRequestSchema },
+    ServerReadyResponse,
+    { method: 'ServerReady' },
     { method: GET, path: '/health/ready', read: () => ({ ready: true }), no: [400, 503] },
   );
 
 export const modelReady = (model: ModelReference) =>
   serverOperation(
-    ModelReadyResponseSchema,
-    { method: 'ModelReady', request: ModelReadyRequestSchema, message: named(model) },
+    ModelReadyResponse,
+    { method: 'ModelReady', message: named(model) },
     { method: GET, path: `${modelPath(model)}/ready`, read: () => ({ ready: true }), no: [400, 404, 503] },
   );
 
 export const serverMetadata = () =>
-  serverOperation(
-    ServerMetadataResponseSchema,
-    { method: 'ServerMetadata', request: ServerMetadataRequestSchema },
-    { method: GET, path: '' },
-  );
+  serverOperation(ServerMetadataResponse, { method: 'ServerMetadata' }, { method: GET, path: '' });
 
 export const modelMetadata = (model: ModelReference) =>
   serverOperation(
-    ModelMetadataResponseSchema,
-    { method: 'ModelMetadata', request: ModelMetadataRequestSchema, message: named(model) },
+    ModelMetadataResponse,
+    { method: 'ModelMetadata', message: named(model) },
     { method: GET, path: modelPath(model) },
   );
 
 export const modelConfig = (model: ModelReference) =>
   serverOperation(
-    ModelConfigResponseSchema,
-    { method: 'ModelConfig', request: ModelConfigRequestSchema, message: named(model) },
+    ModelConfigResponse,
+    { method: 'ModelConfig', message: named(model) },
     { method: GET, path: `${modelPath(model)}/config`, read: (config) => ({ config }) },
   );
 
 /** Of all models, when none is named. */
 export const modelStatistics = (model: ModelReference) =>
   serverOperation(
-    ModelStatisticsResponseSchema,
-    { method: 'ModelStatistics', request: ModelStatisticsRequestSchema, message: named(model) },
+    ModelStatisticsResponse,
+    { method: 'ModelStatistics', message: named(model) },
     { method: GET, path: model.modelName === '' ? '/models/stats' : `${modelPath(model)}/stats` },
   );
 
 export const repositoryIndex = (ready: boolean) =>
   serverOperation(
-    RepositoryIndexResponseSchema,
-    { method: 'RepositoryIndex', request: RepositoryIndexRequestSchema, message: { ready } },
+    RepositoryIndexResponse,
+    { method: 'RepositoryIndex', message: { ready } },
     { method: POST, path: '/repository/index', body: { ready }, read: (models) => ({ models }) },
   );
 
@@ -103,10 +83,9 @@ export const loadModel = (modelName: string, { config, files = {} }: ModelLoad) 
   const text = config === undefined || typeof config === 'string' ? config : JSON.stringify(config);
   const contents = Object.entries(files).map(([path, bytes]) => [`file:${path}`, bytes] as const);
   return serverOperation(
-    RepositoryModelLoadResponseSchema,
+    RepositoryModelLoadResponse,
     {
       method: 'RepositoryModelLoad',
-      request: RepositoryModelLoadRequestSchema,
       message: {
         modelName,
         parameters: Object.fromEntries([
@@ -135,10 +114,9 @@ export const loadModel = (modelName: string, { config, files = {} }: ModelLoad) 
 
 export const unloadModel = (modelName: string, unloadDependents: boolean) =>
   serverOperation(
-    RepositoryModelUnloadResponseSchema,
+    RepositoryModelUnloadResponse,
     {
       method: 'RepositoryModelUnload',
-      request: RepositoryModelUnloadRequestSchema,
       message: {
         modelName,
         parameters: unloadDependents
@@ -161,10 +139,9 @@ export const traceSettings = (modelName: string, update: TraceSettingsUpdate | u
     return [[name, value === null ? null : typeof value === 'number' ? [String(value)] : value]];
   });
   return serverOperation(
-    TraceSettingResponseSchema,
+    TraceSettingResponse,
     {
       method: 'TraceSetting',
-      request: TraceSettingRequestSchema,
       message: {
         modelName,
         settings: Object.fromEntries(values.map(([name, value]) => [name, { value: [...(value ?? [])] }])),
@@ -204,10 +181,9 @@ export const logSettings = (update: LogSettingsUpdate | undefined) => {
         ? ({ case: 'uint32Param', value } as const)
         : ({ case: 'stringParam', value } as const);
   return serverOperation(
-    LogSettingsResponseSchema,
+    LogSettingsResponse,
     {
       method: 'LogSettings',
-      request: LogSettingsRequestSchema,
       message: {
         settings: Object.fromEntries(given.map(([name, value]) => [name, { parameterChoice: choice(value) }])),
       },
@@ -245,8 +221,8 @@ function settingsOf(json: JsonValue, read: (value: JsonValue) => JsonValue): Jso
 
 export const sharedMemoryStatus = (name: string) =>
   serverOperation(
-    SystemSharedMemoryStatusResponseSchema,
-    { method: 'SystemSharedMemoryStatus', request: SystemSharedMemoryStatusRequestSchema, message: { name } },
+    SystemSharedMemoryStatusResponse,
+    { method: 'SystemSharedMemoryStatus', message: { name } },
     {
       method: GET,
       path: `/systemsharedmemory${regionPath(name)}/status`,
@@ -258,10 +234,9 @@ export const sharedMemoryStatus = (name: string) =>
 
 export const registerSharedMemory = ({ name, key, offset = 0, byteSize }: SharedMemoryRegion) =>
   serverOperation(
-    SystemSharedMemoryRegisterResponseSchema,
+    SystemSharedMemoryRegisterResponse,
     {
       method: 'SystemSharedMemoryRegister',
-      request: SystemSharedMemoryRegisterRequestSchema,
       message: { name, key, offset: BigInt(offset), byteSize: BigInt(byteSize) },
     },
     {
@@ -274,8 +249,8 @@ export const registerSharedMemory = ({ name, key, offset = 0, byteSize }: Shared
 /** All of them, without a name. */
 export const unregisterSharedMemory = (name: string) =>
   serverOperation(
-    SystemSharedMemoryUnregisterResponseSchema,
-    { method: 'SystemSharedMemoryUnregister', request: SystemSharedMemoryUnregisterRequestSchema, message: { name } },
+    SystemSharedMemoryUnregisterResponse,
+    { method: 'SystemSharedMemoryUnregister', message: { name } },
     { method: POST, path: `/systemsharedmemory${regionPath(name)}/unregister` },
   );
 

@@ -14,7 +14,7 @@ import {
   type HttpRequest,
 } from '../../test/support/fake-servers.js';
 import { defineModel } from '../model/callable.js';
-import { ModelStreamInferResponseSchema } from '../protocol/grpc/generated/grpc_service_pb.js';
+import { ModelStreamInferResponseSchema } from '../../test/support/generated/grpc_service_pb.js';
 import { frameMessage } from '../protocol/grpc/message-frame.js';
 import { ModelClient } from './model-client.js';
 

@@ -32,7 +32,7 @@ export interface Transport {
   /** What the server says of the model, in one round trip. */
   modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature>;
   /** Asks for anything that is no inference. */
-  ask<Answer>(operation: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer>;
+  ask<Answer extends object>(operation: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer>;
   /** Closes all connections, idle or not; settles when they are closed. Nobody calls the transport afterwards. */
   close(): Promise<void>;
 }

@@ -409,7 +409,7 @@ describe('the model repository extension', () => {
     expect([tries, repository.readyVersions('m')]).toEqual([1, ['2']]);
   });
 
-  it('waits for every load of a version that is replaced or unbound', async () => {
+  it('tells when every load of a version that was replaced or unbound has ended, and waits for none', async () => {
     const { repository, control } = given();
     const instances: ManualInstance[] = [];
     control.bind(
@@ -426,8 +426,11 @@ describe('the model repository extension', () => {
     await turn();
     await control.load('m', (config) => config);
     let isDone = false;
-    const replaced = control.replace(model('m')).then(() => (isDone = true));
-    const unbound = control.unbind('m', 1).then(() => (isDone = true));
+    const retired = () => control.retired({ name: 'm', version: 1 }).then(() => (isDone = true));
+    await control.replace(model('m'));
+    const replaced = retired();
+    await control.unbind('m', 1);
+    const unbound = retired();
     await turn();
     expect([isDone, sink.outcome]).toEqual([false, undefined]);
     instances[0]!.last.finish();

@@ -76,8 +76,8 @@ export class ModelControl {
   }
 
   /**
-   * Puts another model in the place of a version: new requests go to it, those under way finish with the old one.
-   * Resolves when the last of them has ended and the old instances are closed.
+   * Puts another model in the place of a version: new requests go to it, those under way finish with the old one, which is then
+   * {@link retired}.
    */
   async replace(model: LoadableModel): Promise<void> {
     const { name, version } = model.config;
@@ -90,11 +90,15 @@ export class ModelControl {
       // Unless it was unbound meanwhile.
       if (this.#bound.get(name)?.get(version) === before) this.bind(model);
     });
-    await this.#repository.retired(name, version);
     this.#logger.info(`successfully replaced '${name}' version ${version}`);
   }
 
-  /** Takes a version out of the repository; resolves when its last request has ended and its instances are closed. */
+  /** Resolves when what was replaced or unbound under a name and version until now has ended its last request and is closed. */
+  retired({ name, version }: Pick<CompleteModelConfig, 'name' | 'version'>): Promise<void> {
+    return this.#repository.retired(name, version);
+  }
+
+  /** Takes a version out of the repository; it is {@link retired} then. */
   async unbind(name: string, version: number): Promise<void> {
     const versions = this.#bound.get(name);
     const bound = versions?.get(version);
@@ -102,7 +106,6 @@ export class ModelControl {
     versions.delete(version);
     if (versions.size === 0) this.#bound.delete(name);
     await this.#turns.take(modelKey(bound.config), () => this.#repository.remove(name, version));
-    await this.#repository.retired(name, version);
     this.#logger.info(`successfully unbound '${name}' version ${version}`);
   }
 
@@ -162,7 +165,7 @@ export class ModelControl {
       .map(([number]) => this.#loadUnless(isDone, { name, version: number }).catch(() => undefined));
     if (served.has(version)) await this.loadVersion(name, version);
     const unserved = versions.filter(([number]) => !served.has(number));
-    await Promise.all([...others, ...unserved.map(([, model]) => this.#unloadInTurn(model))]);
+    await Promise.all([...others, ...unserved.map(([, { config }]) => this.#leave(config))]);
   }
 
   #served(name: string, configs?: ReadonlyMap<number, CompleteModelConfig>): ReadonlySet<number> {
@@ -273,20 +276,31 @@ export class ModelControl {
     this.#logger.info(`successfully loaded '${name}' version ${version}`);
   }
 
+  /** A version is served no more, by its policy. Nobody waits for its last requests. */
+  #leave(config: CompleteModelConfig): Promise<void> {
+    return this.#turns.take(modelKey(config), () => {
+      const entry = this.#repository.find(config.name, config.version);
+      if (entry?.isLoaded === true) void this.#unloaded(config, entry.retire());
+    });
+  }
+
   /** Unloads a version when what was asked before is done; never rejects. */
   #unloadInTurn({ config }: LoadableModel, retiring?: Promise<void>): Promise<void> {
     const { name, version } = config;
     return this.#turns.take(modelKey(config), async () => {
       const entry = this.#repository.find(name, version);
       if (retiring === undefined && entry?.isLoaded !== true && entry?.status !== 'unloading') return;
-      try {
-        await retiring;
-        await entry?.retire();
-      } catch (error) {
-        this.#logger.error(`unloading '${name}' version ${version}: ${TritonError.from(error).message}`);
-      }
-      this.#logger.info(`successfully unloaded '${name}' version ${version}`);
+      await this.#unloaded(config, Promise.all([retiring, entry?.retire()]));
     });
+  }
+
+  async #unloaded({ name, version }: CompleteModelConfig, retiring: Promise<unknown>): Promise<void> {
+    try {
+      await retiring;
+    } catch (error) {
+      this.#logger.error(`unloading '${name}' version ${version}: ${TritonError.from(error).message}`);
+    }
+    this.#logger.info(`successfully unloaded '${name}' version ${version}`);
   }
 }
 

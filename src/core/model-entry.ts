@@ -87,8 +87,8 @@ export class ModelEntry {
   }
 
   /**
-   * Takes no more requests. Resolves when the last one has ended and what it ran on is closed. What is not loaded has nothing to
-   * retire. Idempotent.
+   * Takes no more requests. Resolves when the last one has ended, the callables have settled, and what they ran on is closed. What
+   * is not loaded has nothing to retire. Idempotent.
    */
   retire(): Promise<void> {
     if (!this.isLoaded) return this.#retired ?? Promise.resolve();

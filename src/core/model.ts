@@ -177,17 +177,17 @@ export class Model implements RequestOwner {
     return this.#inflight;
   }
 
-  /** Accepts nothing more; resolves when what was accepted has ended. */
-  drain(): Promise<void> {
+  /** Accepts nothing more; resolves when what was accepted has ended, and callables have settled. */
+  async drain(): Promise<void> {
     this.#accepting = false;
     const idle = new Promise<void>((resolve) => {
       if (this.#inflight === 0) resolve();
       else this.#whenIdle.push(resolve);
     });
-    return idle.then(() => {
-      this.#runner.close();
-      this.#cached?.clear();
-    });
+    await idle;
+    await this.#runner.settled();
+    this.#runner.close();
+    this.#cached?.clear();
   }
 
   /** Fails what still waits or runs. */

@@ -7,6 +7,7 @@ import { disownPromises, isPromiseLike } from '../model/awaitable.js';
 import { callerOf, functionOf } from '../model/callable-function.js';
 import type { Callable, InferenceRequest } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import { marksOf } from '../model/decorated.js';
 import { type HostedRequest, inputsInOrder, isInferenceRequest } from '../model/inference-request.js';
 import { InferenceResponse } from '../model/inference-response.js';
 import { isolatingFailures } from '../model/isolated-failures.js';
@@ -65,6 +66,8 @@ export class CallableHost {
   readonly #callable: Callable;
   readonly #infer: ReturnType<typeof isolatingFailures>;
   readonly #services: HostServices;
+  /** Whether the callable gets the rows of all requests as one. */
+  readonly joinsRows: boolean;
   /** What the callable records; whoever sends its results takes it along. */
   readonly metrics = new MetricsRecorder();
   /** Makes the callable's calls of other models. */
@@ -75,6 +78,7 @@ export class CallableHost {
     this.#config = config;
     this.#services = services;
     this.#callable = callable;
+    this.joinsRows = marksOf(functionOf(callable)).some(({ decorator }) => decorator === 'batch');
     const infer = callerOf(callable);
     this.#infer = config.isolateFailures === true ? isolatingFailures(infer, functionOf(callable)) : infer;
   }

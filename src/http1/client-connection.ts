@@ -69,6 +69,11 @@ export class ClientConnection implements ByteSink {
     });
   }
 
+  /** Whether it has ever been there, so that something of a request may have reached the server. */
+  get wasConnected(): boolean {
+    return this.#isConnected;
+  }
+
   /** Calls back when the connection is there, at once if it is. */
   whenConnected(callback: () => void): void {
     if (this.#isConnected) callback();

@@ -127,6 +127,20 @@ describe('a server', () => {
     expect(server.connections).toBe(0);
   });
 
+  it('waits a little for the first request of a client that has just connected when it drains', async () => {
+    const { server, port } = await listen((_, answer) => respond(answer, Buffer.from('served')));
+    const socket = client(port);
+    await expect.poll(() => server.connections).toBe(1);
+    server.drain();
+    let isSettled = false;
+    const settled = server.settled().then(() => (isSettled = true));
+    await new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
+    expect(isSettled).toBe(false);
+    socket.write(GET);
+    expect(await text(socket)).toMatch(/Connection: close[^]*served$/);
+    await settled;
+  });
+
   it('serves a request that has come to an idle connection and was not read when it drains', async () => {
     const { server, port } = await listen((_, answer) => respond(answer, Buffer.from('served')));
     const socket = client(port);

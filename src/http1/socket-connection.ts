@@ -18,6 +18,8 @@ import type { ServeRequest } from './http-exchange.js';
 const STALLED_MILLISECONDS = 300_000;
 /** The same when others need the room. */
 const IDLE_READER_MILLISECONDS = 5000;
+/** When the server ends, a client that has connected or was answered has so long for its next request. */
+const NEXT_REQUEST_MILLISECONDS = 500;
 /** How long the client may take to close its side when ours is closed; until then it can read why. */
 const LINGER_MILLISECONDS = 1000;
 
@@ -36,6 +38,10 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   #isEnding = false;
   #isReading = true;
   #endedAt = Infinity;
+  readonly #openedAt = performance.now();
+  #isDraining = false;
+  /** Ends the wait for one more request. */
+  #awaited: NodeJS.Timeout | undefined;
   /** Whether the client has some time to close its side when ours is closed. */
   #lingers = true;
   readonly #share: ByteShare | undefined;
@@ -91,6 +97,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.#share?.unread(this.#connection.unreadBytes);
     if (this.#connection.isFinished && this.#output.bytes === 0) this.#end();
     else this.#readOrWait();
+    if (this.#isDraining) this.#closeLater(performance.now());
   }
 
   tick(now: number): void {
@@ -113,7 +120,9 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   get isUnderWay(): boolean {
-    return !this.socket.destroyed && (!this.#connection.isIdle || this.unreadBytes > 0);
+    const { isIdle, isFinished } = this.#connection;
+    const isAwaited = this.#awaited !== undefined && !isFinished;
+    return !this.socket.destroyed && (!isIdle || this.unreadBytes > 0 || isAwaited);
   }
 
   get unreadBytes(): number {
@@ -150,21 +159,34 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   drain(): void {
+    this.#isDraining = true;
     const connection = this.#connection;
-    if (!connection.isIdle) {
-      connection.drain();
-      return;
-    }
-    // Its next request may be here and not be read yet.
-    connection.retire();
-    afterReading(() => {
-      // The client has nothing to read, and may not know for long that the connection is closed.
-      this.#lingers = !connection.isIdle;
-      connection.closeWhenAnswered();
-    });
+    connection.drain();
+    this.#closeLater(connection.hasServed ? connection.answeredAt : this.#openedAt);
+  }
+
+  /** The server ends: a client that was answered without hearing of it has some time for one more request, from `since` on. */
+  #closeLater(since: number): void {
+    const connection = this.#connection;
+    const isUnasked = connection.isIdle && this.unreadBytes === 0 && !connection.isFinished;
+    if (!isUnasked || this.#awaited !== undefined) return;
+    const left = since + NEXT_REQUEST_MILLISECONDS - performance.now();
+    // What has come may not be read yet.
+    if (left <= 0) afterReading(() => this.#closeUnasked());
+    else this.#awaited = setTimeout(() => this.#closeUnasked(), left).unref();
+  }
+
+  #closeUnasked(): void {
+    const connection = this.#connection;
+    this.#awaited = undefined;
+    if (!connection.isIdle || connection.isFinished) return;
+    // The client has nothing to read, and may not know for long that the connection is closed.
+    this.#lingers = false;
+    connection.closeWhenAnswered();
   }
 
   #lost(): void {
+    clearTimeout(this.#awaited);
     this.#presence.stop();
     this.#connection.lost();
     this.#share?.close();

@@ -32,6 +32,8 @@ const MOST_UNREAD_CONTROL_BYTES = 65_536;
 const STREAMS_BEFORE_SETTINGS = 100;
 /** A message of which hardly anything has come for so long is given up. */
 const STILL_MESSAGE_MILLISECONDS = 60_000;
+/** A client that connects to a server that leaves, and opens no stream for so long, is told so. */
+const UNUSED_MILLISECONDS = 1000;
 
 const none = (): number => 0;
 
@@ -79,6 +81,8 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   readonly #idleTime = new Stopwatch();
   readonly #restTime = new Stopwatch();
   #answeredFrames = 0;
+  /** The end is to be announced. */
+  #isLeaving = false;
 
   constructor({ role, listen, options, pool, share, heldBytes = none, onOutput }: ConnectionEnvironment) {
     this.role = role;
@@ -156,6 +160,7 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
     this.#guard.refill(now);
     const idle = this.#idleTime.look(now, this.streams.size === 0);
     this.idleFor = this.#restTime.look(now, this.#rests());
+    if (this.#isLeaving && idle > UNUSED_MILLISECONDS) this.announceEnd();
     const delay = this.#handshake.findDelay(now);
     if (delay !== undefined) {
       this.fail(delay);
@@ -239,8 +244,12 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
     this.#onOutput();
   }
 
-  /** A server: tells the client to open its next streams elsewhere. Those that it opens here are served until {@link drain}. */
+  /**
+   * A server: tells the client to open its next streams elsewhere. Those that it opens here are served until {@link drain}. A client
+   * that has just connected is told with its first stream: before it, it would only connect again.
+   */
   announceEnd(): void {
+    this.#isLeaving = true;
     if (this.isFinished || !this.#handshake.isReady) return;
     this.#goodbye.announce();
     this.#onOutput();
@@ -360,6 +369,10 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
 
   changed(): void {
     this.#onOutput();
+  }
+
+  streamAccepted(): void {
+    if (this.#isLeaving) this.announceEnd();
   }
 
   get mostStreams(): number {

@@ -116,9 +116,14 @@ describe('a request and its answer', () => {
 
     const client = TestedHttp2.open('client');
     const stream = client.connection.openStream(POST, client.listenerOf({ id: 1 }));
+    stream.sendData(Buffer.alloc(100_000));
+    client.sent();
+    expect(client.connection.queuedBytes).toBeGreaterThan(30_000);
     client.send(frames.headers(1, [[':status', '200']], true), frames.reset(1, 0));
     expect(client.told()).toEqual(['headers 1 :status=200', 'end 1', 'close 1 in order']);
-    expect(stream.isClosed).toBe(true);
+    expect([stream.isClosed, client.connection.queuedBytes]).toEqual([true, 0]);
+    // Not every server asks for it.
+    expect(client.sent()).toEqual(['RST_STREAM 1 CANCEL']);
   });
 
   it('are known from before by their bytes', () => {

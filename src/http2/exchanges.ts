@@ -45,6 +45,8 @@ export interface ExchangeConnection {
   /** A stream was worth its while. */
   earn(): void;
   streamClosed(): void;
+  /** The peer has opened a stream. */
+  streamAccepted(): void;
   /** There may be output. */
   changed(): void;
 }
@@ -75,6 +77,7 @@ export class Exchanges implements StreamOwner, SenderOwner {
       if (this.#connection.charge(1, 'streams that there is no room for')) stream.reset('REFUSED_STREAM');
       return;
     }
+    this.#connection.streamAccepted();
     stream.headIsReceived = true;
     stream.endIsReceived = endsStream;
     stream.missingBytes = headers.contentLength;
@@ -140,7 +143,13 @@ export class Exchanges implements StreamOwner, SenderOwner {
     } catch (error) {
       this.#listenerFailed(stream, error);
     }
-    if (stream.endIsSent && !stream.isClosed) this.close(stream, undefined);
+    if (stream.isClosed) return;
+    if (stream.endIsSent) this.close(stream, undefined);
+    else if (this.#connection.role === 'client') {
+      // The server answered without the rest of the request, and may never read it.
+      this.#connection.sender.writeReset(stream.id, ERROR_CODE.CANCEL);
+      this.close(stream, undefined, true);
+    }
   }
 
   // What the sender does.

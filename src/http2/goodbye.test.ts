@@ -59,6 +59,24 @@ describe('a server that is to end', () => {
     expect(server.connection.isFinished).toBe(true);
   });
 
+  it('announces it to a peer that connects later with its first stream, or when it opens none', () => {
+    const goaway = `GOAWAY ${LAST_ID} NO_ERROR`;
+    const [asking, silent] = [new TestedHttp2('server'), new TestedHttp2('server')];
+    for (const one of [asking, silent]) {
+      one.connection.announceEnd();
+      one.receive(PREFACE);
+      one.send({ type: FRAME.SETTINGS }, { type: FRAME.SETTINGS, flags: FLAG.ACK });
+      expect(one.sent()).not.toContain(goaway);
+    }
+    asking.send(frames.request(1), frames.request(3));
+    expect(asking.sent()).toEqual([goaway]);
+    expect([...asking.streams.keys()]).toEqual([1, 3]);
+    for (const now of [0, 1000]) silent.connection.tick(now);
+    expect(silent.sent()).toEqual([]);
+    silent.connection.tick(1001);
+    expect(silent.sent()).toEqual([goaway]);
+  });
+
   it('ends at once when it has no streams and the peer knows', () => {
     const server = TestedHttp2.open('server');
     server.connection.drain();

@@ -16,26 +16,27 @@ import { type BatchTraces, epochNow } from '../model/traces.js';
 import { type DataOf, DTYPES, type NumericDtype } from '../tensor/dtype.js';
 import { decodeRaw, ElementReader } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
+import { LONG_JOIN_BYTES } from './joined-inputs.js';
 import type { RequestExtras } from './messages.js';
 import { alignTo8 } from './result-frame.js';
 
 /** Below so many bytes in one buffer a copy takes no time that matters, and joins the rows of a batch. */
 const HAND_OVER_BYTES = 4 * 1024 * 1024;
-/** The same where there is nothing to be joined. */
+/** The same where there is nothing to be joined, or so much that it is joined with pauses. */
 const HAND_OVER_ALONE_BYTES = 512 * 1024;
 
 const ALL: readonly string[] = [];
 
 export interface EncodedBatch {
   /** The frame first. All of them are to be transferred. */
-  readonly buffers: ArrayBuffer[];
+  readonly buffers: readonly ArrayBuffer[];
   readonly extras: RequestExtras | undefined;
 }
 
 /** Packs a batch. Memory that is handed over is gone for the caller once the message is sent. */
 export function encodeBatch(batch: readonly ExecutionRequest[], config: CompleteModelConfig): EncodedBatch {
   const inputCount = config.inputs.length;
-  const least = batch.length === 1 ? HAND_OVER_ALONE_BYTES : HAND_OVER_BYTES;
+  const least = batch.length === 1 || isLong(batch) ? HAND_OVER_ALONE_BYTES : HAND_OVER_BYTES;
   // Of buffers that are handed over, their places in the list.
   let places: Map<ArrayBufferLike, number> | undefined;
   for (let r = 0; r < batch.length; r++) {
@@ -91,6 +92,12 @@ export function encodeBatch(batch: readonly ExecutionRequest[], config: Complete
     }
   }
   return { buffers, extras: encodeExtras(batch) };
+}
+
+function isLong(batch: readonly ExecutionRequest[]): boolean {
+  let bytes = 0;
+  for (const { inputs } of batch) for (const input of inputs) bytes += input?.bytes.byteLength ?? 0;
+  return bytes > LONG_JOIN_BYTES;
 }
 
 const NOTHING: readonly ArrayBuffer[] = [];

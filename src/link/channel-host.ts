@@ -3,7 +3,7 @@
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { decodeBatch, requestCount } from './batch-frame.js';
+import { requestCount } from './batch-frame.js';
 import { CallableHost, type HostExecution, type HostServices } from '../host/callable-host.js';
 import type { HostTimes } from '../host/host-results.js';
 import type { CallableTurns, HostedCallable } from '../host/callable-turns.js';
@@ -25,7 +25,7 @@ import { ChannelResponseStream } from './channel-response-stream.js';
 import { type EncodedResults, encodeResults, encodeResultsPaced } from './result-codec.js';
 import { haveManyElements } from './result-frame.js';
 import { sendError } from './sent-error.js';
-import { whenUnpacked } from './unpacked-execution.js';
+import { unpackBatch, whenUnpacked } from './unpacked-execution.js';
 
 export class ChannelHost {
   readonly #channel: HostChannel;
@@ -94,7 +94,7 @@ export class ChannelHost {
       this.#executions.delete(id);
       return !this.#closed;
     };
-    const execution = whenUnpacked(decodeBatch(buffers, extras, this.#config), {
+    const execution = whenUnpacked(unpackBatch({ buffers, extras }, this.#config, this.#host.joinsRows), {
       done: (requests) => {
         const inferringAt = this.#channel.now();
         return this.#turns.begin((ended) =>

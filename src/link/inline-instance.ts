@@ -17,7 +17,7 @@ import type { ModelCaller } from '../model/model-calls.js';
 import type { PacedWork } from '../model/paced-work.js';
 import { pacedPromise, startPaced } from '../model/paced-workers.js';
 import type { Parameters } from '../model/parameters.js';
-import { decodeBatch, encodeBatch } from './batch-frame.js';
+import { encodeBatch } from './batch-frame.js';
 import { CallableHost, type HostServices } from '../host/callable-host.js';
 import type { CallableTurns, HostedCallable } from '../host/callable-turns.js';
 import type { HostResult, HostStream } from '../host/host-results.js';
@@ -33,7 +33,7 @@ import {
   haveManyElements,
   ResultFrame,
 } from './result-frame.js';
-import { whenUnpacked } from './unpacked-execution.js';
+import { unpackBatch, whenUnpacked } from './unpacked-execution.js';
 
 export interface InlineServices extends HostServices {
   /** Gives the memory of answers. Default: new memory. */
@@ -60,9 +60,10 @@ export class InlineInstance implements ModelInstance {
 
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution {
     const startedAt = performance.now();
-    const { buffers, extras } = encodeBatch(batch, this.#config);
+    const encoded = encodeBatch(batch, this.#config);
+    const { extras } = encoded;
     const requestedOutputs = extras?.requestedOutputs;
-    return whenUnpacked(decodeBatch(buffers, extras, this.#config), {
+    return whenUnpacked(unpackBatch(encoded, this.#config, this.#host.joinsRows), {
       done: (requests) => {
         const computeInput = performance.now() - startedAt;
         return this.#turns.begin((ended) =>

@@ -8,7 +8,15 @@ import { copyPaced } from '../model/paced-bytes.js';
 import { Pace, type PacedWork } from '../model/paced-work.js';
 import type { ResolvedOutputs } from '../model/resolve-outputs.js';
 import { isBytesDtype } from '../tensor/dtype.js';
-import { type Elements, elementsByteLength, ElementWriter, rawByteLength, writeRaw } from '../tensor/raw.js';
+import {
+  type Elements,
+  elementsByteLength,
+  ElementWriter,
+  isLongElement,
+  rawByteLength,
+  textByteLength,
+  writeRaw,
+} from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
 import { newMemory } from '../model/exchange.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -25,6 +33,8 @@ const FEW_NUMBERS = 4 << 20;
 const NUMBERS_OF_AN_ELEMENT = 1024;
 /** Between two looks at the pace. */
 const ELEMENTS_AT_ONCE = 256;
+/** The same of their length. */
+const FEW_UNITS = 256 * 1024;
 /** What it takes to count an element or to write it, as so many bytes. */
 const BYTES_OF_AN_ELEMENT = 64;
 
@@ -69,8 +79,15 @@ function workOf(outputs: ResolvedOutputs): number {
   for (let i = 0; i < outputs.length; i++) {
     const data = outputs[i]?.data;
     // Only those of BYTES are arrays. Asked of every answer, so that no table is looked into.
-    if (data !== undefined) numbers += Array.isArray(data) ? data.length * NUMBERS_OF_AN_ELEMENT : data.length;
+    if (data !== undefined) numbers += Array.isArray(data) ? workOfElements(data) : data.length;
   }
+  return numbers;
+}
+
+/** Few elements may be long. */
+function workOfElements(elements: Elements): number {
+  let numbers = elements.length * NUMBERS_OF_AN_ELEMENT;
+  for (let i = 0; i < elements.length && numbers <= FEW_NUMBERS; i++) numbers += elements[i]!.length;
   return numbers;
 }
 
@@ -244,11 +261,30 @@ function isWanted(name: string, requested: Requested): boolean {
 
 function* byteLengthPaced(elements: Elements, pace: Pace): PacedWork<number> {
   let total = 0;
-  for (let start = 0; start < elements.length; start += ELEMENTS_AT_ONCE) {
-    const end = Math.min(start + ELEMENTS_AT_ONCE, elements.length);
+  for (let start = 0; start < elements.length;) {
+    const most = Math.min(start + ELEMENTS_AT_ONCE, elements.length);
+    let end = start;
+    for (let units = 0; end < most && units < FEW_UNITS && !isLongText(elements[end]!); end++)
+      units += elements[end]!.length;
     const bytes = elementsByteLength(elements, start, end);
     total += bytes;
     if (pace.spend(costOf(end - start, bytes))) yield;
+    if (end < most && isLongText(elements[end]!))
+      total += 4 + (yield* textByteLengthPaced(elements[end++] as string, pace));
+    start = end;
+  }
+  return total;
+}
+
+function isLongText(element: string | Uint8Array): boolean {
+  return typeof element === 'string' && isLongElement(element);
+}
+
+function* textByteLengthPaced(text: string, pace: Pace): PacedWork<number> {
+  let total = 0;
+  for (const bytes of textByteLength(text)) {
+    total += bytes;
+    if (pace.spend(bytes >> 3)) yield;
   }
   return total;
 }

@@ -9,6 +9,9 @@ import type { AnyInferFunc } from './callable-function.js';
 import type { InferenceContext, InferenceRequest } from './callable.js';
 import { withRequests } from './derived-context.js';
 import { withInputs } from './inference-request.js';
+import { copyPaced } from './paced-bytes.js';
+import { finishPaced, Pace, type PacedWork } from './paced-work.js';
+import { pacedPromise } from './paced-workers.js';
 import { failureOf } from './row-failures.js';
 
 /** Is called when request `index` has run alone for so many milliseconds. */
@@ -29,20 +32,32 @@ export function isolatingFailures(
   const copies = !(LEAVES_INPUTS in Object(callable));
   return (requests, context, ranAlone) => {
     if (requests.length <= 1) return infer.call(undefined, requests, context);
-    const kept = copies ? requests.map(copyOf) : requests;
-    const again = (thrown: unknown) => {
-      if (TritonUnrecoverableError.is(thrown)) throw thrown;
-      const text = `a batch of ${kept.length} requests failed and runs again one by one: ${TritonError.from(thrown).message}`;
-      context.logger.verbose(1, text);
-      return runAlone(infer, kept, { context, ranAlone });
-    };
-    try {
-      const result = infer.call(undefined, requests, context);
-      return isPromiseLike(result) ? Promise.resolve(result).catch(again) : result;
-    } catch (error) {
-      return again(error);
-    }
+    const run = (kept: readonly InferenceRequest[]) => runBatch(infer, requests, kept, { context, ranAlone });
+    if (!copies) return run(requests);
+    const copying = copiesOf(requests);
+    return areLong(requests) ? pacedPromise(copying).then(run) : run(finishPaced(copying));
   };
+}
+
+/** Runs the batch, and where that fails the copies of its requests. */
+function runBatch(
+  infer: AnyInferFunc,
+  requests: readonly InferenceRequest[],
+  copies: readonly InferenceRequest[],
+  run: AloneRun,
+): unknown {
+  const again = (thrown: unknown) => {
+    if (TritonUnrecoverableError.is(thrown)) throw thrown;
+    const text = `a batch of ${copies.length} requests failed and runs again one by one: ${TritonError.from(thrown).message}`;
+    run.context.logger.verbose(1, text);
+    return runAlone(infer, copies, run);
+  };
+  try {
+    const result = infer.call(undefined, requests, run.context);
+    return isPromiseLike(result) ? Promise.resolve(result).catch(again) : result;
+  } catch (error) {
+    return again(error);
+  }
 }
 
 interface AloneRun {
@@ -89,18 +104,42 @@ function onlyResult(results: unknown, model: string): unknown {
   );
 }
 
-function copyOf(request: InferenceRequest): InferenceRequest {
-  const inputs = Object.entries(request.inputs as Readonly<Record<string, Tensor>>);
-  return withInputs(
-    request,
-    Object.fromEntries(
-      inputs.map(([name, { dtype, data, shape }]) => [name, new Tensor(dtype, copyOfData(data), [...shape])]),
-    ),
-  ) as InferenceRequest;
+type Tensors = Readonly<Record<string, Tensor>>;
+
+/** To copy less takes no time that matters. */
+const LONG_COPY_BYTES = 16 * 1024 * 1024;
+
+function areLong(requests: readonly InferenceRequest[]): boolean {
+  let bytes = 0;
+  for (const { inputs } of requests) {
+    for (const { data } of Object.values(inputs as Tensors)) if (ArrayBuffer.isView(data)) bytes += data.byteLength;
+  }
+  return bytes > LONG_COPY_BYTES;
 }
 
-function copyOfData(data: DataOf[Dtype]): DataOf[Dtype] {
-  if (!Array.isArray(data)) return data.slice() as DataOf[Dtype];
-  const elements: readonly (string | Uint8Array)[] = data;
-  return elements.map((element) => (typeof element === 'string' ? element : new Uint8Array(element))) as DataOf[Dtype];
+function* copiesOf(requests: readonly InferenceRequest[]): PacedWork<InferenceRequest[]> {
+  const pace = new Pace();
+  const copies: InferenceRequest[] = [];
+  for (const request of requests) {
+    const inputs: Record<string, Tensor> = {};
+    for (const [name, { dtype, data, shape }] of Object.entries(request.inputs as Tensors)) {
+      inputs[name] = new Tensor(dtype, yield* copyOf(data, pace), [...shape]);
+    }
+    copies.push(withInputs(request, inputs) as InferenceRequest);
+  }
+  return copies;
+}
+
+function* copyOf(data: DataOf[Dtype], pace: Pace): PacedWork<DataOf[Dtype]> {
+  if (Array.isArray(data)) {
+    const elements: readonly (string | Uint8Array)[] = data;
+    return elements.map((element) => (typeof element === 'string' ? element : new Uint8Array(element))) as typeof data;
+  }
+  const copy = new (data.constructor as Uint8ArrayConstructor)(data.length);
+  yield* copyPaced(bytesOf(data), bytesOf(copy), 0, pace);
+  return copy as typeof data;
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }

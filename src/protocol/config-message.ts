@@ -1,14 +1,14 @@
 // A ModelConfig message in protobuf's JSON with all defaults, whichever way it came: as JSON of a client's, or as the text of
 // a file. Its parts are turned into a model's options here.
 
-import { create, fromJson, type JsonObject, type JsonValue, type MessageShape, toJson } from '@bufbuild/protobuf';
-
 import { invalidArg } from '../errors.js';
 import type { DynamicBatcher, QueuePolicy, TimeoutAction } from '../model/model-config.js';
 import type { ModelWarmup, WarmupInput } from '../model/model-warmup.js';
 import { EVERY_VERSION, type VersionPolicy } from '../model/version-policy.js';
-import { ModelConfigSchema } from './grpc/generated/model_config_pb.js';
 import { datatypeOfConfig } from './model-signature.js';
+import { ModelConfig } from './protobuf/generated/model-config.js';
+import { type JsonObject, type JsonValue, messageFromJson, messageToJson } from './protobuf/message-json.js';
+import { emptyMessage } from './protobuf/values.js';
 import { readTextFormat } from './text-format/read-text-format.js';
 
 /** A ModelConfig message in protobuf's JSON, defaults included, in which numbers of 64 bits are texts. */
@@ -102,21 +102,17 @@ interface WarmupInputJson {
 
 /** Throws what is wrong with JSON that is no such message. */
 export function canonical(json: JsonValue): JsonObject {
-  return messageJson(fromJson(ModelConfigSchema, json));
+  return messageToJson(ModelConfig, messageFromJson(ModelConfig, json));
 }
 
 /** Throws a TextFormatError for what is no such message. */
 export function readConfigText(text: string): ConfigJson {
-  return messageJson(readTextFormat(ModelConfigSchema, text)) as unknown as ConfigJson;
+  return messageToJson(ModelConfig, readTextFormat(ModelConfig, text)) as unknown as ConfigJson;
 }
 
 /** A configuration that says nothing. */
 export function emptyConfig(): ConfigJson {
-  return messageJson(create(ModelConfigSchema)) as unknown as ConfigJson;
-}
-
-function messageJson(message: MessageShape<typeof ModelConfigSchema>): JsonObject {
-  return toJson(ModelConfigSchema, message, { alwaysEmitImplicit: true, useProtoFieldName: true }) as JsonObject;
+  return messageToJson(ModelConfig, emptyMessage(ModelConfig)) as unknown as ConfigJson;
 }
 
 /** A number of 64 bits, which comes as a text. Throws INVALID_ARG for one that is not a number here, naming its field. */

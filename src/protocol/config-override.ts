@@ -2,8 +2,6 @@
 // model was bound with. Scheduling, cache, sizes and warm-up are its own. What belongs to the callable (tensors, instances,
 // whether it streams) may be left out, as where Triton completes a configuration from the model, and cannot be changed.
 
-import type { JsonObject, JsonValue } from '@bufbuild/protobuf';
-
 import { invalidArg, TritonError } from '../errors.js';
 import { completeBatcher } from '../model/complete-batcher.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
@@ -11,6 +9,7 @@ import { completeWarmups } from '../model/model-warmup.js';
 import { completeVersionPolicy, EVERY_VERSION } from '../model/version-policy.js';
 import { batcherOf, canonical, type ConfigJson, versionPolicyOf, warmupOf } from './config-message.js';
 import { BACKEND, modelConfigJson } from './model-config-json.js';
+import type { JsonObject, JsonValue } from './protobuf/message-json.js';
 
 /** Longer ones are no configurations, and would keep the event loop. */
 const LONGEST_TEXT = 256 * 1024;

@@ -1,41 +1,36 @@
 // A protobuf message as plain data for users: members in camelCase, integers as numbers, enums as the names of their values,
 // members that were not set left out unless they have a default.
 
-import type { DescEnum, DescField, DescMessage, Message } from '@bufbuild/protobuf';
+import type { Choice, Field, Kind, MessageType } from './protobuf/message-type.js';
+import type { Values } from './protobuf/values.js';
 
 export type Plain =
   null | boolean | number | string | Uint8Array | readonly Plain[] | { readonly [name: string]: Plain };
 
-export function plainMessage(schema: DescMessage, message: Message): Readonly<Record<string, Plain>> {
-  const values = message as unknown as Readonly<Record<string, unknown>>;
+export function plainMessage<T extends object>(type: MessageType<T>, message: T): Readonly<Record<string, Plain>> {
+  const values = message as Values;
   const entries: [string, Plain][] = [];
-  for (const member of schema.members) {
-    if (member.kind === 'oneof') {
-      const chosen = values[member.localName] as { readonly case?: string; readonly value?: unknown };
+  for (const member of type.members) {
+    const value = values[member.localName];
+    if (!('form' in member)) {
+      const chosen = value as Choice;
       const field = member.fields.find(({ localName }) => localName === chosen.case);
       if (field !== undefined) entries.push([field.localName, plainField(field, chosen.value)]);
-    } else if (values[member.localName] !== undefined) {
-      entries.push([member.localName, plainField(member, values[member.localName])]);
+    } else if (value !== undefined) {
+      entries.push([member.localName, plainField(member, value)]);
     }
   }
   return Object.fromEntries(entries);
 }
 
-function plainField(field: DescField, value: unknown): Plain {
-  if (field.fieldKind === 'list') return (value as readonly unknown[]).map((element) => plainValue(field, element));
-  if (field.fieldKind !== 'map') return plainValue(field, value);
-  return Object.fromEntries(
-    Object.entries(value as Readonly<Record<string, unknown>>).map(([key, each]) => [key, plainValue(field, each)]),
-  );
+function plainField({ form, kind }: Field, value: unknown): Plain {
+  if (form === 'list') return (value as readonly unknown[]).map((element) => plainValue(kind, element));
+  if (form !== 'map') return plainValue(kind, value);
+  return Object.fromEntries(Object.entries(value as Values).map(([key, each]) => [key, plainValue(kind, each)]));
 }
 
-interface ElementKind {
-  readonly enum?: DescEnum | undefined;
-  readonly message?: DescMessage | undefined;
-}
-
-function plainValue(field: ElementKind, value: unknown): Plain {
-  if (field.message !== undefined) return plainMessage(field.message, value as Message);
-  if (field.enum !== undefined) return field.enum.value[value as number]?.name ?? (value as number);
+function plainValue(kind: Kind, value: unknown): Plain {
+  if ('message' in kind) return plainMessage(kind.message, value as object);
+  if ('enum' in kind) return kind.enum.nameOf(value as number) ?? (value as number);
   return typeof value === 'bigint' ? Number(value) : (value as Plain);
 }

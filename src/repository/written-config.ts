@@ -1,8 +1,6 @@
 // The configuration of a model in a repository as somebody wrote it: config.pbtxt, or what a client gave for a load in its
 // place. Checked, and with what of it means the same for every backend.
 
-import type { JsonValue } from '@bufbuild/protobuf';
-
 import { invalidArg, TritonError } from '../errors.js';
 import type { FileConfig } from '../model/complete-model-config.js';
 import type { ModelConfig } from '../model/model-config.js';
@@ -18,6 +16,7 @@ import {
   versionPolicyOf,
   warmupOf,
 } from '../protocol/config-message.js';
+import type { JsonValue } from '../protocol/protobuf/message-json.js';
 import { TextFormatError } from '../protocol/text-format/tokens.js';
 import { checkConfig } from './check-config.js';
 import { failedText } from './model-folder.js';

@@ -27,6 +27,9 @@ export type ControlCall =
   | { readonly kind: 'broken'; readonly models: readonly RepositoryModel[] }
   | { readonly kind: 'attach'; readonly opening: number; readonly port: InstancePort }
   | { readonly kind: 'unload'; readonly config: CompleteModelConfig }
+  | { readonly kind: 'retired'; readonly config: CompleteModelConfig }
+  /** Signals stop the server, with these times, though the user's thread may be blocked when they come. */
+  | { readonly kind: 'watch signals'; readonly times: StopTimes }
   | { readonly kind: 'stop'; readonly times: StopTimes };
 
 /** How a model was when its server died. */
@@ -89,6 +92,8 @@ export interface HostRequest {
         readonly config: CompleteModelConfig | undefined;
       }
     | { readonly kind: 'close'; readonly opening: number }
+    /** Asks for nothing but an answer. */
+    | { readonly kind: 'ping' }
     /** A client wants a model of a folder to be loaded; `ready` are the versions that are. */
     | {
         readonly kind: 'load folder';

@@ -115,6 +115,8 @@ export class HostedModels {
         return { ports: await this.#open(action, worker) };
       case 'close':
         return { ports: await this.#close(action.opening) };
+      case 'ping':
+        return { ports: [] };
       case 'load folder':
         return { ports: [], isThere: await this.#options.loadFolder(action.name, action.parameters, action.ready) };
     }

@@ -13,6 +13,12 @@ export interface BindOptions {
   readonly replace?: boolean;
 }
 
+/** What is served no more, but for the requests that are under way on it. */
+export interface Retirement {
+  /** When the last of them has ended. */
+  readonly ended: Promise<void>;
+}
+
 /** What is bound to a name and version, from `bind` to `unbind`. */
 interface Place {
   binding: ModelBinding;
@@ -22,6 +28,8 @@ export class ModelBindings {
   readonly #places = new Map<string, Place>();
   /** Those that load to take the place of a bound one. */
   readonly #replacing = new Set<ModelBinding>();
+  /** Those that are bound no more, and answer their last requests. */
+  readonly #retiring = new Set<ModelBinding>();
   /** Those that are bound no more, but that a server may serve until it has stopped. */
   readonly #leftBehind = new Set<ModelBinding>();
   /** What happens to each name and version. */
@@ -56,7 +64,7 @@ export class ModelBindings {
     if (place !== undefined && replace) {
       const { binding: old } = place;
       const { loading } = old;
-      binding.loading = this.replace(binding);
+      binding.loading = this.replace(binding).then(() => undefined);
       // Whoever waits for the model waits for this; nobody has to. When it fails, what was there is there.
       old.loading = binding.loading;
       old.loading.catch(() => (old.loading = loading));
@@ -72,13 +80,14 @@ export class ModelBindings {
     if (this.#server !== undefined) void this.#load(binding, this.#server);
   }
 
-  /** Resolves when the last request of the old one has ended; it stays when the new one does not load. Rejects with NOT_FOUND. */
-  async replace(binding: ModelBinding): Promise<void> {
+  /** Resolves when it serves; the old one stays when it does not load. Rejects with NOT_FOUND. */
+  async replace(binding: ModelBinding): Promise<Retirement> {
     const place = this.#places.get(binding.key);
     if (place === undefined) throw notBound(binding, 'is not bound');
     if (this.#server !== undefined) return this.#turns.take(binding.key, () => this.#replace(binding, place));
     this.#leftBehind.add(place.binding);
     place.binding = binding;
+    return AT_ONCE;
   }
 
   /**
@@ -95,7 +104,7 @@ export class ModelBindings {
     else await this.#turns.take(binding.key, () => this.#replace(binding, place, options));
   }
 
-  async #replace(binding: ModelBinding, place: Place, options: HostedLoad = {}): Promise<void> {
+  async #replace(binding: ModelBinding, place: Place, options: HostedLoad = {}): Promise<Retirement> {
     const { key } = binding;
     const isThere = () => this.#places.get(key) === place;
     if (!isThere()) throw notBound(binding, 'was unbound before it was replaced');
@@ -119,23 +128,47 @@ export class ModelBindings {
     }
     const old = place.binding;
     place.binding = binding;
-    await this.#release(old);
+    return this.#retire(old, server);
   }
 
-  /** Resolves when the last request of what is removed has ended. Rejects with NOT_FOUND. */
-  async remove(name: string, version: number | undefined): Promise<void> {
+  /** Resolves when they are served no more. Rejects with NOT_FOUND. */
+  async remove(name: string, version: number | undefined): Promise<Retirement> {
     const removed = this.find(name, version);
     if (removed.length === 0) throw new TritonError('NOT_FOUND', `model '${name}' is not bound`);
     for (const { key } of removed) this.#places.delete(key);
-    await Promise.all(removed.map((binding) => this.#turns.take(binding.key, () => this.#unload(binding))));
+    const retirements = await Promise.all(
+      removed.map((binding) => this.#turns.take(binding.key, () => this.#unload(binding))),
+    );
+    const ended = Promise.all(retirements.map((retirement) => retirement.ended)).then(() => undefined);
+    ended.catch(() => undefined);
+    return { ended };
   }
 
-  async #unload(binding: ModelBinding): Promise<void> {
+  async #unload(binding: ModelBinding): Promise<Retirement> {
+    const server = this.#server;
     try {
-      await this.#server?.unload(binding.config);
-    } finally {
+      await server?.unload(binding.config);
+    } catch (error) {
       await this.#release(binding);
+      throw error;
     }
+    return this.#retire(binding, server);
+  }
+
+  /** Releases what is bound no more when it has answered its last request. Nobody has to wait for that. */
+  #retire(binding: ModelBinding, server: ServerHandle | undefined): Retirement {
+    const end = async () => {
+      this.#retiring.add(binding);
+      try {
+        await server?.retired(binding.config);
+      } finally {
+        this.#retiring.delete(binding);
+        await this.#release(binding);
+      }
+    };
+    const ended = end();
+    ended.catch(() => undefined);
+    return { ended };
   }
 
   /** It is bound no more. A server that stops may still answer what is under way on it, and releases it then. */
@@ -167,7 +200,7 @@ export class ModelBindings {
 
   /** The bound ones, and those that a server may have all the same. */
   get #all(): readonly ModelBinding[] {
-    return [...this.find(), ...this.#replacing, ...this.#leftBehind];
+    return [...this.find(), ...this.#replacing, ...this.#retiring, ...this.#leftBehind];
   }
 
   /** Whether a `setup` goes on that nothing waits for. */
@@ -206,10 +239,12 @@ export class ModelBindings {
       await binding.load(server, options);
     } catch (error) {
       if (TritonUnrecoverableError.is(error)) this.#onUnrecoverable(error);
-      throw error;
+      throw this.#server === server ? error : loadInterrupted();
     }
   }
 }
+
+const AT_ONCE: Retirement = { ended: Promise.resolve() };
 
 function notBound({ config: { name, version } }: ModelBinding, what: string): TritonError {
   return new TritonError('NOT_FOUND', `model '${name}' version ${version} ${what}`);

@@ -31,6 +31,11 @@ export class PolledFolders implements Pick<FoldersOfModels, 'load'> {
     this.#models = new FolderModels({ ...options, names, signal, logger: () => this.#server?.logger });
   }
 
+  /** Whether a model could not even be bound. */
+  get areBroken(): boolean {
+    return this.#models.broken.length > 0;
+  }
+
   /** Reads what is there; the server is to load what that binds. Rejects with what is broken, unless that is put up with. */
   async start(server: ServerHandle, { exitOnError }: { readonly exitOnError: boolean }): Promise<void> {
     this.#server = server;

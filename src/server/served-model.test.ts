@@ -131,7 +131,8 @@ describe('a served model whose last instance has ended', () => {
   it('has no instance left and nothing under way after it was closed', async () => {
     const { control, shared, source, instance, works, waits } = await serve();
     source.lose(instance);
-    const closed = control.unbind('m', 1);
+    await control.unbind('m', 1);
+    const closed = control.retired(CONFIG);
     instance.last.finish();
     pass(1000);
     await closed;

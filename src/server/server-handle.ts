@@ -20,6 +20,7 @@ import type { InstanceSource } from './served-model.js';
 import type { OpenedInstances } from './served-opening.js';
 import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
 import { Server } from './server.js';
+import { SignalWatcher } from './signal-watcher.js';
 
 /** A bound model as the user's thread hosts it. */
 export interface HostedModel {
@@ -50,16 +51,20 @@ export interface ServerHandle {
   /** Opens all ports. */
   start(): Promise<ServerPorts>;
   /**
-   * Serves a model, or, where clients load models, only knows it. A version that is there is replaced: resolves when
+   * Serves a model, or, where clients load models, only knows it. A version that is there is replaced, and {@link retired} when
    * its last request has ended.
    */
   load(model: HostedModel, options?: HostedLoad): Promise<void>;
   /** Has the index show models that could not even be bound, instead of those that it was told before. */
   listBroken(models: readonly RepositoryModel[]): Promise<void>;
-  /** Serves a model no more; resolves when its last request has ended. */
+  /** Serves a model no more; it is {@link retired} when its last request has ended. */
   unload(config: CompleteModelConfig): Promise<void>;
+  /** Resolves when what was replaced or unloaded under a name and version until now has answered its last request. */
+  retired(config: CompleteModelConfig): Promise<void>;
   /** All that was bound before serving is loaded. */
   started(): Promise<void>;
+  /** Signals that the main thread handles end the process even where that thread is blocked. Idempotent. */
+  watchSignals(times: StopTimes): Promise<void>;
   /** Serves on, finishes what is under way, for so many seconds each, and closes. Idempotent. */
   stop(times: StopTimes): Promise<void>;
 }
@@ -78,9 +83,12 @@ export class LocalServer implements ServerHandle {
   readonly lives = true;
   readonly tracing: RequestTracing | undefined;
   readonly #server: Server;
+  readonly #options: ServerOptions;
+  #watcher: SignalWatcher | undefined;
   #stopping: Promise<void> | undefined;
 
   constructor(options: ServerOptions, { tracing, logger, loadFolder }: ServerServices = {}) {
+    this.#options = options;
     this.tracing = tracing;
     const onTraces = (ended: readonly EndedTrace[]) => tracing?.recordEnded(ended, this.logger);
     this.#server = new Server(options, { onTraces, onLog: writeTo(logger), ...(loadFolder && { loadFolder }) });
@@ -136,12 +144,28 @@ export class LocalServer implements ServerHandle {
     return this.#server.unload(config);
   }
 
+  retired(config: CompleteModelConfig): Promise<void> {
+    return this.#server.retired(config);
+  }
+
   started(): Promise<void> {
     return this.#server.started();
   }
 
+  watchSignals(times: StopTimes): Promise<void> {
+    return (this.#watcher ??= new SignalWatcher(times, this.#options)).watching;
+  }
+
   stop(times: StopTimes): Promise<void> {
-    return (this.#stopping ??= this.#server.stop(times));
+    return (this.#stopping ??= this.#stop(times));
+  }
+
+  async #stop(times: StopTimes): Promise<void> {
+    try {
+      await this.#server.stop(times);
+    } finally {
+      await this.#watcher?.close();
+    }
   }
 }
 

@@ -85,6 +85,11 @@ export class ServerLife {
     return this.#serving && this.#server?.lives === true;
   }
 
+  /** It serves, and every model is ready, also those in folders that could not even be bound. */
+  get isReady(): boolean {
+    return this.serves && this.#bindings.areReady && !this.#folders?.areBroken;
+  }
+
   /** Whether code of the user's goes on that the stop did not wait for. */
   get leavesBehind(): boolean {
     return this.#bindings.areLeftBehind;
@@ -94,7 +99,7 @@ export class ServerLife {
     if (this.#stopping !== undefined) return 'stopping';
     if (this.#running === undefined) return 'stopped';
     if (!this.#serving) return 'starting';
-    return this.serves && this.#bindings.areReady ? 'ready' : 'not ready';
+    return this.isReady ? 'ready' : 'not ready';
   }
 
   run(): Promise<void> {
@@ -124,7 +129,10 @@ export class ServerLife {
     return this.#running;
   }
 
-  /** Runs, unless it does already, until it has been stopped. Rejects with what ends the server. */
+  /**
+   * Runs, unless it does already, until it has been stopped. Rejects with what ends the server. The caller has SIGINT and SIGTERM
+   * stop it.
+   */
   async untilEnded(): Promise<void> {
     try {
       this.#awaited = true;
@@ -132,6 +140,7 @@ export class ServerLife {
       const { signal } = this.#interruption;
       try {
         await running;
+        await this.#server?.watchSignals(this.#stopTimes);
       } catch (error) {
         if (error !== signal.reason) throw error;
       }
@@ -210,9 +219,10 @@ export class ServerLife {
       const tracing = spans ? new RequestTracing(await loadOpenTelemetry()) : undefined;
       const server = await open(tracing);
       this.#server = server;
+      const watching = this.#awaited ? server.watchSignals(this.#stopTimes) : undefined;
       for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
-      await unlessInterrupted(this.#load(server), signal);
+      await unlessInterrupted(Promise.all([this.#load(server), watching]), signal);
       this.#folders?.begin();
       this.#serving = true;
     } catch (error) {

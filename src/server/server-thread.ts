@@ -23,7 +23,8 @@ import type {
 } from './control-messages.js';
 import type { InstanceSource } from './served-model.js';
 import type { OpenedInstances } from './served-opening.js';
-import type { ServerOptions, ServerPorts } from './server-options.js';
+import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
+import { BLOCKED_TEXT, secondsOf, watchSignals } from './signal-watch.js';
 import { Server } from './server.js';
 
 assert(parentPort !== null, 'server-thread.js runs in a worker thread only');
@@ -46,6 +47,9 @@ const waiting = new Map<number, Waiting>();
 /** What takes instances that are started again, by the number that stands for the load. */
 const openings = new Map<number, (port: InstancePort) => void>();
 let nextId = 0;
+let stopping: Promise<void> | undefined;
+/** How long the user's thread may take to ask for a stop after a signal, before it counts as blocked. */
+const USER_MILLISECONDS = 250;
 
 control.on('message', (message: UserMessage) => {
   if (message.kind === 'call') answer(message);
@@ -132,10 +136,30 @@ async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
     case 'unload':
       await server.unload(call.config);
       return undefined;
+    case 'retired':
+      await server.retired(call.config);
+      return undefined;
+    case 'watch signals':
+      watch(call.times);
+      return undefined;
     case 'stop':
-      await server.stop(call.times);
+      await stop(call.times);
       return undefined;
   }
+}
+
+function stop(times: StopTimes): Promise<void> {
+  return (stopping ??= server.stop(times));
+}
+
+function watch(times: StopTimes): void {
+  watchSignals({
+    limitSecs: secondsOf(times) + USER_MILLISECONDS / 1000,
+    ask: () => ask({ kind: 'ping' }),
+    // Where the user's thread is blocked it does not ask for the stop.
+    onSignal: () => void setTimeout(() => void stop(times), USER_MILLISECONDS),
+    onBlocked: () => server.logger.error(BLOCKED_TEXT),
+  });
 }
 
 function attach(opening: number, port: InstancePort): void {

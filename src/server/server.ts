@@ -121,7 +121,7 @@ export class Server {
         onEnded: onTraces,
         onRecords: (records) => this.#traceFile?.add(records),
       },
-      // It needs protobuf's descriptors, which are loaded when they are first asked for.
+      // A start needs no tables of protobuf messages.
       readOverride: async (config) => (await import('../protocol/config-override.js')).readConfigOverride(config),
     });
     this.#engine.onStateChange(() => this.#tellReadiness());
@@ -213,7 +213,7 @@ export class Server {
 
   /**
    * Serves a model; in explicit mode only when it is to be loaded from the start, or once a client loads it. A version
-   * that is there is replaced: resolves when its last request has ended. Rejects with what starting it failed with; a
+   * that is there is replaced, and {@link retired} when its last request has ended. Rejects with what starting it failed with; a
    * version that was to be replaced stays then.
    */
   async load(config: CompleteModelConfig, source: InstanceSource, { again, now }: LoadOptions = {}): Promise<void> {
@@ -262,7 +262,12 @@ export class Server {
     this.#engine.models.broken = models;
   }
 
-  /** Serves a model no more; resolves when its last request has ended. */
+  /** Resolves when what was replaced or unloaded until now has answered its last request. */
+  retired(config: CompleteModelConfig): Promise<void> {
+    return this.#engine.models.retired(config);
+  }
+
+  /** Serves a model no more; it is {@link retired} when its last request has ended. */
   async unload(config: CompleteModelConfig): Promise<void> {
     await this.#engine.models.unbind(config.name, config.version);
     await this.#reapplyVersionPolicy(config);

@@ -43,6 +43,7 @@ export class ThreadServer implements ServerHandle {
   #wake: (() => void) | undefined;
   #givenUp: TritonError | undefined;
   #stopping: Promise<void> | undefined;
+  #watchedWith: StopTimes | undefined;
 
   constructor(options: ServerOptions, listeners: ThreadServerListeners, services: ServerServices = {}) {
     const { tracing, logger, loadFolder = async () => false } = services;
@@ -80,7 +81,7 @@ export class ThreadServer implements ServerHandle {
     } finally {
       this.#loading.delete(id);
     }
-    // Whatever it replaced is closed.
+    // Whatever it replaced is not loaded again.
     this.#models.forget(model.config, id);
   }
 
@@ -94,9 +95,25 @@ export class ThreadServer implements ServerHandle {
     this.#models.forget(config);
   }
 
+  async retired(config: CompleteModelConfig): Promise<void> {
+    await this.#onLivingServer((worker) => worker.call({ kind: 'retired', config }));
+  }
+
   async started(): Promise<void> {
     await this.#worker.call({ kind: 'started' });
     this.#serves = true;
+  }
+
+  async watchSignals(times: StopTimes): Promise<void> {
+    if (this.#watchedWith !== undefined) return;
+    this.#watchedWith = times;
+    await this.#watchSignals();
+  }
+
+  async #watchSignals(): Promise<void> {
+    const times = this.#watchedWith;
+    // A thread that dies is started again, and watches then.
+    if (times !== undefined) await this.#worker.call({ kind: 'watch signals', times }).catch(() => undefined);
   }
 
   stop(times: StopTimes): Promise<void> {
@@ -188,6 +205,7 @@ export class ThreadServer implements ServerHandle {
 
   async #startAgain(): Promise<void> {
     const worker = (this.#worker = this.#launch());
+    void this.#watchSignals();
     await worker.call({ kind: 'start' });
     await worker.call({ kind: 'broken', models: this.#broken });
     for (const [id, config] of this.#models.all) if (!this.#loading.has(id)) void this.#loadAgain(id, config, worker);

@@ -12,6 +12,8 @@ import { WriteTurn } from './write-turn.js';
 
 /** How exact the timeouts of connections are. */
 const TICK_MILLISECONDS = 500;
+/** A port that is to close goes on accepting for so many turns of the event loop at most. */
+const MOST_TURNS = 100;
 
 /** A connection of some wire. */
 export interface ListenedConnection extends LimitedConnection {
@@ -87,6 +89,7 @@ export class Listener {
   readonly #handshakes = new Map<string, Handshake>();
   readonly #shared: SharedByConnections;
   readonly #memory = allocateReadMemory();
+  #accepted = 0;
   #isRetiring = false;
   #ticks: NodeJS.Timeout | undefined;
   #portClosed: Promise<void> | undefined;
@@ -147,7 +150,7 @@ export class Listener {
   /** No new connections; existing ones take nothing new and close after their last answer. */
   drain(): void {
     if (this.#portClosed !== undefined) return;
-    this.#portClosed = new Promise((resolve) => this.#server.close(() => resolve()));
+    this.#portClosed = new Promise((resolve) => this.#closePort(resolve, MOST_TURNS));
     for (const connection of this.#connections) connection.drain();
   }
 
@@ -179,6 +182,16 @@ export class Listener {
     if (this.#sockets.size > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
     clearTimeout(timer);
     clearInterval(this.#ticks);
+  }
+
+  /** After a turn of the event loop without a new connection: the system resets those that it has established and nobody accepted. */
+  #closePort(onClosed: () => void, turnsLeft: number): void {
+    const before = this.#accepted;
+    setImmediate(() => {
+      if (turnsLeft > 0 && (turnsLeft === MOST_TURNS || this.#accepted > before))
+        this.#closePort(onClosed, turnsLeft - 1);
+      else this.#server.close(() => onClosed());
+    });
   }
 
   #cutOff(): void {
@@ -241,6 +254,7 @@ export class Listener {
   }
 
   #admit(): Admission {
+    this.#accepted++;
     const { limit, takesSpare = false } = this.#options;
     const admission = limit?.admit() ?? 'whole';
     return admission === 'spare' && !takesSpare ? 'refused' : admission;

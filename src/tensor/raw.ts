@@ -33,7 +33,7 @@ export function rawByteLength(dtype: Dtype, data: DataOf[Dtype]): number {
 export function writeRaw(dtype: Dtype, data: DataOf[Dtype], target: Buffer, offset: number): number {
   if (isBytesDtype(dtype)) {
     const writer = new ElementWriter(data as Elements, target, offset);
-    writer.advance(data.length);
+    while (!writer.advance(data.length));
     return writer.offset;
   }
   const numbers = data as Uint8Array;
@@ -54,12 +54,38 @@ export function elementsByteLength(elements: Elements, start: number, end: numbe
   return total;
 }
 
-/** Elements into their wire form, some at a time: each of a million takes a moment. */
+/** So many bytes are read or written at a time: more of a text takes milliseconds. A longer element has several pieces. */
+const PIECE = 256 * 1024;
+
+/** The bytes of one element, without its length. Yields after each piece of a long text. */
+export function* textByteLength(text: string): Generator<number, void, undefined> {
+  for (let start = 0; start < text.length;) {
+    const end = endOfPiece(text, start);
+    yield Buffer.byteLength(text.slice(start, end), 'utf8');
+    start = end;
+  }
+}
+
+/** Whether an element is written in pieces. */
+export function isLongElement(element: string | Uint8Array): boolean {
+  return element.length > PIECE;
+}
+
+/** Where a piece of a text ends: not between the two halves of a character. */
+function endOfPiece(text: string, start: number): number {
+  const end = Math.min(start + PIECE, text.length);
+  const isHalf = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
+  return isHalf ? end - 1 : end;
+}
+
+/** Elements into their wire form, some at a time: each of a million takes a moment, and so does each piece of a long one. */
 export class ElementWriter {
   readonly #elements: Elements;
   readonly #target: Buffer;
   #offset: number;
   #count = 0;
+  /** The long element under way. */
+  #pieces: Generator<undefined, void, undefined> | undefined;
 
   /** The first goes to `offset` of the target, which has room for all. */
   constructor(elements: Elements, target: Buffer, offset: number) {
@@ -78,14 +104,21 @@ export class ElementWriter {
     return this.#count;
   }
 
-  /** Writes so many more. True at the end of the data. */
+  /** Writes at most so many more, and about one piece. True at the end of the data. */
   advance(count: number): boolean {
     const elements = this.#elements;
     const target = this.#target;
     const end = Math.min(this.#count + count, elements.length);
     let offset = this.#offset;
-    for (let i = this.#count; i < end; i++) {
+    const most = offset + PIECE;
+    let i = this.#count;
+    for (; i < end && offset < most; i++) {
       const element = elements[i]!;
+      if (element.length > PIECE) {
+        this.#offset = offset;
+        this.#count = i;
+        return this.#advanceLong(element);
+      }
       if (typeof element === 'string') {
         const length = target.write(element, offset + 4, 'utf8');
         target.writeUInt32LE(length, offset);
@@ -96,9 +129,38 @@ export class ElementWriter {
         offset += 4 + element.byteLength;
       }
     }
-    this.#count = end;
+    this.#count = i;
     this.#offset = offset;
-    return end === elements.length;
+    return i === elements.length;
+  }
+
+  #advanceLong(element: string | Uint8Array): boolean {
+    this.#pieces ??= this.#writeLong(element);
+    if (this.#pieces.next().done !== true) return false;
+    this.#pieces = undefined;
+    return ++this.#count === this.#elements.length;
+  }
+
+  *#writeLong(element: string | Uint8Array): Generator<undefined, void, undefined> {
+    const target = this.#target;
+    const at = this.#offset;
+    this.#offset += 4;
+    const { length } = element;
+    for (let start = 0; start < length;) {
+      if (start > 0) yield;
+      let end;
+      if (typeof element === 'string') {
+        end = endOfPiece(element, start);
+        this.#offset += target.write(element.slice(start, end), this.#offset, 'utf8');
+      } else {
+        end = Math.min(start + PIECE, length);
+        const piece = element.subarray(start, end);
+        target.set(piece, this.#offset);
+        this.#offset += piece.byteLength;
+      }
+      start = end;
+    }
+    target.writeUInt32LE(this.#offset - at - 4, at);
   }
 }
 
@@ -157,12 +219,18 @@ export class BytesScan {
   }
 }
 
-/** The elements of BYTES data as objects, some at a time: each of a million takes a moment. The data is whole elements. */
+/**
+ * The elements of BYTES data as objects, some at a time: each of a million takes a moment, and so does each piece of a
+ * long text. The data is whole elements.
+ */
 export class ElementReader<D extends 'bytes' | 'string'> {
   readonly #isText: boolean;
   readonly #bytes: Buffer;
   readonly #elements: (Uint8Array | string)[] = [];
   #offset = 0;
+  /** The beginning of a long text, and where the rest of it begins. */
+  #text = '';
+  #textOffset = 0;
 
   constructor(dtype: D, { buffer, byteOffset, byteLength }: Uint8Array) {
     this.#isText = dtype === 'string';
@@ -179,20 +247,25 @@ export class ElementReader<D extends 'bytes' | 'string'> {
     return this.#elements.length;
   }
 
-  /** Bytes that have become elements. */
+  /** Bytes that have become elements, or a part of one. */
   get offset(): number {
-    return this.#offset;
+    return Math.max(this.#offset, this.#textOffset);
   }
 
-  /** Reads so many more. True at the end of the data. */
+  /** Reads at most so many more, and about one piece of text. True at the end of the data. */
   advance(count: number): boolean {
     const bytes = this.#bytes;
     const isText = this.#isText;
     const elements = this.#elements;
     let offset = this.#offset;
-    for (let left = count; left > 0 && offset < bytes.byteLength; left--) {
+    const most = isText ? Math.min(offset + PIECE, bytes.byteLength) : bytes.byteLength;
+    for (let left = count; left > 0 && offset < most; left--) {
       const start = offset + 4;
       const end = start + readUint32(bytes, offset);
+      if (isText && end - start > PIECE) {
+        this.#offset = offset;
+        return this.#advanceText(start, end);
+      }
       // Not `bytes.subarray`: a Buffer would hand out Buffers, which print and compare differently.
       elements.push(
         isText
@@ -204,11 +277,31 @@ export class ElementReader<D extends 'bytes' | 'string'> {
     this.#offset = offset;
     return offset >= bytes.byteLength;
   }
+
+  #advanceText(start: number, end: number): boolean {
+    const from = Math.max(start, this.#textOffset);
+    const to = this.#endOfPiece(from, end);
+    this.#text += this.#bytes.toString('utf8', from, to);
+    this.#textOffset = to;
+    if (to < end) return false;
+    this.#elements.push(this.#text);
+    this.#text = '';
+    this.#offset = end;
+    return end >= this.#bytes.byteLength;
+  }
+
+  /** Where a piece of a text ends: between two characters, none of which has more than three bytes after its first. */
+  #endOfPiece(start: number, end: number): number {
+    const piece = start + PIECE;
+    if (piece >= end) return end;
+    for (let at = piece; at > piece - 4; at--) if ((this.#bytes[at]! & 0xc0) !== 0x80) return at;
+    return piece;
+  }
 }
 
 function decodeElements<D extends 'bytes' | 'string'>(dtype: D, bytes: Uint8Array): DataOf[D] {
   const reader = new ElementReader(dtype, bytes);
-  reader.advance(Infinity);
+  while (!reader.advance(Infinity));
   return reader.elements;
 }
 

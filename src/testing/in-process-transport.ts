@@ -15,7 +15,8 @@ import { decodeInferResponse } from '../protocol/grpc/decode-infer-response.js';
 import { decodeModelConfigResponse } from '../protocol/grpc/decode-model-config-response.js';
 import { decodeStreamResponse } from '../protocol/grpc/decode-stream-response.js';
 import { encodeInferRequest } from '../protocol/grpc/encode-infer-request.js';
-import { encodeModelConfigRequest } from '../protocol/grpc/encode-model-config-request.js';
+import { decodeResponse } from '../protocol/grpc/decode-message.js';
+import { frameRequest } from '../protocol/grpc/service-methods.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import { InProcessCall, type CallEnd } from './in-process-call.js';
 
@@ -54,12 +55,14 @@ export class InProcessTransport implements Transport {
   }
 
   async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
-    const frame = [encodeModelConfigRequest(model)];
+    const frame = [frameRequest('ModelConfig', { name: model.modelName, version: model.modelVersion })];
     return decodeModelConfigResponse(await this.#unary({ method: 'ModelConfig', frame, headers }, call));
   }
 
-  async ask<Answer>({ grpc }: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer> {
-    return grpc.read(await this.#unary({ method: grpc.method, frame: [grpc.frame], headers }, call));
+  async ask<Answer extends object>({ grpc }: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer> {
+    const { method, message, response } = grpc;
+    const frame = [frameRequest(method, message)];
+    return decodeResponse(response, await this.#unary({ method, frame, headers }, call));
   }
 
   async close(): Promise<void> {

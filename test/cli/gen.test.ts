@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { stream, type Triton } from 'tstriton';
 
-import { ModelMetadataResponseSchema } from '../../src/protocol/grpc/generated/grpc_service_pb.js';
+import { ModelMetadataResponseSchema } from '../support/generated/grpc_service_pb.js';
 import { answerGrpc, failGrpc, startGrpc, startHttp } from '../support/fake-servers.js';
 import { selfSignedCertificate } from '../support/self-signed-certificate.js';
 import { startServer, type RunningServer } from '../support/start-server.js';

@@ -5,10 +5,10 @@ import { connect, constants, type ClientHttp2Session, type IncomingHttpHeaders }
 import { setTimeout as delay } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { fromBinary, toJson, type DescMessage } from '@bufbuild/protobuf';
-import { Health } from '../../src/protocol/grpc/generated/health_pb.js';
-import { GRPCInferenceService } from '../../src/protocol/grpc/generated/grpc_service_pb.js';
-import { ServerReflection } from '../../src/protocol/grpc/generated/reflection_v1_pb.js';
-import { ServerReflection as ServerReflectionAlpha } from '../../src/protocol/grpc/generated/reflection_v1alpha_pb.js';
+import { Health } from '../support/generated/health_pb.js';
+import { GRPCInferenceService } from '../support/generated/grpc_service_pb.js';
+import { ServerReflection } from '../support/generated/reflection_v1_pb.js';
+import { ServerReflection as ServerReflectionAlpha } from '../support/generated/reflection_v1alpha_pb.js';
 import { WAIT_MILLISECONDS } from '../support/waiting.js';
 import type { GrpcCase } from './cases.js';
 import { deadlineOf, exchangeStream, isStreamCase } from './grpc-stream-exchange.js';

@@ -1,9 +1,11 @@
 // config.pbtxt is read as Python's protobuf library reads it: cases/text-format/record.py has recorded its answers.
 import { readFileSync } from 'node:fs';
-import { fromJson, type JsonValue, toJson } from '@bufbuild/protobuf';
+import { fromBinary, fromJson, type JsonValue, toJson } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
-import { ModelConfigSchema } from '../../src/protocol/grpc/generated/model_config_pb.js';
+import { ModelConfigSchema } from '../support/generated/model_config_pb.js';
+import { ModelConfig } from '../../src/protocol/protobuf/generated/model-config.js';
+import { writeMessage } from '../../src/protocol/protobuf/write-message.js';
 import { readTextFormat } from '../../src/protocol/text-format/read-text-format.js';
 import { TextFormatError } from '../../src/protocol/text-format/tokens.js';
 
@@ -44,7 +46,10 @@ function minimum(number: string): string {
 
 function ours(text: string): JsonValue {
   try {
-    return toJson(ModelConfigSchema, readTextFormat(ModelConfigSchema, text));
+    return toJson(
+      ModelConfigSchema,
+      fromBinary(ModelConfigSchema, writeMessage(ModelConfig, readTextFormat(ModelConfig, text))),
+    );
   } catch (error) {
     if (error instanceof TextFormatError) return null;
     throw error;

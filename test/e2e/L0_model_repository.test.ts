@@ -20,6 +20,16 @@ async function get(http: string, path: string) {
 }
 
 describe.each([{ serverThread: true }, { serverThread: false }])('a model repository with %o', (thread) => {
+  it('with a folder that is broken is not ready, for clients and for the program', async () => {
+    const repository = modelRepository({ 'adder/1/model.mjs': addingModule(1), 'broken/1/model.mjs': 'broken(' });
+    await using server = await serve(repository, { ...thread, exitOnError: false, modelControlMode: 'poll' });
+    const ready = async () => [server.triton.isReady, (await fetch(`${server.http}/v2/health/ready`)).ok];
+    expect(await ready()).toEqual([false, false]);
+    repository.remove('broken');
+    await server.triton.pollModelRepository();
+    expect(await ready()).toEqual([true, true]);
+  });
+
   it('serves a module as it declares itself and as config.pbtxt completes it', async () => {
     const repository = modelRepository({
       'adder/1/model.mjs': addingModule(1),

@@ -7,6 +7,7 @@ import type { Triton, TritonConfig } from 'tstriton';
 import { callJson, grpcService } from '../support/grpc-service.js';
 import { added, addingModule, index, modelRepository, type TestedRepository } from '../support/model-repository.js';
 import { addModel, identityModel, node, onnxModel, tensorValue } from '../support/onnx-builder.js';
+import { openStream } from '../support/open-stream.js';
 import { inferJson, startServer, type RunningServer } from '../support/start-server.js';
 import { emptyFolder } from '../support/temporary-files.js';
 
@@ -262,6 +263,50 @@ describe.each(THREADS)('models in folders that are polled, %o', (thread) => {
     repository.remove('models');
     await expect(server.triton.pollModelRepository()).rejects.toThrow('cannot read the model repository');
     expect(await added(server.http, 'm')).toBe(1);
+  });
+});
+
+describe.each(THREADS)('a client that listens to a stream, %o', (thread) => {
+  it('keeps no poll from what follows, neither of its own model nor of others', async () => {
+    const streaming = (number: number) => `export default {
+  inputs: { x: { dtype: 'float32', shape: [1] } },
+  outputs: { y: { dtype: 'float32', shape: [1] } },
+  config: { decoupled: true },
+  async *inferFunc(requests) {
+    for (;;) {
+      yield requests.map(() => ({ y: [[${number}]] }));
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  },
+};
+`;
+    const repository = modelRepository({ 's/1/model.mjs': streaming(1), 'm/1/model.mjs': addingModule(1) });
+    await using server = await serve(repository, { ...thread, modelControlMode: 'poll', repositoryPollSecs: 1 });
+    const { http } = server;
+    const clients = [await openStream(http, 's')];
+    const firstOf = async () => {
+      await using client = await openStream(http, 's');
+      return await client.next();
+    };
+    for (const number of [2, 3]) {
+      repository.write('s/1/model.mjs', streaming(number));
+      repository.write('m/1/model.mjs', addingModule(number));
+      await expect.poll(firstOf).toBe(number);
+      await expect.poll(() => added(http, 'm')).toBe(number);
+      clients.push(await openStream(http, 's'));
+    }
+    // Its own version gives way to the next one, and goes.
+    repository.write('s/2/model.mjs', streaming(4));
+    await expect.poll(firstOf).toBe(4);
+    clients.push(await openStream(http, 's'));
+    repository.remove('s');
+    await expect.poll(() => index(http)).toEqual(['m:1 READY']);
+    repository.write('s/1/model.mjs', streaming(5));
+    repository.write('m/1/model.mjs', addingModule(5));
+    await expect.poll(firstOf).toBe(5);
+    await expect.poll(() => added(http, 'm')).toBe(5);
+    expect(await Promise.all(clients.map((client) => client.next()))).toEqual([1, 2, 3, 4]);
+    for (const client of clients) await client[Symbol.asyncDispose]();
   });
 });
 

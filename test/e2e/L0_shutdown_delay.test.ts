@@ -1,6 +1,7 @@
 // A server in a process of its own that is told to end, and what its clients notice: nothing, when they heed what it says.
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { connect } from 'node:http2';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 
@@ -46,6 +47,10 @@ async function start(serverThread: boolean, delaySecs: number): Promise<LeavingS
   const exitCode = once(child, 'exit').then(([code]) => code as number | null);
   const [ports] = (await once(child, 'message')) as [{ readonly http: number; readonly grpc: number }];
   return { child, http: ports.http, grpc: `grpc://127.0.0.1:${ports.grpc}`, exitCode };
+}
+
+function failureText(error: unknown): string {
+  return String(error);
 }
 
 /** Of one request on a connection of its own. */
@@ -95,6 +100,30 @@ describe.each([true, false])('a server that leaves, with serverThread: %s', (ser
     expect(await exitCode).toBe(130);
   });
 
+  it('tells a gRPC client that connects to it with its first call, which it answers', async () => {
+    const { child, http, grpc } = await start(serverThread, FOR_EVER);
+    child.kill('SIGTERM');
+    await expect.poll(() => ready(http)).toBe(400);
+    const session = connect(grpc.replace('grpc', 'http'));
+    const goaway = once(session, 'goaway');
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/inference.GRPCInferenceService/ServerLive',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    });
+    const trailers = once(stream, 'trailers');
+    stream.resume().end(Buffer.alloc(5));
+    expect(await goaway).toEqual([0, 0x7fffffff, undefined]);
+    expect((await trailers)[0]).toMatchObject({ 'grpc-status': '0' });
+    session.destroy();
+    // Others go on being served, each on connections of its own.
+    for (let i = 0; i < 3; i++) {
+      using service = new GrpcService(grpc);
+      expect(await service.call('ModelInfer', GRPC_REQUEST)).toMatchObject({ model_name: 'Identity' });
+    }
+  });
+
   it('without a delay answers what comes on kept connections until each of them knows', async () => {
     const { child, http, grpc, exitCode } = await start(serverThread, 0);
     const served = gate();
@@ -122,9 +151,9 @@ describe.each([true, false])('a server that leaves, with serverThread: %s', (ser
       using service = new GrpcService(grpc);
       for (let i = 0; ; i++) {
         const id = `${client}.${i}`;
-        const answer = await service.call('ModelInfer', { ...GRPC_REQUEST, id }).catch(String);
+        const answer = await service.call('ModelInfer', { ...GRPC_REQUEST, id }).catch(failureText);
         // The port is closed: all that came before was answered.
-        if (i > 0 && String(answer).includes('ECONNREFUSED')) return;
+        if (i > 0 && typeof answer === 'string' && answer.includes('No connection established')) return;
         expect(answer).toMatchObject({ id });
         if (i === 0) isBusy();
       }

@@ -9,7 +9,7 @@ import { connect as connectTls } from 'node:tls';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
-import { ModelInferRequestSchema } from '../../src/protocol/grpc/generated/grpc_service_pb.js';
+import { ModelInferRequestSchema } from '../support/generated/grpc_service_pb.js';
 import { HeldModel, HeldModelClients } from '../support/held-model.js';
 import { framed } from '../support/raw-grpc.js';
 import { selfSignedCertificate } from '../support/self-signed-certificate.js';

@@ -7,7 +7,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it, vi } from 'vitest';
 
 import { ModelClient } from 'tstriton/client';
-import { ModelInferRequestSchema } from '../../src/protocol/grpc/generated/grpc_service_pb.js';
+import { ModelInferRequestSchema } from '../support/generated/grpc_service_pb.js';
 import { framed, rawGrpcCall } from '../support/raw-grpc.js';
 import { encodeFrame, encodeHeaders, FLAG, FRAME, PREFACE, RawHttp2, setting } from '../support/raw-http2.js';
 import { RawConnection } from '../support/raw-http.js';

@@ -158,6 +158,30 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an opening wit
     expect(own).toEqual(['setup 1', 'request 1', 'answer 1', 'teardown 1', how]);
   });
 
+  it.each(['unbind', 'stop'] as const)(
+    'lets a callable whose client has gone come to its end before its teardown, at %s',
+    async (how) => {
+      const events: string[] = [];
+      const { bound, held } = heldModel(events);
+      const server = await startServer((triton) => triton.bind(bound), { serverThread });
+      const leaving = new AbortController();
+      const inputs = [{ name: 'x', datatype: 'INT32', shape: [1, 1], data: [1] }];
+      const request = inferJson(server.http, 'Held', inputs, {}, leaving.signal).catch((error: Error) => error.name);
+      await expect.poll(() => held.length).toBe(1);
+      leaving.abort();
+      expect(await request).toBe('AbortError');
+      const statistics = async () => (await (await fetch(`${server.http}/v2/models/Held/stats`)).json()) as object;
+      await expect.poll(statistics).toMatchObject({ model_stats: [{ inference_stats: { fail: { count: 1 } } }] });
+      const ended = how === 'unbind' ? server.triton.unbind('Held') : server.triton.stop();
+      await new Promise((resolve) => setImmediate(resolve));
+      await fetch(`${server.http}/v2/health/live`).catch(() => undefined);
+      held[0]!();
+      await ended;
+      await server.triton.stop();
+      expect(events).toEqual(['setup 1', 'request 1', 'answer 1', 'teardown 1']);
+    },
+  );
+
   it('that drains in a thread after a load with a config answers before its thread is ended', async () => {
     const memory = counters();
     Atomics.store(memory, 1, 0);

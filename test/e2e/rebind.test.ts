@@ -1,8 +1,9 @@
 // What is bound, replaced and unbound while a server runs, in whatever order and however much at once.
 import { describe, expect, it } from 'vitest';
 
-import { defineModel, Triton } from 'tstriton';
+import { defineModel, stream, Triton } from 'tstriton';
 
+import { openStream } from '../support/open-stream.js';
 import { FREE_PORTS, gate, inferJson, startServer } from '../support/start-server.js';
 
 const model = defineModel({
@@ -29,6 +30,12 @@ function failing(reason: string) {
       throw new Error(reason);
     },
   };
+}
+
+/** The first answer of a stream that is given up then. */
+async function firstOf(http: string, name: string): Promise<unknown> {
+  await using client = await openStream(http, name);
+  return await client.next();
 }
 
 async function answerOf(http: string): Promise<unknown> {
@@ -78,6 +85,50 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model with %
     await server.triton.rebind(answering(2));
     expect(server.triton.isReady).toBe(true);
     expect(await answerOf(server.http)).toBe(2);
+  });
+
+  it('that has a client with an open stream is replaced, unbound and bound all the same', async () => {
+    const events: string[] = [];
+    const listened = (number: number) => ({
+      ...answering(number, events),
+      inferFunc: stream(async function* () {
+        for (;;) {
+          yield { y: [[number]] };
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+      }),
+      config: { decoupled: true },
+    });
+    await using server = await startServer((triton) => triton.bind(listened(1)), { serverThread });
+    const { triton, http } = server;
+    const clients: (readonly [AsyncDisposable & { readonly next: () => Promise<unknown> }, number])[] = [];
+    const listen = async (number: number) => {
+      const client = await openStream(http, 'Changing');
+      expect(await client.next()).toBe(number);
+      clients.push([client, number]);
+    };
+    await listen(1);
+    const changes = [triton.rebind(listened(2))];
+    await expect.poll(() => events).toContain('setup 2');
+    await triton.ready('Changing');
+    await expect.poll(() => firstOf(http, 'Changing')).toBe(2);
+    await listen(2);
+    triton.bind(listened(3), { replace: true });
+    await triton.ready('Changing');
+    await listen(3);
+    changes.push(triton.unbind('Changing'));
+    await expect.poll(async () => (await fetch(`${http}/v2/models/Changing/ready`)).status).toBe(400);
+    triton.bind(listened(4));
+    await triton.ready('Changing');
+    await listen(4);
+    // Each client goes on with what it began with.
+    for (const [client, number] of clients) expect(await client.next()).toBe(number);
+    expect(events).toEqual(['setup 1', 'setup 2', 'setup 3', 'setup 4']);
+    for (const [client] of clients.slice(0, 3)) await client[Symbol.asyncDispose]();
+    await Promise.all(changes);
+    await expect.poll(() => events.slice(4).sort()).toEqual(['teardown 1', 'teardown 2', 'teardown 3']);
+    expect(await clients[3]![0].next()).toBe(4);
+    await clients[3]![0][Symbol.asyncDispose]();
   });
 
   it('that is replaced several times at once ends as the last one', async () => {

@@ -1,4 +1,5 @@
 // The models that the real clients ask. Each shows one thing: a datatype, a kind of answer, a kind of failure.
+import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { batch, InferenceResponse, sample, stream, Tensor, TritonError } from 'tstriton';
@@ -16,6 +17,7 @@ export function bindModels(triton) {
   bindStrings(triton);
   bindScores(triton);
   bindParameters(triton);
+  bindKeyed(triton);
   bindFailures(triton);
   bindDecoupled(triton);
 }
@@ -123,6 +125,29 @@ function bindParameters(triton) {
       }),
     inputs: { x: { dtype: 'int32', shape: [1] } },
     outputs: { text: { dtype: 'string', shape: [1] } },
+  });
+}
+
+/**
+ * Answers from all that its request says: one byte of another request in it changes the whole answer.
+ *
+ * @param {import('tstriton').Triton} triton
+ */
+function bindKeyed(triton) {
+  triton.bind({
+    modelName: 'Keyed',
+    inferFunc: (requests) =>
+      requests.map(({ id, parameters, inputs: { x } }) => {
+        const named = Object.entries(parameters).map(([name, value]) => `${name}=${value}`);
+        const told = [id, ...named.toSorted()].join();
+        const key = createHash('sha256').update(told).update(x.data).digest();
+        const y = new Uint8Array(Number(parameters['size']));
+        for (let i = 0; i < y.length; i++) y[i] = (key[i % 32] ?? 0) ^ ((i >> 5) & 255);
+        return { y: new Tensor('uint8', y, [1, y.length]), told: [[told]] };
+      }),
+    inputs: { x: { dtype: 'uint8', shape: [-1] } },
+    outputs: { y: { dtype: 'uint8', shape: [-1] }, told: { dtype: 'string', shape: [1] } },
+    config: { maxBatchSize: 8 },
   });
 }
 

@@ -16,7 +16,7 @@ import {
   ModelInferRequestSchema,
   ModelInferResponseSchema,
   type ModelInferRequest,
-} from '../../src/protocol/grpc/generated/grpc_service_pb.js';
+} from './generated/grpc_service_pb.js';
 
 export interface FakeServer extends AsyncDisposable {
   /** `127.0.0.1:<port>`. */

@@ -50,6 +50,8 @@ export interface GrpcServiceOptions {
 
 export interface GrpcCallOptions extends CallOptions {
   readonly metadata?: Readonly<Record<string, string>>;
+  /** Cancels the call. */
+  readonly signal?: AbortSignal;
 }
 
 type Method = (...args: readonly unknown[]) => unknown;
@@ -74,7 +76,8 @@ export class GrpcService implements Disposable {
   call<Answer = Message>(method: string, request: Message = {}, options: GrpcCallOptions = {}): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const done = (error: ServiceError | null, answer: Answer) => (error === null ? resolve(answer) : reject(error));
-      this.#client[method]!(request, metadataOf(options), options, done);
+      const call = this.#client[method]!(request, metadataOf(options), options, done) as { cancel(): void };
+      options.signal?.addEventListener('abort', () => call.cancel());
     });
   }
 

@@ -1,31 +1,14 @@
 // A model repository in a folder of its own, gone after the test or file that made it.
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-
 import { callJson } from './grpc-service.js';
+import { repositoryAt, type TestedRepository } from './repository-folder.js';
 import { inferJson } from './start-server.js';
 import { emptyFolder } from './temporary-files.js';
 
-export interface TestedRepository {
-  readonly path: string;
-  /** Writes a file, `model/1/model.mjs`, and the folders that it lies in. */
-  write(file: string, content: Uint8Array | string): void;
-  remove(path: string): void;
-  link(path: string, target: string): void;
-}
+export type { TestedRepository };
 
 /** With these files. */
 export function modelRepository(files: Readonly<Record<string, Uint8Array | string>> = {}): TestedRepository {
-  const path = emptyFolder('tstriton-repository-');
-  const repository: TestedRepository = {
-    path,
-    write: (file, content) => {
-      mkdirSync(dirname(join(path, file)), { recursive: true });
-      writeFileSync(join(path, file), content);
-    },
-    remove: (name) => rmSync(join(path, name), { recursive: true, force: true }),
-    link: (name, target) => symlinkSync(target, join(path, name)),
-  };
+  const repository = repositoryAt(emptyFolder('tstriton-repository-'));
   for (const [file, content] of Object.entries(files)) repository.write(file, content);
   return repository;
 }

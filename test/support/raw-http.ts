@@ -51,6 +51,11 @@ export class RawConnection {
     this.#socket.end();
   }
 
+  /** Ends the connection by RST. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
   /** The next answer, interim ones too; undefined when the connection ends before it is complete. */
   async answer({ toHead = false } = {}): Promise<RawAnswer | undefined> {
     for (;;) {

@@ -128,7 +128,9 @@ export class Reloader {
       this.#say(`${what} ${nameOf(model)} (${source.name}, ${Math.round(performance.now() - started)} ms)`);
     const outcomes = [
       ...replaced.map(async (key) => {
-        await triton.rebind(after.get(key)!);
+        triton.bind(after.get(key)!, { replace: true });
+        // Not until the last client of the version before has gone.
+        await triton.ready(nameOf(key));
         report('reloaded', key);
       }),
       ...added.map(async (key) => {

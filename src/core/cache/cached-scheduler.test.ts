@@ -501,6 +501,40 @@ describe('a request that waits for another that asks the same', () => {
     expect(cached.model.inflight).toBe(0);
   });
 
+  it.each(['a', 'abc'])('fails when no instance is left for a second: %s waited, and one comes then', (ids) => {
+    const cached = new CachedModel();
+    cached.model.removeInstance(cached.instance);
+    for (const id of ids) cached.send(id, 1);
+    pass(5_000);
+    // What was accepted before and is queued only now must not wait for ever either.
+    cached.send('z', 1);
+    pass(10);
+    const told = "UNAVAILABLE model 'm' is not ready: all instances ended while the request waited";
+    expect(cached.answers).toEqual(Array.from(`${ids}z`, (id) => `${id} ${told}`));
+    expect(cached.model.inflight).toBe(0);
+    cached.model.addInstance(cached.instance);
+    for (const id of 'de') cached.send(id, 2);
+    pass();
+    cached.instance.finish();
+    expect(cached.answers.slice(-2)).toEqual(['d ok 2', 'e ok 2']);
+  });
+
+  it('is a hit like one that finds a kept answer, of the model and of the cache', () => {
+    const cached = new CachedModel();
+    for (const id of 'abc') cached.send(id, 1);
+    pass();
+    cached.instance.finish();
+    cached.send('d', 1);
+    cached.send('e', 2);
+    const gone = cached.send('f', 2);
+    gone.cancel();
+    pass();
+    cached.instance.finish(FAILURE);
+    expect(cached.counts).toMatchObject({ success: 4, fail: 2, hits: 3, misses: 1 });
+    // Two look-ups came to nothing: a failure, and a client that went.
+    expect(cached.cache.usage).toMatchObject({ lookups: 6, hits: 3, misses: 1 });
+  });
+
   it('has its answer though the other cannot take it', () => {
     const cached = new CachedModel();
     const lost: string[] = [];

@@ -58,7 +58,7 @@ export class CachedScheduler {
     if (key === undefined) return this.#scheduler.enqueue(request);
     const kept = this.#cache.get(key);
     request.lookupMs = performance.now() - request.startedAt;
-    if (kept !== undefined) return this.#outcomes.answer(request, kept);
+    if (kept !== undefined) return this.#hit(request, kept);
     const flight = this.#flights.get(key);
     if (flight?.takes(request)) {
       this.#outcomes.takeTurn(request);
@@ -88,7 +88,13 @@ export class CachedScheduler {
     const startedAt = performance.now();
     this.#insert(key, answer);
     this.#statistics.recordCacheMiss(flight.leader.lookupMs + performance.now() - startedAt);
-    for (const follower of flight.followers) this.#outcomes.answer(follower, answer);
+    this.#cache.countMiss();
+    for (const follower of flight.followers) this.#hit(follower, answer);
+  }
+
+  /** A hit of the model is one of the cache, whether the answer was kept or has just come. */
+  #hit(request: PendingRequest, answer: Answer): void {
+    if (this.#outcomes.answer(request, answer)) this.#cache.countHit();
   }
 
   #crash(key: string, flight: Flight, error: TritonError): void {

@@ -59,11 +59,14 @@ describe('ResponseCache', () => {
     expect(cache.byteSize).toBe(cache.capacity);
   });
 
-  it('counts what it was asked, what it had, and what it let go', () => {
+  it('counts what it was asked, what came of it, and what it let go', () => {
     const cache = new ResponseCache(2 * entrySize(100));
     for (const key of ['a', 'b', 'c', 'c']) cache.insert(key, ofSize(100), OWNER);
     for (const key of ['a', 'b', 'c']) cache.get(key);
-    expect(cache.usage).toMatchObject({ lookups: 3, hits: 2, evictions: 1 });
+    cache.countHit();
+    cache.countHit();
+    cache.countMiss();
+    expect(cache.usage).toMatchObject({ lookups: 3, hits: 2, misses: 1, evictions: 1 });
     cache.insert('all', ofSize(200), OWNER);
     cache.forget(OWNER);
     expect(cache.usage.evictions).toBe(3);

@@ -17,7 +17,10 @@ const DIMENSION_BYTES = 8;
 /** What was asked of the cache so far, and how long it took, in milliseconds. */
 export interface CacheUsage {
   readonly lookups: number;
+  /** Requests that were answered without an execution of their own. */
   readonly hits: number;
+  /** Requests that were answered by an execution of their own. The others failed, or are under way. */
+  readonly misses: number;
   readonly evictions: number;
   readonly lookupMs: number;
   readonly insertionMs: number;
@@ -28,7 +31,7 @@ export class ResponseCache {
   readonly capacity: number;
   /** In the order of their last use. */
   readonly #entries = new Map<string, Entry>();
-  readonly #usage = { lookups: 0, hits: 0, evictions: 0, lookupMs: 0, insertionMs: 0 };
+  readonly #usage = { lookups: 0, hits: 0, misses: 0, evictions: 0, lookupMs: 0, insertionMs: 0 };
   #byteSize = 0;
 
   constructor(capacity: number) {
@@ -55,7 +58,6 @@ export class ResponseCache {
     if (entry !== undefined) {
       this.#entries.delete(key);
       this.#entries.set(key, entry);
-      this.#usage.hits++;
     }
     this.#usage.lookups++;
     this.#usage.lookupMs += performance.now() - startedAt;
@@ -77,6 +79,14 @@ export class ResponseCache {
     this.#byteSize += byteSize;
     this.#usage.insertionMs += performance.now() - startedAt;
     return byteSize;
+  }
+
+  countHit(): void {
+    this.#usage.hits++;
+  }
+
+  countMiss(): void {
+    this.#usage.misses++;
   }
 
   /** Forgets what was inserted for this owner. */

@@ -30,6 +30,8 @@ const HOP_MILLISECONDS = 0.1;
 
 /** For how long requests wait for the first of their instances to be there again, in milliseconds. */
 const RESTART_GRACE = 1000;
+/** For how long callables that nobody waits for may go on before they are torn down, in milliseconds. */
+const SETTLING_GRACE = 1000;
 /** These were accepted, and count as failed: in other words than those that are refused meanwhile. */
 const WAITED_IN_VAIN = 'all instances ended while the request waited';
 
@@ -66,6 +68,7 @@ export class BatchRunner {
   #interrupted: TritonError | undefined;
   /** Runs while no instance is left. */
   #grace: NodeJS.Timeout | undefined;
+  #onSettled: (() => void) | undefined;
   /** Nothing runs any more, and nothing comes. */
   #isClosed = false;
 
@@ -97,6 +100,7 @@ export class BatchRunner {
   removeInstance(instance: ModelInstance): void {
     this.#slots.remove(instance);
     this.#checkInstances();
+    this.#checkSettled();
   }
 
   /** Why no instance takes a batch; undefined while one does. */
@@ -169,6 +173,19 @@ export class BatchRunner {
     for (const run of this.#running) this.#abandon(run, error, 'OTHER');
     this.#limit.stop();
     this.close();
+    this.#checkSettled();
+  }
+
+  /**
+   * Resolves when no callable works any more. Clients of what still works have gone, and its signals are aborted: a callable that
+   * does not heed them is not waited for.
+   */
+  async settled(): Promise<void> {
+    if (!this.#isWorking) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, SETTLING_GRACE)));
+    await Promise.race([late, new Promise<void>((resolve) => (this.#onSettled = resolve))]);
+    clearTimeout(timer);
   }
 
   /** Its last request has ended: instances that end are nobody's concern any more. */
@@ -177,11 +194,20 @@ export class BatchRunner {
     clearTimeout(this.#grace);
   }
 
+  get #isWorking(): boolean {
+    return this.#stopped === undefined && this.#slots.running > 0;
+  }
+
+  #checkSettled(): void {
+    if (!this.#isWorking) this.#onSettled?.();
+  }
+
   /** An execution has ended. False when it was abandoned before. */
   #end(run: Run): boolean {
     const { slot } = run;
     slot.running--;
     this.#limit.end(run);
+    this.#checkSettled();
     if (run.isStuck) {
       slot.stuck--;
       this.#checkInstances();

@@ -30,6 +30,11 @@ export class InstanceSlots {
     return this.#slots.filter(({ stuck }) => stuck < this.#concurrency).length;
   }
 
+  /** Batches that instances work on, but for those that will hardly come to an end. */
+  get running(): number {
+    return this.#slots.reduce((sum, { running, stuck }) => sum + running - stuck, 0);
+  }
+
   add(instance: ModelInstance): void {
     this.#slots.push({ instance, running: 0, stuck: 0 });
   }

@@ -56,15 +56,16 @@ export class RequestOutcomes {
     this.#order?.takeTurn(request);
   }
 
-  /** Answers a request without an execution of its own. */
-  answer(request: PendingRequest, answer: Answer): void {
-    if (!request.decide()) return;
+  /** Answers a request without an execution of its own. False when its outcome is fixed already. */
+  answer(request: PendingRequest, answer: Answer): boolean {
+    if (!request.decide()) return false;
     const total = performance.now() - request.startedAt;
     // Waiting for an execution that answers several counts as waiting.
     this.#statistics.recordCacheHit(total, Math.max(0, total - request.lookupMs), request.lookupMs);
     if (this.#log.level >= 2) this.#log.answeredFromCache(request);
     this.takeTurn(request);
     this.#succeed(request, answer);
+    return true;
   }
 
   /** Gives the requests of a batch their results. */
@@ -148,8 +149,9 @@ export class RequestOutcomes {
   /** Callables that call a model are no strangers: what they fail with because of it is masked in its turn. */
   #told(request: PendingRequest, error: TritonError): TritonError {
     const model = this.#config.name;
-    if (this.#mask === undefined || request.callers !== undefined) return executionError(error, model);
-    return this.#mask(error, { id: request.id, model });
+    const isMasked = this.#mask !== undefined && request.callers === undefined;
+    const told = isMasked ? this.#mask!(error, { id: request.id, model }) : error;
+    return executionError(told, model);
   }
 
   /** The client of an accepted request is gone. */

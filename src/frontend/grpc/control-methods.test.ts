@@ -10,7 +10,7 @@ import type { TritonError } from '../../errors.js';
 import { ServerLogger } from '../../logger.js';
 import { completeModelConfig } from '../../model/complete-model.js';
 import { readConfigOverride } from '../../protocol/config-override.js';
-import { GRPCInferenceService } from '../../protocol/grpc/generated/grpc_service_pb.js';
+import { GRPCInferenceService } from '../../../test/support/generated/grpc_service_pb.js';
 import { MESSAGE_PREFIX_BYTES } from '../../protocol/grpc/message-frame.js';
 import { controlMethods } from './control-methods.js';
 import type { UnaryMethod } from './unary-call.js';

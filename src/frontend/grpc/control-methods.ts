@@ -1,8 +1,6 @@
 // The methods that change or tell how the server is set: trace and log settings, the model repository, shared memory
 // (server/src/grpc/grpc_server.cc, CommonHandler).
 
-import type { MessageInitShape, MessageShape } from '@bufbuild/protobuf';
-
 import type { LoadParameters } from '../../core/inference-server.js';
 import { invalidArg } from '../../errors.js';
 import type { SystemSharedMemoryRegion } from '../../model/shared-memory.js';
@@ -13,42 +11,43 @@ import {
   unknownCudaRegion,
 } from '../../protocol/control-refusals.js';
 import { decodeMessage } from '../../protocol/grpc/decode-message.js';
-import {
-  GRPCInferenceService,
-  type RepositoryModelLoadRequest,
-  type RepositoryModelUnloadRequest,
-} from '../../protocol/grpc/generated/grpc_service_pb.js';
+import { type InputOf, inputType, type OutputOf, type UnaryName } from '../../protocol/grpc/service-methods.js';
 import {
   decodeLogUpdate,
   decodeTraceUpdate,
   logSettingsMessage,
   traceSettingsMessage,
 } from '../../protocol/grpc/settings-messages.js';
+import type {
+  RepositoryModelLoadRequest,
+  RepositoryModelUnloadRequest,
+} from '../../protocol/protobuf/generated/grpc-service.js';
+import type { Init } from '../../protocol/protobuf/values.js';
 import { type Later, type ServedCore, whenHere } from '../served-core.js';
-import { describedMethod, type Methods, type UnaryName } from './described-method.js';
+import { describedMethod } from './described-method.js';
 import type { UnaryMethod } from './unary-call.js';
 
 /** The methods by name. */
 export function controlMethods(server: ServedCore) {
   const { sharedMemory, models, logSettings } = server;
   return {
-    RepositoryIndex: method('repositoryIndex', ({ repositoryName, ready }) => {
+    RepositoryIndex: method('RepositoryIndex', ({ repositoryName, ready }) => {
       refuseRepository(repositoryName);
       return whenHere(models.index(ready), (index) => ({ models: index.map((model) => ({ ...model })) }));
     }),
     RepositoryModelLoad: {
-      ...method('repositoryModelLoad', (request) => {
+      ...method('RepositoryModelLoad', (request) => {
         refuseRepository(request.repositoryName);
         return whenHere(server.loadModel(request.modelName, loadParameters(request)), nothing);
       }),
       waits: true,
     },
-    RepositoryModelUnload: method('repositoryModelUnload', (request) => {
+    RepositoryModelUnload: method('RepositoryModelUnload', (request) => {
       refuseRepository(request.repositoryName);
       checkUnloadParameters(request);
       return whenHere(models.unload(request.modelName), nothing);
     }),
-    TraceSetting: method('traceSetting', (request) => {
+    TraceSetting: method('TraceSetting', (request) => {
       const { modelName } = request;
       // First, because a model that is not there is the first mistake.
       const changed = whenHere(server.traceSettings(modelName), () =>
@@ -56,32 +55,32 @@ export function controlMethods(server: ServedCore) {
       );
       return whenHere(changed, traceSettingsMessage);
     }),
-    LogSettings: method('logSettings', (request) =>
+    LogSettings: method('LogSettings', (request) =>
       whenHere(logSettings.update(decodeLogUpdate(request)), (settings) =>
         logSettingsMessage(logSettings.file, settings),
       ),
     ),
-    SystemSharedMemoryStatus: method('systemSharedMemoryStatus', ({ name }) => {
+    SystemSharedMemoryStatus: method('SystemSharedMemoryStatus', ({ name }) => {
       const regions = name === '' ? sharedMemory.regions() : whenHere(sharedMemory.region(name), (one) => [one]);
       return whenHere(regions, (all) => ({
         regions: Object.fromEntries(all.map((region) => [region.name, statusOf(region)])),
       }));
     }),
-    SystemSharedMemoryRegister: method('systemSharedMemoryRegister', ({ name, key, offset, byteSize }) =>
+    SystemSharedMemoryRegister: method('SystemSharedMemoryRegister', ({ name, key, offset, byteSize }) =>
       whenHere(sharedMemory.register({ name, key, offset, byteSize }), nothing),
     ),
-    SystemSharedMemoryUnregister: method('systemSharedMemoryUnregister', ({ name }) =>
+    SystemSharedMemoryUnregister: method('SystemSharedMemoryUnregister', ({ name }) =>
       whenHere(name === '' ? sharedMemory.unregisterAll() : sharedMemory.unregister(name), nothing),
     ),
-    CudaSharedMemoryStatus: method('cudaSharedMemoryStatus', ({ name }) => {
+    CudaSharedMemoryStatus: method('CudaSharedMemoryStatus', ({ name }) => {
       if (name !== '') throw unknownCudaRegion(name);
       return {};
     }),
-    CudaSharedMemoryRegister: method('cudaSharedMemoryRegister', ({ name }) => {
+    CudaSharedMemoryRegister: method('CudaSharedMemoryRegister', ({ name }) => {
       throw noCudaMemory(name);
     }),
     // There is none, and unknown ones are no mistake.
-    CudaSharedMemoryUnregister: method('cudaSharedMemoryUnregister', nothing),
+    CudaSharedMemoryUnregister: method('CudaSharedMemoryUnregister', nothing),
   };
 }
 
@@ -117,8 +116,7 @@ function statusOf({ name, key, offset, byteSize }: SystemSharedMemoryRegion) {
 
 function method<Name extends UnaryName>(
   name: Name,
-  answer: (request: MessageShape<Methods[Name]['input']>) => Later<MessageInitShape<Methods[Name]['output']>>,
+  answer: (request: InputOf<Name>) => Later<Init<OutputOf<Name>>>,
 ): UnaryMethod {
-  const schema: Methods[Name]['input'] = GRPCInferenceService.method[name].input;
-  return describedMethod(name, (message) => decodeMessage(schema, message), answer);
+  return describedMethod(name, (message) => decodeMessage(inputType(name), message), answer);
 }

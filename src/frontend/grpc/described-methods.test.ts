@@ -14,12 +14,12 @@ import {
   ServerLiveResponseSchema,
   ServerMetadataResponseSchema,
   ServerReadyResponseSchema,
-} from '../../protocol/grpc/generated/grpc_service_pb.js';
+} from '../../../test/support/generated/grpc_service_pb.js';
 import {
   HealthCheckResponse_ServingStatus,
   HealthCheckResponseSchema,
-} from '../../protocol/grpc/generated/health_pb.js';
-import { DataType } from '../../protocol/grpc/generated/model_config_pb.js';
+} from '../../../test/support/generated/health_pb.js';
+import { DataType } from '../../../test/support/generated/model_config_pb.js';
 import type { ServedCore } from '../served-core.js';
 import { metadataMethods } from './described-methods.js';
 import { healthMethods } from './health-methods.js';

@@ -1,40 +1,35 @@
-// The methods whose messages are made from protobuf descriptors: those that describe the server and its models, and
-// reflection; the others are in control-methods.ts. Only `service.ts` imports this module, and late: see late-methods.ts.
-
-import { fromJson, type JsonValue } from '@bufbuild/protobuf';
+// The methods that describe the server and its models, and reflection; control-methods.ts has those that change something. Only
+// `service.ts` imports this module, and late: see late-methods.ts.
 
 import { decodeModelReference, type ModelReference } from '../../protocol/grpc/decode-model-reference.js';
-import { file_grpc_service, GRPCInferenceService } from '../../protocol/grpc/generated/grpc_service_pb.js';
-import { file_health } from '../../protocol/grpc/generated/health_pb.js';
-import { file_reflection_v1 } from '../../protocol/grpc/generated/reflection_v1_pb.js';
-import { file_reflection_v1alpha } from '../../protocol/grpc/generated/reflection_v1alpha_pb.js';
 import { frameMessage } from '../../protocol/grpc/message-frame.js';
 import { Reflection } from '../../protocol/grpc/reflection.js';
+import { outputType, type UnaryName } from '../../protocol/grpc/service-methods.js';
+import { messageFromJson } from '../../protocol/protobuf/message-json.js';
 import { DESCRIPTIONS } from '../descriptions.js';
 import { type Later, type ServedCore, whenHere } from '../served-core.js';
 import { controlMethods } from './control-methods.js';
-import { describedMethod, type UnaryName } from './described-method.js';
+import { describedMethod } from './described-method.js';
 import type { AnswerStream, StreamMethod } from './stream-call.js';
 import type { UnaryMethod } from './unary-call.js';
 
 /** The methods by name. Their requests are empty or name a model and a version. */
 export function metadataMethods(server: ServedCore) {
   return {
-    ServerMetadata: method('serverMetadata', () => DESCRIPTIONS['server metadata'](server)),
-    ModelMetadata: method('modelMetadata', ({ name, version }) =>
+    ServerMetadata: method('ServerMetadata', () => DESCRIPTIONS['server metadata'](server)),
+    ModelMetadata: method('ModelMetadata', ({ name, version }) =>
       DESCRIPTIONS['model metadata'](server, name, version),
     ),
-    ModelConfig: method('modelConfig', ({ name, version }) => ({
+    ModelConfig: method('ModelConfig', ({ name, version }) => ({
       config: DESCRIPTIONS['model config'](server, name, version),
     })),
-    ModelStatistics: method('modelStatistics', ({ name, version }) => DESCRIPTIONS.statistics(server, name, version)),
+    ModelStatistics: method('ModelStatistics', ({ name, version }) => DESCRIPTIONS.statistics(server, name, version)),
   };
 }
 
 function method(name: UnaryName, describe: (request: ModelReference) => Later<object>): UnaryMethod {
-  const { output } = GRPCInferenceService.method[name];
   return describedMethod(name, decodeModelReference, (request) =>
-    whenHere(describe(request), (json) => fromJson(output, json as JsonValue)),
+    whenHere(describe(request), (json) => messageFromJson(outputType(name), json)),
   );
 }
 
@@ -60,14 +55,12 @@ function waitForReader(stream: AnswerStream): void {
   void room.then(() => stream.resume());
 }
 
-const FILES = [file_grpc_service, file_health, file_reflection_v1, file_reflection_v1alpha];
-
 /** The methods by name. */
 export function describedMethods(server: ServedCore) {
   return {
     ...metadataMethods(server),
     ...controlMethods(server),
-    ServerReflectionInfo: reflectionMethod(new Reflection(FILES)),
+    ServerReflectionInfo: reflectionMethod(new Reflection()),
   };
 }
 

@@ -1,5 +1,5 @@
-// Methods whose module is imported when one of them is first called. Their messages are made from protobuf descriptors,
-// and reading those takes longer than everything else that a start does.
+// Methods whose module is imported when one of them is first called. Their messages are read and written by tables,
+// and a start needs none of those.
 
 import { TritonError } from '../../errors.js';
 import type { StreamHandler, StreamMethod } from './stream-call.js';

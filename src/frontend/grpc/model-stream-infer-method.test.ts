@@ -13,7 +13,7 @@ import {
   InferParameterSchema,
   ModelInferRequestSchema,
   ModelStreamInferResponseSchema,
-} from '../../protocol/grpc/generated/grpc_service_pb.js';
+} from '../../../test/support/generated/grpc_service_pb.js';
 import type { InferOptions } from '../complete-request.js';
 import { modelStreamInferMethod } from './model-stream-infer-method.js';
 

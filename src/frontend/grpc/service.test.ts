@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
-import { GRPCInferenceService } from '../../protocol/grpc/generated/grpc_service_pb.js';
-import { Health } from '../../protocol/grpc/generated/health_pb.js';
-import { ServerReflection } from '../../protocol/grpc/generated/reflection_v1_pb.js';
-import { ServerReflection as ServerReflectionAlpha } from '../../protocol/grpc/generated/reflection_v1alpha_pb.js';
+import { GRPCInferenceService } from '../../../test/support/generated/grpc_service_pb.js';
+import { Health } from '../../../test/support/generated/health_pb.js';
+import { ServerReflection } from '../../../test/support/generated/reflection_v1_pb.js';
+import { ServerReflection as ServerReflectionAlpha } from '../../../test/support/generated/reflection_v1alpha_pb.js';
 import { controlledCore } from '../../../test/support/controlled-core.js';
 import { describedMethods } from './described-methods.js';
 import { CATEGORIES } from '../restricted-features.js';

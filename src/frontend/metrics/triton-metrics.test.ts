@@ -11,7 +11,7 @@ const CACHE: MeasuredMetrics['cache'] = {
   byteSize: 250,
   capacity: 1000,
   size: 2,
-  usage: { lookups: 10, hits: 7, evictions: 1, lookupMs: 0.0129, insertionMs: 0.5 },
+  usage: { lookups: 11, hits: 7, misses: 3, evictions: 1, lookupMs: 0.0129, insertionMs: 0.5 },
 };
 
 function text(served: Partial<MeasuredMetrics>, options: Partial<TritonMetricsOptions> = {}): string {
@@ -132,7 +132,7 @@ describe('the metrics of the response cache', () => {
       'nv_cache_num_entries 2',
       'nv_cache_num_hits 7',
       'nv_cache_num_misses 3',
-      'nv_cache_num_lookups 10',
+      'nv_cache_num_lookups 11',
       'nv_cache_num_evictions 1',
       'nv_cache_lookup_duration 12',
       'nv_cache_insertion_duration 500',

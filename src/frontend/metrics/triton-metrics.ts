@@ -156,13 +156,13 @@ function gauge(name: string, help: string, value: number | undefined): MetricFam
 
 function cacheGauges(cache: MeasuredMetrics['cache']): MetricFamily[] {
   if (cache === undefined) return [];
-  const { lookups, hits, evictions, lookupMs, insertionMs } = cache.usage;
+  const { lookups, hits, misses, evictions, lookupMs, insertionMs } = cache.usage;
   const micros = (milliseconds: number) => Math.floor(milliseconds * 1000);
   return [
     gauge('nv_cache_util', 'Cache utilization [0.0 - 1.0]', cache.byteSize / cache.capacity),
     gauge('nv_cache_num_entries', 'Number of responses stored in response cache', cache.size),
     gauge('nv_cache_num_hits', 'Number of cache hits in response cache', hits),
-    gauge('nv_cache_num_misses', 'Number of cache misses in response cache', lookups - hits),
+    gauge('nv_cache_num_misses', 'Number of cache misses in response cache', misses),
     gauge('nv_cache_num_lookups', 'Number of cache lookups in response cache', lookups),
     gauge('nv_cache_num_evictions', 'Number of cache evictions in response cache', evictions),
     gauge('nv_cache_lookup_duration', 'Total cache lookup duration (hit and miss), in microseconds', micros(lookupMs)),

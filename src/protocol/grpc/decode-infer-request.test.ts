@@ -8,7 +8,7 @@ import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import { NO_SHARED_MEMORY } from '../../../test/support/no-shared-memory.js';
 import { decodeInferRequest, type CompleteInferRequest } from './decode-infer-request.js';
-import { InferParameterSchema, ModelInferRequestSchema } from './generated/grpc_service_pb.js';
+import { InferParameterSchema, ModelInferRequestSchema } from '../../../test/support/generated/grpc_service_pb.js';
 
 type RequestInit = MessageInitShape<typeof ModelInferRequestSchema>;
 

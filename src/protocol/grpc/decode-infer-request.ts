@@ -11,6 +11,8 @@ import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
 import type { SharedMemoryAccess } from '../../model/shared-memory.js';
 import { isDatatype } from '../../tensor/dtype.js';
 import { checkTensorSize, type CompleteRequest, inputDatatype, type RequestForm } from '../request-form.js';
+import { WireReader } from '../protobuf/wire-reader.js';
+import { LENGTH_DELIMITED } from '../protobuf/wire-types.js';
 import { type ParameterMap, readParameter } from './infer-parameters.js';
 import {
   readOutputForm,
@@ -19,7 +21,6 @@ import {
   type RequestParameters,
 } from './request-parameters.js';
 import { NO_EXTRAS, readTensorMessage, type TensorExtras } from './tensor-message.js';
-import { LENGTH_DELIMITED, WireReader } from './wire-reader.js';
 
 /** What a request is about, and what its answers say of it. */
 export interface RequestReference {

@@ -6,10 +6,11 @@ import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
 import { finishPaced } from '../../model/paced-work.js';
 import type { Parameters } from '../../model/parameters.js';
 import { isDatatype } from '../../tensor/dtype.js';
+import { WireReader } from '../protobuf/wire-reader.js';
+import { LENGTH_DELIMITED } from '../protobuf/wire-types.js';
 import { type ParameterMap, readParameter, setParameter } from './infer-parameters.js';
 import type { TensorContents } from './tensor-contents.js';
 import { readTensorMessage, type TensorMessage } from './tensor-message.js';
-import { LENGTH_DELIMITED, WireReader } from './wire-reader.js';
 
 /** An output before its data is found. */
 interface OutputMessage extends TensorMessage {

@@ -1,26 +1,30 @@
-// Messages that generated code reads: those that are no inference. What they have beyond what is known is dropped, and of
-// what is known they have only so much.
-
-import { fromBinary, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
+// Messages that are not inference: requests, with limits on what they may have, and responses.
 
 import { TritonError } from '../../errors.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
-import { knownFields } from './known-fields.js';
-import { WireReader } from './wire-reader.js';
+import type { MessageType } from '../protobuf/message-type.js';
+import { readMessage } from '../protobuf/read-message.js';
+import { WireReader } from '../protobuf/wire-reader.js';
 
-const reader = new WireReader('request', {
+const requestReader = new WireReader('request', {
   fields: REQUEST_LIMITS.controlFields,
   nameBytes: REQUEST_LIMITS.nameBytes,
   textBytes: REQUEST_LIMITS.controlBytes,
 });
 
 /** Throws INTERNAL when the bytes are no such message, and INVALID_ARG when it has too many fields, nested ones included. */
-export function decodeMessage<Schema extends DescMessage>(schema: Schema, bytes: Uint8Array): MessageShape<Schema> {
-  // Each field may become an object, or an entry of a map.
-  const fields = knownFields(schema, bytes, reader);
+export function decodeMessage<T extends object>(type: MessageType<T>, bytes: Uint8Array): T {
+  return readMessage(type, bytes, requestReader);
+}
+
+const responseReader = new WireReader('response');
+
+/** For clients. Throws INTERNAL when the bytes are no such message. */
+export function decodeResponse<T extends object>(type: MessageType<T>, bytes: Uint8Array): T {
   try {
-    return fromBinary(schema, fields, { readUnknownFields: false });
+    return readMessage(type, bytes, responseReader);
   } catch (error) {
-    throw new TritonError('INTERNAL', 'Unable to parse request', { cause: error });
+    const { message } = TritonError.from(error);
+    throw new TritonError('INTERNAL', `malformed response of the server: ${message}`, { cause: error });
   }
 }

@@ -2,9 +2,9 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import { decodeModelConfigResponse } from './decode-model-config-response.js';
 import { decodeModelReference } from './decode-model-reference.js';
-import { encodeModelConfigRequest } from './encode-model-config-request.js';
-import { ModelConfigResponseSchema } from './generated/grpc_service_pb.js';
-import { DataType } from './generated/model_config_pb.js';
+import { frameRequest } from './service-methods.js';
+import { ModelConfigResponseSchema } from '../../../test/support/generated/grpc_service_pb.js';
+import { DataType } from '../../../test/support/generated/model_config_pb.js';
 
 describe('decodeModelConfigResponse', () => {
   it('reads names, datatypes, dimensions and the largest batch size', () => {
@@ -56,9 +56,9 @@ describe('decodeModelConfigResponse', () => {
   });
 });
 
-describe('encodeModelConfigRequest', () => {
+describe('frameRequest', () => {
   it('frames the name and the version', () => {
-    const frame = Buffer.from(encodeModelConfigRequest({ modelName: 'M', modelVersion: '3' }));
+    const frame = Buffer.from(frameRequest('ModelConfig', { name: 'M', version: '3' }));
     expect(frame[0]).toBe(0);
     expect(frame.readUInt32BE(1)).toBe(frame.length - 5);
     expect(decodeModelReference(frame.subarray(5))).toEqual({ name: 'M', version: '3' });

@@ -2,7 +2,8 @@
 // version in field 2. Read by hand because the generated reader takes a known field of another wire type for its own.
 
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
-import { LENGTH_DELIMITED, WireReader } from './wire-reader.js';
+import { WireReader } from '../protobuf/wire-reader.js';
+import { LENGTH_DELIMITED } from '../protobuf/wire-types.js';
 
 /** What a request asks about. '' stands for any. */
 export interface ModelReference {

@@ -2,8 +2,9 @@
 
 import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
+import { WireReader } from '../protobuf/wire-reader.js';
+import { LENGTH_DELIMITED } from '../protobuf/wire-types.js';
 import { decodeInferResponse } from './decode-infer-response.js';
-import { LENGTH_DELIMITED, WireReader } from './wire-reader.js';
 
 const reader = new WireReader('response');
 

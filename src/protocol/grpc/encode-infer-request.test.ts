@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { RequestSequence } from '../../model/request-sequence.js';
 import type { ClassifiedRequest } from '../classified-request.js';
 import { encodeInferRequest } from './encode-infer-request.js';
-import { ModelInferRequestSchema } from './generated/grpc_service_pb.js';
+import { ModelInferRequestSchema } from '../../../test/support/generated/grpc_service_pb.js';
 
 /** The message as another reader of protobuf sees it. */
 function messageOf(more: Partial<ClassifiedRequest>) {

@@ -3,9 +3,9 @@
 import type { RequestSequence } from '../../model/request-sequence.js';
 import type { ClassifiedRequest } from '../classified-request.js';
 import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START } from '../sequence-parameters.js';
+import { LENGTH_DELIMITED } from '../protobuf/wire-types.js';
 import { parameterBound, parametersBound, writeParameter, writeParameters } from './infer-parameters.js';
 import { tensorBound, writeTensor } from './tensor-message.js';
-import { LENGTH_DELIMITED } from './wire-reader.js';
 import { LENGTH_BOUND, stringBound, WireWriter } from './wire-writer.js';
 
 const CLASSIFICATION = 'classification';

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { encodeInferRequest } from './encode-infer-request.js';
 import { encodeStreamError, encodeStreamResponse } from './encode-infer-response.js';
-import { ModelStreamInferResponseSchema } from './generated/grpc_service_pb.js';
+import { ModelStreamInferResponseSchema } from '../../../test/support/generated/grpc_service_pb.js';
 
 function responseOf(sizes: readonly number[], id = 'r'): ModelInferResponse {
   return {

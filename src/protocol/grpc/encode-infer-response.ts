@@ -2,9 +2,9 @@
 // raw_output_contents entry for each output.
 
 import type { ModelInferResponse } from '../../model/exchange.js';
+import { LENGTH_DELIMITED, VARINT } from '../protobuf/wire-types.js';
 import { parametersBound, writeParameters } from './infer-parameters.js';
 import { tensorBound, writeTensor } from './tensor-message.js';
-import { LENGTH_DELIMITED, VARINT } from './wire-reader.js';
 import { LENGTH_BOUND, stringBound, WireWriter } from './wire-writer.js';
 
 const MODEL_NAME = (1 << 3) | LENGTH_DELIMITED;

@@ -2,8 +2,11 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
 import { encodeState, SERVING_STATUS } from './encode-state.js';
-import { ServerReadyResponseSchema } from './generated/grpc_service_pb.js';
-import { HealthCheckResponse_ServingStatus, HealthCheckResponseSchema } from './generated/health_pb.js';
+import { ServerReadyResponseSchema } from '../../../test/support/generated/grpc_service_pb.js';
+import {
+  HealthCheckResponse_ServingStatus,
+  HealthCheckResponseSchema,
+} from '../../../test/support/generated/health_pb.js';
 
 describe('encodeState', () => {
   it.each([true, false])('writes a bool that generated readers take for %s', (ready) => {

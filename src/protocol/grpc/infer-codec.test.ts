@@ -18,7 +18,7 @@ import {
   InferParameterSchema,
   ModelInferRequestSchema,
   ModelInferResponseSchema,
-} from './generated/grpc_service_pb.js';
+} from '../../../test/support/generated/grpc_service_pb.js';
 
 const DATATYPES = Object.keys(DATATYPE_BYTE_SIZE) as Datatype[];
 

@@ -1,9 +1,9 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
-import { InferParameterSchema, ModelInferRequestSchema } from './generated/grpc_service_pb.js';
+import { InferParameterSchema, ModelInferRequestSchema } from '../../../test/support/generated/grpc_service_pb.js';
 import { readParameter, writeParameter, type ParameterMap, type ParameterValue } from './infer-parameters.js';
-import { WireReader } from './wire-reader.js';
+import { WireReader } from '../protobuf/wire-reader.js';
 import { WireWriter } from './wire-writer.js';
 
 const PARAMETERS_TAG = 0x22;

@@ -3,7 +3,8 @@
 
 import { invalidArg } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
-import { FIXED64, LENGTH_DELIMITED, VARINT, type WireReader } from './wire-reader.js';
+import type { WireReader } from '../protobuf/wire-reader.js';
+import { FIXED64, LENGTH_DELIMITED, VARINT } from '../protobuf/wire-types.js';
 import { LENGTH_BOUND, stringBound, VARINT_BOUND, type WireWriter } from './wire-writer.js';
 
 /** A parameter's value with its member of the oneof. */

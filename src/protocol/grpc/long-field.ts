@@ -1,7 +1,8 @@
 // Where the first long field of a message begins, as far as its beginning tells: memory for the message is laid out so that the tensor
 // there can be viewed as numbers.
 
-import { FIXED32, FIXED64, LENGTH_DELIMITED, VARINT, WireReader } from './wire-reader.js';
+import { WireReader } from '../protobuf/wire-reader.js';
+import { FIXED32, FIXED64, LENGTH_DELIMITED, VARINT } from '../protobuf/wire-types.js';
 
 /** Smaller tensors are copied wherever they lie. */
 const LONG_BYTES = 65_536;

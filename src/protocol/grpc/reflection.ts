@@ -1,43 +1,89 @@
-// What server reflection answers, from the descriptors that the messages themselves are made of. Versions v1 and
-// v1alpha of it differ in name only: one reader and one writer serve both.
+// What server reflection answers, from the serialized descriptors of proto/. Versions v1 and v1alpha of it differ in name only: one
+// reader and one writer serve both.
 
-import { create, toBinary, type DescFile, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
-import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
-
+import { DESCRIPTORS } from '../protobuf/generated/descriptors.js';
+import { ServerReflectionRequest, ServerReflectionResponse } from '../protobuf/generated/reflection-v1.js';
+import { message, type MessageType } from '../protobuf/message-type.js';
+import { readMessage } from '../protobuf/read-message.js';
+import { WireReader } from '../protobuf/wire-reader.js';
+import { writeMessage } from '../protobuf/write-message.js';
 import { decodeMessage } from './decode-message.js';
 import { GRPC_STATUS } from './grpc-status.js';
-import {
-  ServerReflectionRequestSchema,
-  ServerReflectionResponseSchema,
-  type ServerReflectionRequest,
-} from './generated/reflection_v1_pb.js';
 
-type Answer = Exclude<MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse'], undefined>;
+type Answer = ServerReflectionResponse['messageResponse'];
+
+/** Something with a name, of which no more is looked at. */
+interface Named {
+  readonly name: string;
+}
+interface EnumDescriptor extends Named {
+  readonly value: readonly Named[];
+}
+interface MessageDescriptor extends Named {
+  readonly field: readonly Named[];
+  readonly nestedType: readonly MessageDescriptor[];
+  readonly enumType: readonly EnumDescriptor[];
+  readonly oneofDecl: readonly Named[];
+}
+interface ServiceDescriptor extends Named {
+  readonly method: readonly Named[];
+}
+/** As much of google/protobuf/descriptor.proto as reflection asks for. */
+interface FileDescriptor extends Named {
+  readonly package: string;
+  readonly dependency: readonly string[];
+  readonly messageType: readonly MessageDescriptor[];
+  readonly enumType: readonly EnumDescriptor[];
+  readonly service: readonly ServiceDescriptor[];
+}
+
+const Named: MessageType<Named> = message('Named', 'name 1 string');
+const EnumDescriptor: MessageType<EnumDescriptor> = message('Enum', 'name 1 string\nvalue 2 list 0', () => [Named]);
+const MessageDescriptor: MessageType<MessageDescriptor> = message(
+  'Message',
+  'name 1 string\nfield 2 list 0\nnested_type 3 list 1\nenum_type 4 list 2\noneof_decl 8 list 0',
+  () => [Named, MessageDescriptor, EnumDescriptor],
+);
+const ServiceDescriptor: MessageType<ServiceDescriptor> = message('Service', 'name 1 string\nmethod 2 list 0', () => [
+  Named,
+]);
+const FileDescriptor: MessageType<FileDescriptor> = message(
+  'File',
+  'name 1 string\npackage 2 string\ndependency 3 list string\nmessage_type 4 list 0\nenum_type 5 list 1\nservice 6 list 2',
+  () => [MessageDescriptor, EnumDescriptor, ServiceDescriptor],
+);
+
+interface File {
+  readonly bytes: Uint8Array;
+  readonly descriptor: FileDescriptor;
+}
 
 export class Reflection {
-  readonly #services: readonly string[];
-  readonly #files = new Map<string, DescFile>();
+  readonly #services: string[] = [];
+  readonly #files = new Map<string, File>();
   /** Files by the full names of what they declare. */
-  readonly #symbols = new Map<string, DescFile>();
-  readonly #messages = new Map<string, DescMessage>();
-  /** Serialized, by name, as they are asked for. */
-  readonly #serialized = new Map<string, Uint8Array>();
+  readonly #symbols = new Map<string, File>();
+  readonly #messages = new Set<string>();
 
-  /** `files` are those with the services that are served. */
-  constructor(files: readonly DescFile[]) {
-    for (const file of files) this.#addFile(file);
-    this.#services = files.flatMap(({ services }) => services.map(({ typeName }) => typeName)).sort();
+  constructor() {
+    const reader = new WireReader('descriptor');
+    for (const [name, base64] of Object.entries(DESCRIPTORS)) {
+      const bytes = Buffer.from(base64, 'base64');
+      const file = { bytes, descriptor: readMessage(FileDescriptor, bytes, reader) };
+      this.#files.set(name, file);
+      this.#addSymbols(file);
+    }
+    this.#services.sort();
   }
 
-  /** Answers one serialized request with a serialized response. Throws INTERNAL when the request is none, and what {@link decodeMessage} throws. */
+  /** Answers one serialized request with a serialized response. Throws what {@link decodeMessage} throws. */
   answer(bytes: Uint8Array): Uint8Array {
-    const request = decodeMessage(ServerReflectionRequestSchema, bytes);
-    const response = create(ServerReflectionResponseSchema, {
+    const request = decodeMessage(ServerReflectionRequest, bytes);
+    return writeMessage(ServerReflectionResponse, {
       validHost: request.host,
       originalRequest: request,
       messageResponse: this.#answer(request.messageRequest),
     });
-    return toBinary(ServerReflectionResponseSchema, response);
   }
 
   #answer({ case: kind, value }: ServerReflectionRequest['messageRequest']): Answer {
@@ -62,50 +108,43 @@ export class Reflection {
     }
   }
 
-  #file(file: DescFile | undefined, what: string): Answer {
+  #file(file: File | undefined, what: string): Answer {
     if (file === undefined) return notFound(what);
     // The file first, then what it imports.
     const files = new Set([file]);
-    for (const each of files) for (const dependency of each.dependencies) files.add(dependency);
+    for (const { descriptor } of files) for (const name of descriptor.dependency) files.add(this.#files.get(name)!);
     return {
       case: 'fileDescriptorResponse',
-      value: { fileDescriptorProto: [...files].map((each) => this.#serialize(each)) },
+      value: { fileDescriptorProto: [...files].map(({ bytes }) => bytes) },
     };
   }
 
-  #serialize(file: DescFile): Uint8Array {
-    let bytes = this.#serialized.get(file.name);
-    if (bytes === undefined) this.#serialized.set(file.name, (bytes = toBinary(FileDescriptorProtoSchema, file.proto)));
-    return bytes;
-  }
-
-  #addFile(file: DescFile): void {
-    if (this.#files.has(file.proto.name)) return;
-    this.#files.set(file.proto.name, file);
-    for (const service of file.services) {
-      this.#symbols.set(service.typeName, file);
-      for (const method of service.methods) this.#symbols.set(`${service.typeName}.${method.name}`, file);
+  #addSymbols(file: File): void {
+    const { descriptor } = file;
+    const scope = `${descriptor.package}.`;
+    for (const { name, method } of descriptor.service) {
+      this.#services.push(scope + name);
+      this.#symbols.set(scope + name, file);
+      for (const each of method) this.#symbols.set(`${scope}${name}.${each.name}`, file);
     }
-    for (const message of file.messages) this.#addMessage(message, file);
-    for (const { typeName, values } of file.enums) this.#addEnum(typeName, values, file);
-    for (const dependency of file.dependencies) this.#addFile(dependency);
+    for (const each of descriptor.messageType) this.#addMessage(each, scope, file);
+    this.#addEnums(descriptor.enumType, scope, file);
   }
 
-  #addMessage(message: DescMessage, file: DescFile): void {
-    const { typeName } = message;
-    this.#messages.set(typeName, message);
+  #addMessage({ name, field, nestedType, enumType, oneofDecl }: MessageDescriptor, scope: string, file: File): void {
+    const typeName = scope + name;
+    this.#messages.add(typeName);
     this.#symbols.set(typeName, file);
-    for (const { name } of message.fields) this.#symbols.set(`${typeName}.${name}`, file);
-    for (const { name } of message.oneofs) this.#symbols.set(`${typeName}.${name}`, file);
-    for (const nested of message.nestedMessages) this.#addMessage(nested, file);
-    for (const { typeName: name, values } of message.nestedEnums) this.#addEnum(name, values, file);
+    for (const each of [...field, ...oneofDecl]) this.#symbols.set(`${typeName}.${each.name}`, file);
+    for (const nested of nestedType) this.#addMessage(nested, `${typeName}.`, file);
+    this.#addEnums(enumType, `${typeName}.`, file);
   }
 
   // The values of an enum are declared beside it, not in it.
-  #addEnum(typeName: string, values: readonly { readonly name: string }[], file: DescFile): void {
-    this.#symbols.set(typeName, file);
-    const scope = typeName.slice(0, typeName.lastIndexOf('.') + 1);
-    for (const { name } of values) this.#symbols.set(scope + name, file);
+  #addEnums(enums: readonly EnumDescriptor[], scope: string, file: File): void {
+    for (const { name, value } of enums) {
+      for (const each of [name, ...value.map((one) => one.name)]) this.#symbols.set(scope + each, file);
+    }
   }
 }
 

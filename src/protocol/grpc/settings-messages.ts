@@ -1,8 +1,6 @@
 // TraceSetting and LogSettings of the gRPC service (server/src/grpc/grpc_server.cc): lists of texts by name, where an empty
 // list clears a setting, and one value of a kind by each name.
 
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
-
 import { invalidArg } from '../../errors.js';
 import { LOG_FORMATS, type LogSettings } from '../../logger.js';
 import type { TraceSettings, TraceUpdate } from '../../model/traces.js';
@@ -14,15 +12,13 @@ import {
   traceFileIsFixed,
   traceSettingsJson,
 } from '../trace-settings.js';
-import {
-  type LogSettingsRequest,
-  type LogSettingsRequest_SettingValue,
-  LogSettingsResponse_SettingValueSchema,
-  type LogSettingsResponseSchema,
-  type TraceSettingRequest,
-  TraceSettingResponse_SettingValueSchema,
-  type TraceSettingResponseSchema,
-} from './generated/grpc_service_pb.js';
+import type {
+  LogSettingsRequest,
+  LogSettingsRequest_SettingValue,
+  LogSettingsResponse,
+  TraceSettingRequest,
+  TraceSettingResponse,
+} from '../protobuf/generated/grpc-service.js';
 
 /** Throws INVALID_ARG, and UNSUPPORTED for the trace file. Names that are no settings are passed over, as Triton does. */
 export function decodeTraceUpdate({ settings }: TraceSettingRequest): TraceUpdate {
@@ -51,9 +47,9 @@ function number(
 }
 
 /** The same settings as HTTP answers, each a list. */
-export function traceSettingsMessage(settings: TraceSettings): MessageInitShape<typeof TraceSettingResponseSchema> {
+export function traceSettingsMessage(settings: TraceSettings): TraceSettingResponse {
   const entries = Object.entries(traceSettingsJson(settings)).map(
-    ([name, value]) => [name, create(TraceSettingResponse_SettingValueSchema, { value: [value].flat() })] as const,
+    ([name, value]) => [name, { value: [value].flat() }] as const,
   );
   return { settings: Object.fromEntries(entries) };
 }
@@ -95,17 +91,13 @@ function format(choice: Choice | undefined): Partial<LogSettings> {
 }
 
 /** The same settings as HTTP answers. */
-export function logSettingsMessage(
-  file: string,
-  settings: LogSettings,
-): MessageInitShape<typeof LogSettingsResponseSchema> {
+export function logSettingsMessage(file: string, settings: LogSettings): LogSettingsResponse {
   const choice = (value: string | boolean | number): Choice => {
     if (typeof value === 'string') return { case: 'stringParam', value };
     return typeof value === 'boolean' ? { case: 'boolParam', value } : { case: 'uint32Param', value };
   };
   const entries = Object.entries(logSettingsJson(file, settings)).map(
-    ([name, value]) =>
-      [name, create(LogSettingsResponse_SettingValueSchema, { parameterChoice: choice(value) })] as const,
+    ([name, value]) => [name, { parameterChoice: choice(value) }] as const,
   );
   return { settings: Object.fromEntries(entries) };
 }

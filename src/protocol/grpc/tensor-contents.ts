@@ -6,7 +6,8 @@ import { invalidArg } from '../../errors.js';
 import { Pace, type PacedWork, PAUSE_BYTES } from '../../model/paced-work.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
 import { type Datatype, traitsOf } from '../../tensor/dtype.js';
-import { FIXED32, FIXED64, LENGTH_DELIMITED, VARINT, type WireReader } from './wire-reader.js';
+import type { WireReader } from '../protobuf/wire-reader.js';
+import { FIXED32, FIXED64, LENGTH_DELIMITED, VARINT } from '../protobuf/wire-types.js';
 
 // By field number. `datatype` is what Triton's messages call the field.
 const FIELDS = [

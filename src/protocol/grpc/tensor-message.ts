@@ -4,9 +4,10 @@
 
 import type { InferTensor } from '../../model/exchange.js';
 import { beyondLimit } from '../../model/request-limits.js';
+import type { WireReader } from '../protobuf/wire-reader.js';
+import { LENGTH_DELIMITED, VARINT } from '../protobuf/wire-types.js';
 import { type ParameterMap, readParameter } from './infer-parameters.js';
 import { TensorContents } from './tensor-contents.js';
-import { LENGTH_DELIMITED, VARINT, type WireReader } from './wire-reader.js';
 import { LENGTH_BOUND, rawBound, stringBound, VARINT_BOUND, type WireWriter } from './wire-writer.js';
 
 /** Most bytes that a tensor takes in a message, its data included. */

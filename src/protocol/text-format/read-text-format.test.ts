@@ -1,25 +1,33 @@
-import { toJson } from '@bufbuild/protobuf';
-import {
-  BoolValueSchema,
-  BytesValueSchema,
-  DoubleValueSchema,
-  FloatValueSchema,
-  Int64ValueSchema,
-  StructSchema,
-  UInt32ValueSchema,
-  UInt64ValueSchema,
-} from '@bufbuild/protobuf/wkt';
+import { fromBinary, toJson } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 
 import { Random } from '../../../test/support/random-life/random.js';
 import { SEED } from '../../../test/support/seed.js';
-import { ModelConfigSchema } from '../grpc/generated/model_config_pb.js';
+import { ModelConfigSchema } from '../../../test/support/generated/model_config_pb.js';
+import { ModelConfig } from '../protobuf/generated/model-config.js';
+import { message, type MessageType } from '../protobuf/message-type.js';
+import { writeMessage } from '../protobuf/write-message.js';
 import { readTextFormat } from './read-text-format.js';
 import { TextFormatError } from './tokens.js';
 
+/** What the text sets, by the names of proto/. */
 function read(text: string): unknown {
-  return toJson(ModelConfigSchema, readTextFormat(ModelConfigSchema, text), { useProtoFieldName: true });
+  const bytes = writeMessage(ModelConfig, readTextFormat(ModelConfig, text));
+  return toJson(ModelConfigSchema, fromBinary(ModelConfigSchema, bytes), { useProtoFieldName: true });
 }
+
+interface Scalar {
+  readonly value: unknown;
+}
+
+/** A message with one field of a kind. */
+const wrapper = (kind: string): MessageType<Scalar> => message(kind, `value 1 ${kind}`);
+
+interface Struct {
+  readonly fields: Readonly<Record<string, { readonly kind: { readonly case?: string } }>>;
+}
+const Struct: MessageType<Struct> = message('Struct', 'fields 1 map:string 0', () => [Value]);
+const Value: MessageType<object> = message('Value', 'oneof kind\n struct_value 5 0', () => [Struct]);
 
 function refusal(text: string): string {
   try {
@@ -118,9 +126,9 @@ describe('readTextFormat', () => {
   it('limits how deep messages lie in each other', () => {
     const nested = (depth: number) =>
       `${'fields { key: "a" value < struct_value {'.repeat(depth)} ${'} > }'.repeat(depth)}`;
-    expect(() => readTextFormat(StructSchema, nested(33))).not.toThrow();
-    expect(() => readTextFormat(StructSchema, nested(34))).toThrow('messages lie in each other more than 100 deep');
-    expect(() => readTextFormat(StructSchema, nested(100_000))).toThrow('1:1328: messages lie in each other');
+    expect(() => readTextFormat(Struct, nested(33))).not.toThrow();
+    expect(() => readTextFormat(Struct, nested(34))).toThrow('messages lie in each other more than 100 deep');
+    expect(() => readTextFormat(Struct, nested(100_000))).toThrow('1:1328: messages lie in each other');
   });
 
   it('refuses a text that ends anywhere, or has anything in it, with a place inside of it', () => {
@@ -180,35 +188,35 @@ describe('escape sequences', () => {
 
 describe('values of every type', () => {
   it.each([
-    [BytesValueSchema, 'value: "\\377" "a"', { value: Buffer.of(255, 97) }],
-    [FloatValueSchema, 'value: .1', { value: Math.fround(0.1) }],
-    [FloatValueSchema, 'value: -inf', { value: -Infinity }],
-    [DoubleValueSchema, 'value: 1e2f', { value: 100 }],
-    [DoubleValueSchema, 'value: nan', { value: NaN }],
-    [DoubleValueSchema, 'value: -Infinity', { value: -Infinity }],
-    [BoolValueSchema, 'value: f', { value: false }],
-    [BoolValueSchema, 'value: False', { value: false }],
-    [BoolValueSchema, 'value: 0x0', { value: false }],
-    [BoolValueSchema, 'value: True', { value: true }],
-    [BoolValueSchema, 'value: 01', { value: true }],
-    [Int64ValueSchema, 'value: -9223372036854775808', { value: -(2n ** 63n) }],
-    [UInt64ValueSchema, 'value: 18446744073709551615', { value: 2n ** 64n - 1n }],
-    [UInt32ValueSchema, 'value: 0xffffffff', { value: 4294967295 }],
-  ])('%s: %s', (schema, text, value) => {
-    expect(readTextFormat(schema as typeof BoolValueSchema, text)).toMatchObject(value);
+    ['bytes', 'value: "\\377" "a"', { value: Buffer.of(255, 97) }],
+    ['float', 'value: .1', { value: Math.fround(0.1) }],
+    ['float', 'value: -inf', { value: -Infinity }],
+    ['double', 'value: 1e2f', { value: 100 }],
+    ['double', 'value: nan', { value: NaN }],
+    ['double', 'value: -Infinity', { value: -Infinity }],
+    ['bool', 'value: f', { value: false }],
+    ['bool', 'value: False', { value: false }],
+    ['bool', 'value: 0x0', { value: false }],
+    ['bool', 'value: True', { value: true }],
+    ['bool', 'value: 01', { value: true }],
+    ['int64', 'value: -9223372036854775808', { value: -(2n ** 63n) }],
+    ['uint64', 'value: 18446744073709551615', { value: 2n ** 64n - 1n }],
+    ['uint32', 'value: 0xffffffff', { value: 4294967295 }],
+  ])('%s: %s', (kind, text, value) => {
+    expect(readTextFormat(wrapper(kind), text)).toMatchObject(value);
   });
 
   it.each([
-    [DoubleValueSchema, 'value: 010', '1:8: expected a number for value, got "010"'],
-    [DoubleValueSchema, 'value: 0x10', '1:8: expected a number for value, got "0x10"'],
-    [DoubleValueSchema, 'value: infinit', '1:8: expected a number for value, got "infinit"'],
-    [BoolValueSchema, 'value: 2', '1:8: expected true or false for value, got "2"'],
-    [BoolValueSchema, 'value: "true"', '1:8: expected true or false for value, got the string "true"'],
-    [Int64ValueSchema, 'value: 9223372036854775808', '1:8: Integer out of range for value: expected -9223372036854775808 to 9223372036854775807, got 9223372036854775808'],
-    [UInt64ValueSchema, 'value: -1', '1:8: Integer out of range for value: expected 0 to 18446744073709551615, got -1'],
-    [UInt32ValueSchema, 'value: 4294967296', '1:8: Integer out of range for value: expected 0 to 4294967295, got 4294967296'],
-  ])('%s refuses %s', (schema, text, message) => {
-    expect(() => readTextFormat(schema as typeof BoolValueSchema, text)).toThrow(message);
+    ['double', 'value: 010', '1:8: expected a number for value, got "010"'],
+    ['double', 'value: 0x10', '1:8: expected a number for value, got "0x10"'],
+    ['double', 'value: infinit', '1:8: expected a number for value, got "infinit"'],
+    ['bool', 'value: 2', '1:8: expected true or false for value, got "2"'],
+    ['bool', 'value: "true"', '1:8: expected true or false for value, got the string "true"'],
+    ['int64', 'value: 9223372036854775808', '1:8: Integer out of range for value: expected -9223372036854775808 to 9223372036854775807, got 9223372036854775808'],
+    ['uint64', 'value: -1', '1:8: Integer out of range for value: expected 0 to 18446744073709551615, got -1'],
+    ['uint32', 'value: 4294967296', '1:8: Integer out of range for value: expected 0 to 4294967295, got 4294967296'],
+  ])('%s refuses %s', (kind, text, refused) => {
+    expect(() => readTextFormat(wrapper(kind), text)).toThrow(refused);
   }); // prettier-ignore
 
   it('an entry of a map without a value has the empty one', () => {
@@ -216,7 +224,7 @@ describe('values of every type', () => {
       metric_tags: { a: '' },
       parameters: { b: {} },
     });
-    expect(readTextFormat(StructSchema, 'fields { key: "a" }').fields['a']).toMatchObject({
+    expect(readTextFormat(Struct, 'fields { key: "a" }').fields['a']).toMatchObject({
       kind: { case: undefined },
     });
   });

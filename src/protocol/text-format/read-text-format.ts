@@ -1,19 +1,11 @@
-// Reads protobuf's text format, of which config.pbtxt is one, by the descriptor of a message: the whole grammar but
+// Reads protobuf's text format, of which config.pbtxt is one, by the table of a message type: the whole grammar but
 // extensions and Any, which no message here has. As strict as Triton's own reader: a field that is there twice, a number
 // out of range, a name that is unknown are errors, with the place in the text and the field.
 
-import {
-  create,
-  type DescEnum,
-  type DescField,
-  type DescMessage,
-  type MessageShape,
-  ScalarType,
-} from '@bufbuild/protobuf';
-import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
-
 import { lowerCase } from '../../ascii.js';
 import { nearest } from '../../model/nearest.js';
+import type { Enumeration, Field, Kind, MapField, MessageType, Scalar } from '../protobuf/message-type.js';
+import { emptyMessage, emptyValue, setEntry, type Values } from '../protobuf/values.js';
 import { clip, type Position, TextFormatError, type Token, Tokens } from './tokens.js';
 
 /** Messages inside of each other. */
@@ -24,15 +16,16 @@ const LONGEST_INTEGER = 64;
 const CLOSING: Readonly<Record<string, string>> = { '{': '}', '<': '>' };
 
 /** Throws {@link TextFormatError}. */
-export function readTextFormat<D extends DescMessage>(desc: D, text: string): MessageShape<D> {
-  const message = create(desc);
-  new TextFormatReader(text).read(reflect(desc, message, false));
+export function readTextFormat<T extends object>(type: MessageType<T>, text: string): T {
+  const message = emptyMessage(type);
+  new TextFormatReader(text).read(type, message as Values);
   return message;
 }
 
 /** A message and the place of it: `input[1].reshape`. */
 interface Place {
-  readonly message: ReflectMessage;
+  readonly type: MessageType<object>;
+  readonly values: Values;
   readonly path: string;
   readonly depth: number;
   /** Fields and choices that were given; each may be once. */
@@ -46,8 +39,8 @@ class TextFormatReader {
     this.#tokens = new Tokens(text);
   }
 
-  read(message: ReflectMessage): void {
-    this.#fields({ message, path: '', depth: 1, given: new Map() }, undefined);
+  read(type: MessageType<object>, values: Values): void {
+    this.#fields({ type, values, path: '', depth: 1, given: new Map() }, undefined);
   }
 
   /** Up to the closing bracket, which is taken, or to the end. */
@@ -66,8 +59,7 @@ class TextFormatReader {
   }
 
   /** The field that a token names. */
-  #named({ message, path }: Place, token: Token): DescField {
-    const { desc } = message;
+  #named({ type, path }: Place, token: Token): Field {
     if (token.kind === 'symbol' && token.text === '[') {
       let name = '';
       for (let { current } = this.#tokens; current.kind !== 'end'; current = this.#tokens.current) {
@@ -78,30 +70,32 @@ class TextFormatReader {
     }
     if (token.kind !== 'identifier')
       throw new TextFormatError(`expected the name of a field${of(path)}, got ${shown(token)}`, token);
-    const field = desc.fields.find(({ name }) => name === token.text);
+    const field = type.fields.find(({ name }) => name === token.text);
     if (field !== undefined) return field;
-    const names = desc.fields.map(({ name }) => name);
+    const names = type.fields.map(({ name }) => name);
     const hint = nearest(token.text, names);
     throw new TextFormatError(
-      `Message type "${desc.typeName}" has no field named ${clip(token.text)}${of(path)}${
+      `Message type "${type.typeName}" has no field named ${clip(token.text)}${of(path)}${
         hint === undefined ? '' : `; did you mean ${JSON.stringify(hint)}?`
       }`,
       token,
     );
   }
 
-  #field(field: DescField, place: Place, at: Position): void {
+  #field(field: Field, place: Place, at: Position): void {
     const path = place.path === '' ? field.name : `${place.path}.${field.name}`;
     const isMessage = holdsMessages(field);
     const colon = this.#takeSymbol(':');
     if (!colon && !isMessage)
       throw new TextFormatError(`expected ":" after ${path}, got ${shown(this.#tokens.current)}`, this.#tokens.current);
     const { current } = this.#tokens;
-    if (field.fieldKind !== 'list' && field.fieldKind !== 'map') {
+    if (field.form !== 'list' && field.form !== 'map') {
       if (current.kind === 'symbol' && current.text === '[')
         throw new TextFormatError(`${path} has one value, got a list`, current);
       refuseSecond(field, place, at);
-      place.message.set(field, this.#value(field, path, place.depth));
+      const value = this.#value(field.kind, path, place.depth);
+      const { localName, oneof } = field;
+      place.values[oneof?.localName ?? localName] = oneof === undefined ? value : { case: localName, value };
       return;
     }
     if (!this.#takeSymbol('[')) return this.#entry(field, place, path);
@@ -115,17 +109,17 @@ class TextFormatReader {
   }
 
   /** One element of a list, or one entry of a map. */
-  #entry(field: DescField & { readonly fieldKind: 'list' | 'map' }, { message, depth }: Place, path: string): void {
-    if (field.fieldKind === 'list') {
-      const list = message.get(field);
-      list.add(this.#value(field, `${path}[${list.size}]`, depth));
+  #entry(field: Extract<Field, { readonly form: 'list' | 'map' }>, { values, depth }: Place, path: string): void {
+    if (field.form === 'list') {
+      const list = values[field.localName] as unknown[];
+      list.push(this.#value(field.kind, `${path}[${list.length}]`, depth));
     } else {
       const [key, value] = this.#mapEntry(field, path, depth);
-      message.get(field).set(key as string, value);
+      setEntry(values[field.localName] as Values, String(key), value);
     }
   }
 
-  #mapEntry(field: DescField & { readonly fieldKind: 'map' }, path: string, depth: number): [unknown, unknown] {
+  #mapEntry(field: MapField, path: string, depth: number): [unknown, unknown] {
     const closing = this.#open(path, depth);
     let key: unknown;
     let value: unknown;
@@ -137,26 +131,27 @@ class TextFormatReader {
         throw new TextFormatError(`expected ${closing}, "key" or "value" of ${path}, got ${shown(token)}`, token);
       if ((name === 'key' ? key : value) !== undefined)
         throw new TextFormatError(`an entry of ${path} has its ${name} twice`, token);
-      const isMessage = name === 'value' && field.mapKind === 'message';
+      const isMessage = name === 'value' && 'message' in field.kind;
       if (!this.#takeSymbol(':') && !isMessage) {
         const next = this.#tokens.current;
         throw new TextFormatError(`expected ":" after the ${name} of ${path}, got ${shown(next)}`, next);
       }
       if (name === 'key') key = this.#scalar(field.mapKey, `the key of ${path}`);
-      else value = this.#value(field, `${path}.value`, depth + 1);
+      else value = this.#value(field.kind, `${path}.value`, depth + 1);
       if (!this.#takeSymbol(',')) this.#takeSymbol(';');
     }
-    return [key ?? zeroOf(field.mapKey), value ?? emptyValue(field)];
+    return [key ?? emptyValue({ scalar: field.mapKey }), value ?? emptyValue(field.kind)];
   }
 
   /** The value of a field, an element, or an entry's value. */
-  #value(field: DescField, path: string, depth: number): unknown {
-    if (field.message !== undefined) {
-      const message = reflect(field.message, undefined, false);
-      this.#fields({ message, path, depth: depth + 1, given: new Map() }, this.#open(path, depth));
-      return message;
+  #value(kind: Kind, path: string, depth: number): unknown {
+    if ('message' in kind) {
+      const type = kind.message;
+      const values = emptyMessage(type) as Values;
+      this.#fields({ type, values, path, depth: depth + 1, given: new Map() }, this.#open(path, depth));
+      return values;
     }
-    return field.enum === undefined ? this.#scalar(scalarOf(field), path) : this.#enumerated(field.enum, path);
+    return 'enum' in kind ? this.#enumerated(kind.enum, path) : this.#scalar(kind.scalar, path);
   }
 
   /** Takes the bracket that a message begins with, and gives the one that ends it. */
@@ -168,48 +163,41 @@ class TextFormatReader {
     throw new TextFormatError(`messages lie in each other more than ${MAX_DEPTH} deep`, token);
   }
 
-  #enumerated(desc: DescEnum, path: string): number {
+  #enumerated(type: Enumeration, path: string): number {
     const { current } = this.#tokens;
     if (current.kind === 'identifier') {
       this.#tokens.take();
-      const value = desc.values.find(({ name }) => name === current.text);
-      if (value !== undefined) return value.number;
-      const names = desc.values.map(({ name }) => name).join(', ');
+      const known = type.numberOf(current.text);
+      if (known !== undefined) return known;
       throw new TextFormatError(
-        `Unknown enumeration value of ${clip(current.text)} for field ${path}; expected one of ${names}`,
+        `Unknown enumeration value of ${clip(current.text)} for field ${path}; expected one of ${type.names.join(', ')}`,
         current,
       );
     }
     const number = Number(this.#integer(path, [-(2n ** 31n), 2n ** 31n - 1n]));
-    if (desc.values.some((value) => value.number === number)) return number;
+    if (type.nameOf(number) !== undefined) return number;
     throw new TextFormatError(`Unknown enumeration value of "${number}" for field ${path}`, current);
   }
 
-  #scalar(type: ScalarType, path: string): unknown {
-    switch (type) {
-      case ScalarType.STRING:
+  #scalar(scalar: Scalar, path: string): unknown {
+    switch (scalar) {
+      case 'string':
         return this.#text(path);
-      case ScalarType.BYTES:
+      case 'bytes':
         return this.#bytes(path);
-      case ScalarType.BOOL:
+      case 'bool':
         return this.#boolean(path);
-      case ScalarType.DOUBLE:
+      case 'double':
         return this.#float(path);
-      case ScalarType.FLOAT:
+      case 'float':
         return Math.fround(this.#float(path));
-      case ScalarType.INT64:
-      case ScalarType.SINT64:
-      case ScalarType.SFIXED64:
+      case 'int64':
         return this.#integer(path, [-(2n ** 63n), 2n ** 63n - 1n]);
-      case ScalarType.UINT64:
-      case ScalarType.FIXED64:
+      case 'uint64':
         return this.#integer(path, [0n, 2n ** 64n - 1n]);
-      case ScalarType.UINT32:
-      case ScalarType.FIXED32:
+      case 'uint32':
         return Number(this.#integer(path, [0n, 2n ** 32n - 1n]));
-      case ScalarType.INT32:
-      case ScalarType.SINT32:
-      case ScalarType.SFIXED32:
+      case 'int32':
         return Number(this.#integer(path, [-(2n ** 31n), 2n ** 31n - 1n]));
     }
   }
@@ -280,7 +268,7 @@ class TextFormatReader {
   }
 }
 
-function refuseSecond(field: DescField, { given, path }: Place, at: Position): void {
+function refuseSecond(field: Field, { given, path }: Place, at: Position): void {
   const key = field.oneof === undefined ? field.name : `oneof ${field.oneof.name}`;
   const before = given.get(key);
   given.set(key, field.name);
@@ -292,37 +280,8 @@ function refuseSecond(field: DescField, { given, path }: Place, at: Position): v
   throw new TextFormatError(what, at);
 }
 
-function holdsMessages(field: DescField): boolean {
-  return field.fieldKind === 'map' || field.message !== undefined;
-}
-
-function scalarOf(field: DescField): ScalarType {
-  // Of what is neither a message nor an enumeration.
-  return (field as { readonly scalar: ScalarType }).scalar;
-}
-
-function zeroOf(type: ScalarType): unknown {
-  switch (type) {
-    case ScalarType.STRING:
-      return '';
-    case ScalarType.BYTES:
-      return new Uint8Array();
-    case ScalarType.BOOL:
-      return false;
-    case ScalarType.INT64:
-    case ScalarType.SINT64:
-    case ScalarType.SFIXED64:
-    case ScalarType.UINT64:
-    case ScalarType.FIXED64:
-      return 0n;
-    default:
-      return 0;
-  }
-}
-
-function emptyValue(field: DescField & { readonly fieldKind: 'map' }): unknown {
-  if (field.message !== undefined) return reflect(field.message, undefined, false);
-  return field.enum === undefined ? zeroOf(scalarOf(field)) : field.enum.values[0]!.number;
+function holdsMessages({ form, kind }: Field): boolean {
+  return form === 'map' || 'message' in kind;
 }
 
 /** Of an integer without a sign. */

@@ -11,6 +11,7 @@ import { OPTIONS } from '../../../src/config/options.js';
 import { identityModel } from '../../support/onnx-builder.js';
 import { packedPackage, type PackedPackage } from '../../support/packed-package.js';
 import { inferJson } from '../../support/start-server.js';
+import { openStream } from '../../support/open-stream.js';
 
 const FREE = ['--http-port', '0', '--grpc-port=0', '--metrics-port', '0'];
 const HAS_CURL = spawnSync('curl', ['--version']).status === 0;
@@ -376,6 +377,38 @@ describe.each([{ thread: 'true' }, { thread: 'false' }])(
       stop.abort();
       await loads;
       expect([...seen].filter((value) => ![1, 2, 20, 30, 40].includes(value as number))).toEqual([]);
+      server.signal('SIGINT');
+      expect((await server.ended).code).toBe(0);
+    });
+
+    it('serves every new version although a client listens to a stream of the first', async () => {
+      const file = `ticks-${thread}/model.js`;
+      const ticks = (value: number) => `import { stream } from 'tstriton';
+export const ticks = {
+  modelName: 'Ticks',
+  inputs: { x: { dtype: 'float32', shape: [1] } },
+  outputs: { y: { dtype: 'float32', shape: [1] } },
+  config: { decoupled: true },
+  inferFunc: stream(async function* () {
+    for (;;) {
+      yield { y: [[${value}]] };
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }),
+};
+`;
+      installed.write(file, ticks(1));
+      await using server = installed.start(['serve', file, '--watch', '--json', '--server-thread', thread, ...FREE]);
+      const { http } = await server.served();
+      await server.until(/watching/);
+      const listening = [await openStream(http, 'Ticks')];
+      for (const value of [2, 3]) {
+        installed.write(file, ticks(value));
+        await server.until(new RegExp(`(?:reloaded Ticks[^]*?){${value - 1}}`));
+        listening.push(await openStream(http, 'Ticks'));
+      }
+      expect(await Promise.all(listening.map((client) => client.next()))).toEqual([1, 2, 3]);
+      for (const client of listening) await client[Symbol.asyncDispose]();
       server.signal('SIGINT');
       expect((await server.ended).code).toBe(0);
     });

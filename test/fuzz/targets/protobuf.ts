@@ -1,5 +1,7 @@
 // Messages of gRPC, whole and spoilt: what our decoders of inference take for good reads the same for the generic decoder, and what
 // it refuses, ours refuse.
+import { inspect } from 'node:util';
+
 import {
   create,
   type DescField,
@@ -9,7 +11,6 @@ import {
   type MessageShape,
   ScalarType,
   toBinary,
-  toJsonString,
 } from '@bufbuild/protobuf';
 
 import { TritonError } from '../../../src/errors.js';
@@ -18,10 +19,14 @@ import { decodeInferRequest } from '../../../src/protocol/grpc/decode-infer-requ
 import { decodeInferResponse } from '../../../src/protocol/grpc/decode-infer-response.js';
 import { decodeMessage } from '../../../src/protocol/grpc/decode-message.js';
 import { decodeModelConfigResponse } from '../../../src/protocol/grpc/decode-model-config-response.js';
+import * as messages from '../../../src/protocol/protobuf/generated/grpc-service.js';
+import * as reflection from '../../../src/protocol/protobuf/generated/reflection-v1.js';
+import type { MessageType } from '../../../src/protocol/protobuf/message-type.js';
+import { writeMessage } from '../../../src/protocol/protobuf/write-message.js';
 import { decodeModelReference } from '../../../src/protocol/grpc/decode-model-reference.js';
 import { decodeStreamResponse } from '../../../src/protocol/grpc/decode-stream-response.js';
-import * as service from '../../../src/protocol/grpc/generated/grpc_service_pb.js';
-import { ServerReflectionRequestSchema } from '../../../src/protocol/grpc/generated/reflection_v1_pb.js';
+import * as service from '../../support/generated/grpc_service_pb.js';
+import { ServerReflectionRequestSchema } from '../../support/generated/reflection_v1_pb.js';
 import { DATATYPE_BYTE_SIZE } from '../../../src/tensor/dtype.js';
 import { NO_SHARED_MEMORY } from '../../support/no-shared-memory.js';
 import type { Random } from '../../support/random-life/random.js';
@@ -252,6 +257,11 @@ function filled(random: Random, schema: DescMessage): MessageShape<DescMessage> 
   return create(schema, values);
 }
 
+/** Our own type of the same message. */
+function typeCalled(name: string): MessageType<object> {
+  return ({ ...messages, ...reflection } as Record<string, unknown>)[name] as MessageType<object>;
+}
+
 export const controlMessages: FuzzTarget = {
   about: 'messages of the repository, settings, statistics, reflection and shared memory',
   make(random) {
@@ -261,20 +271,21 @@ export const controlMessages: FuzzTarget = {
   },
   check(input) {
     const schema: DescMessage = CONTROL[(input[0] ?? 0) % CONTROL.length]!;
+    const type = typeCalled(schema.name);
     const message = input.subarray(1);
     outcomeOf(() => decodeModelReference(message), REFUSED);
     outcomeOf(() => decodeModelConfigResponse(message), REFUSED);
-    const ours = outcomeOf(() => decodeMessage(schema, message), REFUSED);
+    const read = outcomeOf(() => decodeMessage(type, message), REFUSED);
     const theirs = generic(schema, message);
-    if (ours instanceof TritonError) {
-      must(theirs === undefined, () => `refused: ${ours.message}`);
+    if (read instanceof TritonError) {
+      must(theirs === undefined, () => `refused: ${read.message}`);
       return false;
     }
     must(theirs !== undefined, () => 'the generic decoder takes it for no message');
-    const written = bytesOf(schema, ours);
-    must(written.equals(bytesOf(schema, theirs!)), () => `read ${toJsonString(schema, ours)}`);
+    const written = writeMessage(type, read);
+    must(written.equals(bytesOf(schema, theirs!)), () => `read ${inspect(read, { depth: null })}`);
     // What is read is written, and read, the same again.
-    must(bytesOf(schema, decodeMessage(schema, written)).equals(written), () => 'written otherwise than read');
+    must(writeMessage(type, decodeMessage(type, written)).equals(written), () => 'written otherwise than read');
     return true;
   },
 };

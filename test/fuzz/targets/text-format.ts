@@ -1,7 +1,9 @@
 // config.pbtxt, protobuf's text format: a message that can be written, and read, again, or an error that says where.
-import { equals, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { isDeepStrictEqual } from 'node:util';
 
-import { ModelConfigSchema } from '../../../src/protocol/grpc/generated/model_config_pb.js';
+import { decodeMessage } from '../../../src/protocol/grpc/decode-message.js';
+import { ModelConfig } from '../../../src/protocol/protobuf/generated/model-config.js';
+import { writeMessage } from '../../../src/protocol/protobuf/write-message.js';
 import { readTextFormat } from '../../../src/protocol/text-format/read-text-format.js';
 import { TextFormatError } from '../../../src/protocol/text-format/tokens.js';
 import { type FuzzTarget, must } from '../fuzz-target.js';
@@ -33,9 +35,9 @@ export const textFormat: FuzzTarget = {
     ),
   check(input) {
     try {
-      const message = readTextFormat(ModelConfigSchema, input.toString());
-      const again = fromBinary(ModelConfigSchema, toBinary(ModelConfigSchema, message));
-      must(equals(ModelConfigSchema, message, again), () => 'written otherwise than read');
+      const message = readTextFormat(ModelConfig, input.toString());
+      const again = decodeMessage(ModelConfig, writeMessage(ModelConfig, message));
+      must(isDeepStrictEqual(message, again), () => 'written otherwise than read');
       return true;
     } catch (error) {
       if (error instanceof TextFormatError) return false;

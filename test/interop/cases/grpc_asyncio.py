@@ -29,8 +29,9 @@ async def every_datatype_survives():
 
 async def a_hundred_requests_at_once_are_all_answered():
     async with _client() as client:
-        for result in await asyncio.gather(*(client.infer("AddSub", add_sub_inputs(grpc)) for _ in range(100))):
-            expect_add_sub(result)
+        asked = (client.infer("AddSub", add_sub_inputs(grpc, number)) for number in range(100))
+        for number, result in enumerate(await asyncio.gather(*asked)):
+            expect_add_sub(result, number)
 
 
 async def compression_parameters_and_headers_work():

@@ -114,12 +114,16 @@ def a_deadline_that_passes_is_deadline_exceeded():
 def requests_at_once_call_back_with_their_results():
     answers = queue.Queue()
     with grpc_client() as client:
+        for number in range(64):
+            client.async_infer(
+                "AddSub",
+                add_sub_inputs(grpc, number),
+                callback=lambda result, error, number=number: answers.put((number, result, error)),
+            )
         for _ in range(64):
-            client.async_infer("AddSub", add_sub_inputs(grpc), callback=lambda result, error: answers.put((result, error)))
-        for _ in range(64):
-            result, error = answers.get(timeout=20)
+            number, result, error = answers.get(timeout=20)
             expect_equal(error, None)
-            expect_add_sub(result)
+            expect_add_sub(result, number)
 
 
 def a_cancelled_request_calls_back_with_cancelled():

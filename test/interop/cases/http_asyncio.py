@@ -30,8 +30,9 @@ async def json_and_compression_work():
 
 async def a_hundred_requests_at_once_are_all_answered():
     async with _client(conn_limit=16) as client:
-        for result in await asyncio.gather(*(client.infer("AddSub", add_sub_inputs(http)) for _ in range(100))):
-            expect_add_sub(result)
+        asked = (client.infer("AddSub", add_sub_inputs(http, number)) for number in range(100))
+        for number, result in enumerate(await asyncio.gather(*asked)):
+            expect_add_sub(result, number)
 
 
 async def a_cancelled_request_leaves_the_server_serving():

@@ -178,23 +178,23 @@ def classification_gives_the_largest_with_labels():
 
 def requests_at_once_on_several_connections_are_all_answered():
     with http_client(concurrency=8) as client:
-        pending = [client.async_infer("AddSub", add_sub_inputs(http)) for _ in range(64)]
-        for request in pending:
-            expect_add_sub(request.get_result())
+        pending = [client.async_infer("AddSub", add_sub_inputs(http, number)) for number in range(64)]
+        for number, request in enumerate(pending):
+            expect_add_sub(request.get_result(), number)
 
 
 def threads_with_a_client_each_are_all_answered():
     failures = []
 
-    def ask():
+    def ask(first):
         try:
             with http_client() as client:
-                for _ in range(20):
-                    expect_add_sub(client.infer("AddSub", add_sub_inputs(http)))
+                for number in range(first, first + 20):
+                    expect_add_sub(client.infer("AddSub", add_sub_inputs(http, number)), number)
         except Exception as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=ask) for _ in range(4)]
+    threads = [threading.Thread(target=ask, args=(20 * turn,)) for turn in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

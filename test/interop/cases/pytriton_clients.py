@@ -178,8 +178,9 @@ async def asyncio_model_client_sends_samples_and_batches():
         async with AsyncioModelClient(url, "AddSub") as client:
             _expect_sums(await client.infer_sample(A, B))
             _expect_sums(await client.infer_batch(a=A[None], b=B[None]), (1, 3))
-            for result in await asyncio.gather(*(client.infer_sample(A, B) for _ in range(32))):
-                _expect_sums(result)
+            asked = (client.infer_sample(A + number, B) for number in range(32))
+            for number, result in enumerate(await asyncio.gather(*asked)):
+                expect_same(result["add"], A + number + B)
             expect_equal((await client.model_config).max_batch_size, 16)
 
 
@@ -208,8 +209,8 @@ def futures_model_client_answers_many_calls():
         workers = 8 if url.startswith("http") else 1  # over gRPC its further workers speak HTTP: a bug of 0.7
         with FuturesModelClient(url, "AddSub", max_workers=workers) as client:
             client.wait_for_model(10).result()
-            for future in [client.infer_sample(A, B) for _ in range(64)]:
-                _expect_sums(future.result(timeout=20))
+            for number, future in enumerate([client.infer_sample(A + number, B) for number in range(64)]):
+                expect_same(future.result(timeout=20)["add"], A + number + B)
             _expect_sums(client.infer_batch(A[None], B[None]).result(timeout=20), (1, 3))
             expect_equal(client.model_config().result(timeout=20).model_name, "AddSub")
 

@@ -18,6 +18,7 @@ FILES = [
     "grpc_asyncio",
     "grpc_streams",
     "shared_memory",
+    "distinct",
     "management",
     "restrictions",
     "encryption",

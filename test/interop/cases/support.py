@@ -1,6 +1,7 @@
 """What the cases share: the servers' addresses, tensors of every datatype, and how a refusal is expected."""
 
 import contextlib
+import hashlib
 import json
 import os
 
@@ -59,16 +60,61 @@ def tensor_of(module, name, values, dtype, **options):
     return tensor
 
 
-def add_sub_inputs(module, **options):
-    return [
-        tensor_of(module, "a", [[1, 2, 3]], np.float32, **options),
-        tensor_of(module, "b", [[10, 20, 30]], np.float32, **options),
-    ]
+def _add_sub_values(number):
+    """Of the request with this number, which differs from the others in length too."""
+    steps = np.arange(1, 4 + number % 50, dtype=np.float32)[None]
+    return steps + number, steps * 10
 
 
-def expect_add_sub(result):
-    expect_same(result.as_numpy("add"), np.array([[11, 22, 33]], dtype=np.float32))
-    expect_same(result.as_numpy("sub"), np.array([[-9, -18, -27]], dtype=np.float32))
+def add_sub_inputs(module, number=0, **options):
+    a, b = _add_sub_values(number)
+    return [tensor_of(module, "a", a, np.float32, **options), tensor_of(module, "b", b, np.float32, **options)]
+
+
+def expect_add_sub(result, number=0):
+    a, b = _add_sub_values(number)
+    expect_same(result.as_numpy("add"), a + b)
+    expect_same(result.as_numpy("sub"), a - b)
+
+
+class Question:
+    """A request that is like no other, and its answer: for the model Keyed, which answers from all that a request says."""
+
+    SIZES = (1, 100, 4095, 4096, 4097, 16383, 16384, 16385, 65535, 65536, 65537)
+    LARGE_EVERY = 40
+    LARGE_SIZES = (2**20 - 1, 2**20 + 1, 2**24 + 1)
+
+    def __init__(self, number):
+        turn, rest = divmod(number, self.LARGE_EVERY)
+        size = self.LARGE_SIZES[turn % 3] if rest == self.LARGE_EVERY - 1 else self.SIZES[number % len(self.SIZES)]
+        self.is_small = size < 5000
+        filling = "." * (number * 7 % 300)
+        answer_size = self.SIZES[(number * 3 + 1) % len(self.SIZES)]
+        self.x = np.random.default_rng(number).integers(0, 256, (1, size), dtype=np.uint8)
+        self.id = f"{number}{filling}"
+        self.header = {"interop-own": f"{number} {filling}".strip()}
+        self.parameters = {"size": answer_size, "number": number, "filling": f"{filling}{number}"}
+        # Over a stream the requests have no headers of their own.
+        self.answer, self.answer_without_header = (self._answer(headers) for headers in (self.header, {}))
+
+    def _answer(self, headers):
+        named = sorted(f"{name}={value}" for name, value in {**self.parameters, **headers}.items())
+        told = ",".join([self.id, *named])
+        key = np.frombuffer(hashlib.sha256(told.encode() + self.x.tobytes()).digest(), np.uint8)
+        indices = np.arange(self.parameters["size"])
+        return told, (key[indices % 32] ^ (indices >> 5 & 255)).astype(np.uint8)[None]
+
+    def inputs(self, module, **options):
+        return [tensor_of(module, "x", self.x, np.uint8, **options)]
+
+    def expect(self, result, has_header=True):
+        told, y = self.answer if has_header else self.answer_without_header
+        # Strings of an answer in JSON come as texts.
+        (got,) = result.as_numpy("told").reshape(-1)
+        expect_equal(got if isinstance(got, str) else got.decode(), told)
+        expect_same(result.as_numpy("y"), y)
+        response = result.get_response()
+        expect_equal(response["id"] if isinstance(response, dict) else response.id, self.id)
 
 
 def expect_equal(got, expected):

@@ -4,7 +4,7 @@ import { ModelClient } from 'tstriton/client';
 
 import { startServer } from '../../support/start-server.js';
 import { atMost, plain, quantile, type Check } from '../check.js';
-import { ANSWER, echo, X } from './served.js';
+import { answerAll, echo } from './served.js';
 
 const words = defineModel({
   modelName: 'Words',
@@ -34,9 +34,9 @@ function cancellation(serverThread: boolean): Check {
         (triton) => {
           triton.bind({
             ...echo,
-            inferFunc: async ([request]) => {
-              await follow(request!.signal);
-              return [ANSWER];
+            inferFunc: async (requests) => {
+              await follow(requests[0]!.signal);
+              return answerAll(requests);
             },
           });
           triton.bind({
@@ -54,9 +54,10 @@ function cancellation(serverThread: boolean): Check {
         const client = new ModelClient(server[protocol], echo, { retry: false });
         const streams = new ModelClient(server[protocol], words, { retry: false });
         const ways = {
-          unary: async (signal: AbortSignal) => void (await client.inferSample({ x: X }, { signal })),
+          unary: async (signal: AbortSignal) =>
+            void (await client.inferSample({ x: Float32Array.of(1, 2, 3, 4) }, { signal })),
           streaming: async (signal: AbortSignal) => {
-            for await (const _ of streams.streamSample({ x: X }, { signal }));
+            for await (const _ of streams.streamSample({ x: Float32Array.of(1, 2, 3, 4) }, { signal }));
           },
         };
         for (const [way, call] of Object.entries(ways)) {

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 
 import { startServer } from '../../support/start-server.js';
 import { memory, plain, quantile, type Check } from '../check.js';
-import { clientsOf, echo, X } from './served.js';
+import { answerAll, ask, clientsOf, echo } from './served.js';
 
 const CONNECTIONS = 5000;
 const ASKED = 'GET /v2/health/live HTTP/1.1\r\nHost: h\r\n\r\n';
@@ -16,13 +16,13 @@ const PREFACE = Buffer.concat([
 export const idle: Check = {
   about: `${CONNECTIONS} connections without requests, half HTTP and half gRPC`,
   async run() {
-    await using server = await startServer((triton) => void triton.bind({ ...echo, inferFunc: (all) => all }));
+    await using server = await startServer((triton) => void triton.bind({ ...echo, inferFunc: answerAll }));
     const clients = clientsOf(server);
     const probe = async () => {
       const took: number[] = [];
       for (let i = 0; i < 1000; i++) {
         const begin = performance.now();
-        await clients[i % 2]!.inferSample({ x: X });
+        await ask(clients[i % 2]!, i);
         took.push(performance.now() - begin);
       }
       return took;

@@ -2,7 +2,9 @@
 // process, and requests that are still under way (R8).
 import { startServer } from '../../support/start-server.js';
 import { atMost, crowd, memory, plain, quantile, type Check, type Figure } from '../check.js';
-import { ANSWER, clientsOf, echo, X } from './served.js';
+import { answerAll, ask, clientsOf, echo } from './served.js';
+
+type DistinctInput = Parameters<typeof answerAll>[0][number] & { readonly signal: AbortSignal };
 
 const CROWD = 32;
 const MEGABYTE = 1e6;
@@ -45,15 +47,11 @@ function requests(serverThread: boolean): Check {
     about: `requests over both wires, serverThread: ${serverThread}`,
     async run({ isFull }) {
       const count = isFull ? 1_000_000 : 100_000;
-      await using server = await startServer((triton) => void triton.bind({ ...echo, inferFunc: (all) => all }), {
+      await using server = await startServer((triton) => void triton.bind({ ...echo, inferFunc: answerAll }), {
         serverThread,
       });
       const clients = clientsOf(server);
-      const work = (times: number) =>
-        crowd(CROWD, times, async (i) => {
-          const { x } = await clients[i % 2]!.inferSample({ x: X });
-          if (x!.data[3] !== 4) throw new Error('another answer');
-        });
+      const work = (times: number) => crowd(CROWD, times, (i) => ask(clients[i % 2]!, i));
       const figures = await growth(count, work);
       await Promise.all(clients.map((client) => client.close()));
       return figures;
@@ -67,8 +65,7 @@ export const requestsWithoutThread = requests(false);
 export const loads: Check = {
   about: 'loads and unloads by clients',
   async run() {
-    const bind = { ...echo, inferFunc: <T>(all: T) => all };
-    await using server = await startServer((triton) => void triton.bind(bind), {
+    await using server = await startServer((triton) => void triton.bind({ ...echo, inferFunc: answerAll }), {
       serverThread: false,
       modelControlMode: 'explicit',
       restrictedEndpoints: [],
@@ -84,7 +81,7 @@ export const loads: Check = {
       for (let i = 0; i < times; i++) {
         await control('unload');
         await control('load');
-        await client.inferSample({ x: X });
+        await ask(client, i);
       }
     });
     await Promise.all([client.close(), other.close()]);
@@ -97,11 +94,11 @@ export const cancellations: Check = {
   async run({ isFull }) {
     const count = isFull ? 100_000 : 20_000;
     // Runs until all of its clients are gone.
-    const inferFunc = async (all: readonly { readonly signal: AbortSignal }[]) => {
+    const inferFunc = async (all: readonly DistinctInput[]) => {
       for (const { signal } of all) {
         if (!signal.aborted) await new Promise((done) => signal.addEventListener('abort', done, { once: true }));
       }
-      return all.map(() => ANSWER);
+      return answerAll(all);
     };
     await using server = await startServer((triton) => void triton.bind({ ...echo, inferFunc }));
     const clients = clientsOf(server);
@@ -109,7 +106,7 @@ export const cancellations: Check = {
     const work = (times: number) =>
       crowd(CROWD, times, async (i) => {
         const controller = new AbortController();
-        const call = clients[i % 2]!.inferSample({ x: X }, { signal: controller.signal });
+        const call = ask(clients[i % 2]!, i, { signal: controller.signal });
         setTimeout(() => controller.abort(), i % 4);
         await call.then(
           () => undefined,

@@ -1,20 +1,22 @@
 // Twice as many requests as a model can answer, and a short queue: what can be answered is, and the rest is told at once (R9).
 import { startServer } from '../../support/start-server.js';
 import { atLeast, atMost, crowd, pause, plain, quantile, type Check } from '../check.js';
-import { ANSWER, clientsOf, echo, X } from './served.js';
+import { answerAll, ask, clientsOf, echo } from './served.js';
 
 const BATCH = 8;
 const BATCH_MS = 20;
 const TICK_MS = 5;
+/** The same in all requests: others share no batch. */
+const VALUES = 4;
 
 export const overload: Check = {
   about: `twice the capacity of a model that takes ${BATCH_MS} ms for ${BATCH} rows, maxQueueSize 16`,
   async run({ isFull }) {
     const seconds = isFull ? 60 : 15;
     const config = { maxBatchSize: BATCH, batcher: { defaultQueuePolicy: { maxQueueSize: 16 } } };
-    const inferFunc = async (all: readonly object[]) => {
+    const inferFunc = async (all: Parameters<typeof answerAll>[0]) => {
       await pause(BATCH_MS);
-      return all.map(() => ANSWER);
+      return answerAll(all);
     };
     await using server = await startServer((triton) => void triton.bind({ ...echo, config, inferFunc }));
     const clients = clientsOf(server, 4096);
@@ -23,7 +25,7 @@ export const overload: Check = {
     // As many as fill the next batch while one runs: the queue is never full.
     await crowd(2 * BATCH, Infinity, async (i) => {
       if (performance.now() > end) throw STOP;
-      await clients[i % 2]!.inferSample({ x: X });
+      await ask(clients[i % 2]!, i, { size: VALUES });
       answered++;
     }).catch((error: unknown) => {
       if (error !== STOP) throw error;
@@ -42,7 +44,7 @@ export const overload: Check = {
       const due = ((performance.now() - begin) / 1000) * 2 * capacity;
       for (; sent < due; sent++) {
         const asked = performance.now();
-        const call = clients[sent % 2]!.inferSample({ x: X }).then(
+        const call = ask(clients[sent % 2]!, sent, { size: VALUES }).then(
           () => void good++,
           (error: Error) => {
             if (/Exceeds maximum queue size/.test(error.message)) rejected.push(performance.now() - asked);

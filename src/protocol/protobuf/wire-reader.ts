@@ -5,14 +5,7 @@ import { isUtf8 } from 'node:buffer';
 
 import { TritonError } from '../../errors.js';
 import { beyondLimit } from '../../model/request-limits.js';
-
-/** The wire types: the low three bits of a tag. */
-export const VARINT = 0;
-export const FIXED64 = 1;
-export const LENGTH_DELIMITED = 2;
-const GROUP_START = 3;
-const GROUP_END = 4;
-export const FIXED32 = 5;
+import { FIXED32, FIXED64, GROUP_END, GROUP_START, LENGTH_DELIMITED, VARINT } from './wire-types.js';
 
 const MAX_VARINT_BYTES = 10;
 const MAX_GROUP_DEPTH = 100;
@@ -161,6 +154,20 @@ export class WireReader {
     const start = this.position;
     this.advance(8);
     return this.bytes.readDoubleLE(start);
+  }
+
+  float(): number {
+    const start = this.position;
+    this.advance(4);
+    return this.bytes.readFloatLE(start);
+  }
+
+  /** A view of the bytes of a field. */
+  byteString(): Buffer {
+    const length = this.length();
+    const start = this.position;
+    this.position = start + length;
+    return this.bytes.subarray(start, this.position);
   }
 
   /** The length of a length-delimited field, which lies within the message. */

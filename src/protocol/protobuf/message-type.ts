@@ -1,0 +1,179 @@
+// What a protobuf message is made of, as data: the fields of each type, parsed from one line each when the type is first used.
+// `scripts/generate-messages.js` writes those lines from proto/. Values are plain objects: members in camelCase, 64-bit integers
+// as bigints, a oneof as `{ case, value }`.
+
+import { FIXED32, FIXED64, LENGTH_DELIMITED, VARINT } from './wire-types.js';
+
+/** The scalar kinds that proto/ uses, each with its wire type and its default. */
+export const SCALARS = {
+  string: { wireType: LENGTH_DELIMITED, zero: '' },
+  bytes: { wireType: LENGTH_DELIMITED, zero: undefined },
+  bool: { wireType: VARINT, zero: false },
+  int32: { wireType: VARINT, zero: 0 },
+  uint32: { wireType: VARINT, zero: 0 },
+  int64: { wireType: VARINT, zero: 0n },
+  uint64: { wireType: VARINT, zero: 0n },
+  float: { wireType: FIXED32, zero: 0 },
+  double: { wireType: FIXED64, zero: 0 },
+} as const;
+
+export type Scalar = keyof typeof SCALARS;
+
+/** What a field, an element of a list, or the value of a map holds. */
+export type Kind =
+  { readonly scalar: Scalar } | { readonly message: MessageType<object> } | { readonly enum: Enumeration };
+
+export function wireTypeOf(kind: Kind): number {
+  if ('scalar' in kind) return SCALARS[kind.scalar].wireType;
+  return 'enum' in kind ? VARINT : LENGTH_DELIMITED;
+}
+
+interface FieldOf<Form> {
+  readonly form: Form;
+  /** As proto/ spells it. */
+  readonly name: string;
+  /** In camelCase, the key in a value. */
+  readonly localName: string;
+  readonly number: number;
+  readonly kind: Kind;
+  /** The oneof that the field belongs to. */
+  readonly oneof: OneOf | undefined;
+}
+
+export interface MapField extends FieldOf<'map'> {
+  readonly mapKey: Exclude<Scalar, 'bytes' | 'float' | 'double'>;
+}
+
+/** `optional` fields, messages and members of a oneof have no default: undefined means that they are not set. */
+export type Field = FieldOf<'singular'> | FieldOf<'optional'> | FieldOf<'list'> | MapField;
+
+export interface OneOf {
+  readonly name: string;
+  readonly localName: string;
+  readonly fields: readonly Field[];
+}
+
+/** The value of a oneof. */
+export interface Choice {
+  readonly case?: string | undefined;
+  readonly value?: unknown;
+}
+
+/** An enum of proto/. Values are numbers, for a message may hold some that are not known. */
+export class Enumeration {
+  readonly typeName: string;
+  readonly #names: ReadonlyMap<number, string>;
+  readonly #numbers: ReadonlyMap<string, number>;
+
+  /** `table`: `NAME number`, separated by commas. */
+  constructor(typeName: string, table: string) {
+    const values = table.split(', ').map((line): [string, number] => {
+      const [name = '', number] = line.split(' ');
+      return [name, Number(number)];
+    });
+    this.typeName = typeName;
+    this.#numbers = new Map(values);
+    this.#names = new Map(values.map(([name, number]) => [number, name]));
+  }
+
+  get names(): readonly string[] {
+    return [...this.#numbers.keys()];
+  }
+
+  nameOf(number: number): string | undefined {
+    return this.#names.get(number);
+  }
+
+  numberOf(name: string): number | undefined {
+    return this.#numbers.get(name);
+  }
+}
+
+/** The messages and enums that fields of a type refer to; its table has their places. */
+type References = () => readonly (MessageType<object> | Enumeration)[];
+
+/** A message type whose values are a `T`. */
+export class MessageType<T extends object> {
+  readonly typeName: string;
+  /** Never set: it carries `T` in the type, so that the compiler tells message types apart. */
+  declare readonly valueType?: T;
+  readonly #table: string;
+  readonly #references: References;
+  #fields: readonly Field[] | undefined;
+  #byNumber: ReadonlyMap<number, Field> | undefined;
+  #inOrder: readonly Field[] | undefined;
+  #members: readonly (Field | OneOf)[] | undefined;
+
+  /** `table`: a line for each field, `name number kind`; those of a oneof are indented under `oneof name`. */
+  constructor(typeName: string, table: string, references: References) {
+    this.typeName = typeName;
+    this.#table = table;
+    this.#references = references;
+  }
+
+  get fields(): readonly Field[] {
+    return (this.#fields ??= this.#parse());
+  }
+
+  /** As they are written: by their numbers. */
+  get fieldsInOrder(): readonly Field[] {
+    return (this.#inOrder ??= this.fields.toSorted((a, b) => a.number - b.number));
+  }
+
+  /** The fields as proto/ has them, with each oneof in the place of its first field. */
+  get members(): readonly (Field | OneOf)[] {
+    return (this.#members ??= [...new Set(this.fields.map((field) => field.oneof ?? field))]);
+  }
+
+  field(number: number): Field | undefined {
+    this.#byNumber ??= new Map(this.fields.map((field) => [field.number, field]));
+    return this.#byNumber.get(number);
+  }
+
+  #parse(): readonly Field[] {
+    const references = this.#references();
+    const fields: Field[] = [];
+    let oneof: { readonly name: string; readonly localName: string; readonly fields: Field[] } | undefined;
+    for (const line of this.#table.split('\n').filter((each) => each.trim() !== '')) {
+      const [first = '', second = '', ...rest] = line.trim().split(' ');
+      if (first === 'oneof') {
+        oneof = { name: second, localName: camelCase(second), fields: [] };
+        continue;
+      }
+      if (!line.startsWith(' ')) oneof = undefined;
+      const form = rest.length > 1 ? rest[0]! : 'singular';
+      const kind = kindOf(rest.at(-1)!, references);
+      const shared = { name: first, localName: camelCase(first), number: Number(second), kind, oneof };
+      const field = (
+        form.startsWith('map:') ? { ...shared, form: 'map', mapKey: form.slice(4) } : { ...shared, form }
+      ) as Field;
+      fields.push(field);
+      oneof?.fields.push(field);
+    }
+    return fields;
+  }
+}
+
+export function message<T extends object>(
+  typeName: string,
+  table: string,
+  references: References = () => [],
+): MessageType<T> {
+  return new MessageType<T>(typeName, table, references);
+}
+
+export function enumeration(typeName: string, table: string): Enumeration {
+  return new Enumeration(typeName, table);
+}
+
+/** `word`: a scalar, or the place of a reference. */
+function kindOf(word: string, references: ReturnType<References>): Kind {
+  const reference = references[Number(word)];
+  if (reference === undefined) return { scalar: word as Scalar };
+  return reference instanceof Enumeration ? { enum: reference } : { message: reference };
+}
+
+/** As protobuf makes names for JSON. */
+function camelCase(name: string): string {
+  return name.replace(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
+}

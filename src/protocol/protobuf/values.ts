@@ -1,0 +1,47 @@
+// Values of message types: what an empty one holds, and what a caller may leave out.
+
+import { type Choice, type Field, type Kind, type MessageType, SCALARS } from './message-type.js';
+
+/** A value under construction, by the local names of its members. */
+export type Values = Record<string, unknown>;
+
+/** A message of which any member, at any depth, may be left out: it then has its default. */
+export type Init<T> = T extends bigint | boolean | number | string | Uint8Array | undefined
+  ? T
+  : T extends readonly (infer Element)[]
+    ? readonly Init<Element>[]
+    : { readonly [Member in keyof T]?: Init<T[Member]> | undefined };
+
+/** A message in which nothing is set. */
+export function emptyMessage<T extends object>({ members }: MessageType<T>): T {
+  const values: Values = {};
+  for (const member of members) {
+    values[member.localName] = 'form' in member ? emptyField(member) : ({ case: undefined } satisfies Choice);
+  }
+  return values as T;
+}
+
+/** What a field holds when nothing set it; undefined for an optional one and for a message. */
+function emptyField(field: Field): unknown {
+  if (field.form === 'list') return [];
+  if (field.form === 'map') return {};
+  return field.form === 'optional' || 'message' in field.kind ? undefined : emptyValue(field.kind);
+}
+
+/** An element or a map's value that the wire or the text leaves out. */
+export function emptyValue(kind: Kind): unknown {
+  if ('message' in kind) return emptyMessage(kind.message);
+  if ('enum' in kind) return 0;
+  return kind.scalar === 'bytes' ? new Uint8Array() : SCALARS[kind.scalar].zero;
+}
+
+/** Whether a field without presence holds its default, which the wire leaves out. */
+export function isEmptyValue(kind: Kind, value: unknown): boolean {
+  if (value instanceof Uint8Array) return value.length === 0;
+  return 'scalar' in kind ? Object.is(value, SCALARS[kind.scalar].zero) : value === 0;
+}
+
+/** Sets a map's entry, whatever its key: `__proto__` is a name like any other. */
+export function setEntry(entries: Values, key: string, value: unknown): void {
+  Object.defineProperty(entries, key, { value, configurable: true, enumerable: true, writable: true });
+}

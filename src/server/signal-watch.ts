@@ -1,0 +1,108 @@
+// Ends the process when a signal told it to stop and the thread that should do so is blocked. Node runs the handlers of signals in
+// the main thread alone, so a callable there that never comes to an end keeps them from running. This is for another thread.
+
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+
+import type { StopTimes } from './server-options.js';
+
+export interface SignalWatchOptions {
+  /** For how long after a signal the main thread may be busy, in seconds. */
+  readonly limitSecs: number;
+  /** Sends the main thread a message that it answers when it gets round to it. */
+  readonly ask: () => Promise<unknown>;
+  /** Called with each signal. */
+  readonly onSignal?: () => void;
+  /** Called before the process is ended. */
+  readonly onBlocked: () => void;
+}
+
+/** As Node has them, for the main thread's `process.on` too. */
+interface SignalHandle {
+  onsignal: () => void;
+  start(signal: number): number;
+  unref(): void;
+}
+
+const NEEDS_INTERNALS = Number(process.versions.node.split('.')[0]) >= 24;
+
+/** What Node is to be started with in a thread that watches signals. Only code of ours runs in such threads. */
+export const WATCHING_THREAD_ARGUMENTS: readonly string[] = NEEDS_INTERNALS ? ['--expose-internals'] : [];
+
+export const BLOCKED_TEXT =
+  'a signal told the server to stop, and the thread that it was started in is blocked: SIGKILL ends the process';
+
+const SIGNALS = [constants.signals.SIGINT, constants.signals.SIGTERM];
+/** For the main thread to answer. */
+const ANSWER_MILLISECONDS = 1000;
+
+/**
+ * Watches SIGINT and SIGTERM for as long as the thread lives. The main thread must have handlers for them: this takes away what
+ * the system does without any. False where Node has no such handles.
+ */
+export function watchSignals({ limitSecs, ask, onSignal, onBlocked }: SignalWatchOptions): boolean {
+  const Signal = signalHandles();
+  if (Signal === undefined) return false;
+  let isSignalled = false;
+  const check = async () => {
+    const isThere = await answered(ask());
+    if (isThere) return void setTimeout(() => void check(), ANSWER_MILLISECONDS);
+    onBlocked();
+    process.kill(process.pid, 'SIGKILL');
+  };
+  const signalled = () => {
+    onSignal?.();
+    // A second one ends a process at once that can hear of it.
+    const isSecond = isSignalled;
+    isSignalled = true;
+    setTimeout(() => void check(), isSecond ? 0 : limitSecs * 1000);
+  };
+  for (const signal of SIGNALS) {
+    const handle = new Signal();
+    handle.onsignal = signalled;
+    handle.start(signal);
+    handle.unref();
+  }
+  return true;
+}
+
+/** How long a stop may take. */
+export function secondsOf({ delaySecs, graceSecs, timeoutSecs }: StopTimes): number {
+  return (delaySecs > 0 ? delaySecs : graceSecs) + timeoutSecs;
+}
+
+function answered(answer: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ANSWER_MILLISECONDS, false);
+    void answer.then(() => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
+}
+
+type SignalBinding = { readonly Signal: new () => SignalHandle };
+
+/** Node has no public way to hear of signals in another thread than the main one; before Node 24 `process.binding` has one. */
+function signalHandles(): SignalBinding['Signal'] | undefined {
+  const { noDeprecation } = process;
+  const emitWarning = process.emitWarning.bind(process);
+  // Node warns of both that they are internal.
+  process.noDeprecation = true;
+  process.emitWarning = () => undefined;
+  try {
+    if (!NEEDS_INTERNALS) {
+      const { binding } = process as unknown as { readonly binding: (name: string) => SignalBinding };
+      return binding('signal_wrap').Signal;
+    }
+    const internals = createRequire(import.meta.url)('internal/test/binding') as {
+      readonly internalBinding: (name: string) => SignalBinding;
+    };
+    return internals.internalBinding('signal_wrap').Signal;
+  } catch {
+    return undefined;
+  } finally {
+    process.noDeprecation = noDeprecation ?? false;
+    process.emitWarning = emitWarning;
+  }
+}

@@ -1,0 +1,49 @@
+// Starts and ends the thread that watches signals for a server in the main thread.
+
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+
+import type { ServerOptions, StopTimes } from './server-options.js';
+import { secondsOf, WATCHING_THREAD_ARGUMENTS } from './signal-watch.js';
+
+/** What the thread starts with. */
+export interface SignalThreadData extends Pick<ServerOptions, 'logFile' | 'logSettings'> {
+  /** See `watchSignals`. */
+  readonly limitSecs: number;
+}
+
+export type SignalThreadMessage = 'watching' | 'are you there?';
+
+export class SignalWatcher {
+  readonly #worker: Worker | undefined;
+  /** Resolves when signals are watched, or are not going to be. */
+  readonly watching: Promise<void> = Promise.resolve();
+
+  /** In a bundle, which has no entry of the thread, nothing is watched. */
+  constructor(times: StopTimes, { logFile, logSettings }: ServerOptions) {
+    const entry = new URL('./signal-thread.js', import.meta.url);
+    if (entry.protocol !== 'file:' || !existsSync(fileURLToPath(entry))) return;
+    const workerData: SignalThreadData = { limitSecs: secondsOf(times), logFile, logSettings };
+    const worker = new Worker(entry, {
+      workerData,
+      execArgv: [...WATCHING_THREAD_ARGUMENTS],
+      name: 'tstriton-signals',
+    });
+    this.watching = new Promise((resolve) => {
+      worker.on('message', (message: SignalThreadMessage) => {
+        if (message === 'watching') resolve();
+        else worker.postMessage('yes');
+      });
+      worker.on('exit', () => resolve());
+    });
+    // Without it signals are handled by the main thread alone.
+    worker.on('error', () => undefined);
+    worker.unref();
+    this.#worker = worker;
+  }
+
+  async close(): Promise<void> {
+    await this.#worker?.terminate();
+  }
+}
