@@ -153,7 +153,7 @@ describe.each([true, false])('a server that leaves, with serverThread: %s', (ser
       using service = new GrpcService(grpc);
       for (let i = 0; ; i++) {
         const id = `${client}.${i}`;
-        const answer = await service.call('ModelInfer', { ...GRPC_REQUEST, id }).catch(String);
+        const answer = await service.call('ModelInfer', { ...GRPC_REQUEST, id }).catch(failureText);
         // The port is closed, or closes: all that was served before was answered.
         if (i > 0 && typeof answer === 'string' && NOT_SERVED.test(answer)) return;
         expect(answer).toMatchObject({ id });
