@@ -319,6 +319,26 @@ describe('the end of a connection', () => {
     }
   });
 
+  it('comes after all requests of a read when the server is about to leave', () => {
+    const tested = new TestedHttp1().receive(GET);
+    tested.connection.retire();
+    tested.receive(GET + post('hello') + GET, GET);
+    for (const one of tested.requests) one.respond();
+    expect(tested.requests.length).toBe(4);
+    expect([tested.turn().sent, tested.connection.isFinished]).toEqual([EMPTY.repeat(3) + LAST, true]);
+  });
+
+  it('comes with one more request when an answer under way could not say so', () => {
+    const tested = new TestedHttp1().receive(GET);
+    const { answer } = tested.requests[0]!;
+    answer.begin(200, []);
+    tested.connection.drain();
+    answer.end();
+    expect([tested.turn().connection.isFinished, tested.sent.includes('close')]).toEqual([false, false]);
+    tested.receive(GET).requests[1]!.respond();
+    expect([tested.turn().sent, tested.connection.isFinished]).toEqual([LAST, true]);
+  });
+
   it('comes after a stream that has begun without saying so', () => {
     const tested = new TestedHttp1().receive(GET);
     const { answer } = tested.requests[0]!;

@@ -83,6 +83,7 @@ export class HttpConnection implements ExchangeConnection {
   #isRetiring = false;
   /** The requests that were held back will be the last. */
   #isDraining = false;
+  #answeredAt = -Infinity;
   #lastWords: string | undefined;
   #hasServed = false;
   /** When what is waited for began to be. */
@@ -191,10 +192,20 @@ export class HttpConnection implements ExchangeConnection {
     this.#isRetiring = true;
   }
 
-  /** The connection ends after the answers to all that has come, what was held back included. */
+  /**
+   * The connection ends after the answers to all that has come, what was held back included. Where the last of them has not said so,
+   * because it had begun, one more request is answered: whoever calls this ends the connection when none comes.
+   */
   drain(): void {
-    if (this.#rest === undefined) this.closeWhenAnswered();
-    else this.#isDraining = true;
+    this.#isRetiring = this.#isDraining = true;
+    if (this.#rest !== undefined) return;
+    const isComing = this.#heads.isPartial || this.#body.exchange !== undefined;
+    if (isComing || this.#newest?.begun === false) this.closeWhenAnswered();
+  }
+
+  /** When the last answer ended that its client may take for one of many, though the server ends. */
+  get answeredAt(): number {
+    return this.#answeredAt;
   }
 
   /** The connection ends after the answers to the requests that were read, one that has begun to come included. */
@@ -327,6 +338,7 @@ export class HttpConnection implements ExchangeConnection {
     if (this.#lastWords !== undefined) this.#endWith(this.#lastWords);
     else if (this.#isDeaf || (this.#isClosing && !this.#heads.isPartial)) this.#finish();
     else if (this.#body.exchange === undefined) this.#since = this.#environment.clock.now;
+    if (this.#isRetiring) this.#answeredAt = performance.now();
   }
 
   #receiveHead(bytes: Buffer, start: number, end: number): number {
@@ -336,11 +348,12 @@ export class HttpConnection implements ExchangeConnection {
     if (!hadBegun && (head !== undefined || heads.isPartial)) this.#since = this.#environment.clock.now;
     if (head === undefined) return heads.end;
     if ('status' in head) this.#fail(head);
-    else this.#serve(head);
+    else this.#serve(head, end - heads.end);
     return heads.end;
   }
 
-  #serve(head: RequestHead): void {
+  /** `following`: bytes that came with the head. */
+  #serve(head: RequestHead, following: number): void {
     this.#hasServed = true;
     if (head.method === 'CONNECT') {
       // It asks for a connection to elsewhere.
@@ -356,7 +369,9 @@ export class HttpConnection implements ExchangeConnection {
       this.#newest!.next = exchange;
     }
     this.#newest = exchange;
-    if (this.#isRetiring) this.closeWhenAnswered();
+    // Requests behind it are answered as well.
+    const isLast = head.bodyLength === undefined || head.bodyLength >= following;
+    if (this.#isRetiring && isLast) this.closeWhenAnswered();
     if (head.bodyLength !== 0) this.#body.begin(exchange);
     else exchange.isReceived = true;
     if (head.expects === 'something else') {

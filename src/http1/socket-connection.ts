@@ -18,8 +18,8 @@ import type { ServeRequest } from './http-exchange.js';
 const STALLED_MILLISECONDS = 300_000;
 /** The same when others need the room. */
 const IDLE_READER_MILLISECONDS = 5000;
-/** A client that has connected when the server ends is given so long for its request. */
-const FIRST_REQUEST_MILLISECONDS = 500;
+/** When the server ends, a client that has connected or was answered has so long for its next request. */
+const NEXT_REQUEST_MILLISECONDS = 500;
 /** How long the client may take to close its side when ours is closed; until then it can read why. */
 const LINGER_MILLISECONDS = 1000;
 
@@ -39,7 +39,8 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   #isReading = true;
   #endedAt = Infinity;
   readonly #openedAt = performance.now();
-  /** Ends the wait for the first request when the server ends. */
+  #isDraining = false;
+  /** Ends the wait for one more request. */
   #awaited: NodeJS.Timeout | undefined;
   /** Whether the client has some time to close its side when ours is closed. */
   #lingers = true;
@@ -95,6 +96,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.#share?.unread(this.#connection.unreadBytes);
     if (this.#connection.isFinished && this.#output.bytes === 0) this.#end();
     else this.#readOrWait();
+    if (this.#isDraining) this.#closeLater(performance.now());
   }
 
   tick(now: number): void {
@@ -145,25 +147,29 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   drain(): void {
+    this.#isDraining = true;
     const connection = this.#connection;
-    if (!connection.isIdle) {
-      connection.drain();
-      return;
-    }
-    connection.retire();
-    const left = connection.hasServed ? 0 : this.#openedAt + FIRST_REQUEST_MILLISECONDS - performance.now();
-    // Its next request may be here and not be read yet.
+    connection.drain();
+    this.#closeLater(connection.hasServed ? connection.answeredAt : this.#openedAt);
+  }
+
+  /** The server ends: a client that was answered without hearing of it has some time for one more request, from `since` on. */
+  #closeLater(since: number): void {
+    const connection = this.#connection;
+    const isUnasked = connection.isIdle && this.unreadBytes === 0 && !connection.isFinished;
+    if (!isUnasked || this.#awaited !== undefined) return;
+    const left = since + NEXT_REQUEST_MILLISECONDS - performance.now();
+    // What has come may not be read yet.
     if (left <= 0) afterReading(() => this.#closeUnasked());
     else this.#awaited = setTimeout(() => this.#closeUnasked(), left).unref();
   }
 
-  /** A server that ends closes the connection, unless it was asked something. */
   #closeUnasked(): void {
     const connection = this.#connection;
     this.#awaited = undefined;
-    if (connection.isFinished) return;
+    if (!connection.isIdle || connection.isFinished) return;
     // The client has nothing to read, and may not know for long that the connection is closed.
-    this.#lingers = !connection.isIdle;
+    this.#lingers = false;
     connection.closeWhenAnswered();
   }
 

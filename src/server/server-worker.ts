@@ -8,6 +8,7 @@ import { TritonError } from '../errors.js';
 import { receiveFailure } from '../link/sent-error.js';
 import type { ControlCall, ControlReply, ControlRequest, HostReply, ServerMessage } from './control-messages.js';
 import type { ServerOptions } from './server-options.js';
+import { WATCHING_THREAD_ARGUMENTS } from './signal-watch.js';
 
 export interface ServerWorkerListeners {
   /** What the thread says beside its replies. */
@@ -34,7 +35,8 @@ export class ServerWorker {
   /** Throws UNSUPPORTED where the thread's entry is not to be found. */
   constructor(options: ServerOptions, { onMessage, onDeath }: ServerWorkerListeners) {
     // Flags of this process such as --import or --inspect are not meant for the thread.
-    this.#worker = new Worker(threadEntry(), { workerData: options, execArgv: [], name: 'tstriton-server' });
+    const execArgv = [...WATCHING_THREAD_ARGUMENTS];
+    this.#worker = new Worker(threadEntry(), { workerData: options, execArgv, name: 'tstriton-server' });
     this.#worker.on('message', (message: ServerMessage) => {
       if (message.kind === 'reply') this.#answered(message);
       else onMessage(message);

@@ -1,6 +1,7 @@
 // Ends the process when a signal told it to stop and the thread that should do so is blocked. Node runs the handlers of signals in
 // the main thread alone, so a callable there that never comes to an end keeps them from running. This is for another thread.
 
+import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 
 import type { StopTimes } from './server-options.js';
@@ -22,6 +23,11 @@ interface SignalHandle {
   start(signal: number): number;
   unref(): void;
 }
+
+const NEEDS_INTERNALS = Number(process.versions.node.split('.')[0]) >= 24;
+
+/** What Node is to be started with in a thread that watches signals. Only code of ours runs in such threads. */
+export const WATCHING_THREAD_ARGUMENTS: readonly string[] = NEEDS_INTERNALS ? ['--expose-internals'] : [];
 
 export const BLOCKED_TEXT =
   'a signal told the server to stop, and the thread that it was started in is blocked: SIGKILL ends the process';
@@ -75,19 +81,28 @@ function answered(answer: Promise<unknown>): Promise<boolean> {
   });
 }
 
-/** Node has no public way to hear of signals in another thread than the main one. */
-function signalHandles(): (new () => SignalHandle) | undefined {
+type SignalBinding = { readonly Signal: new () => SignalHandle };
+
+/** Node has no public way to hear of signals in another thread than the main one; before Node 24 `process.binding` has one. */
+function signalHandles(): SignalBinding['Signal'] | undefined {
   const { noDeprecation } = process;
-  // Or it warns that the binding is internal.
+  const emitWarning = process.emitWarning.bind(process);
+  // Node warns of both that they are internal.
   process.noDeprecation = true;
+  process.emitWarning = () => undefined;
   try {
-    const { binding } = process as unknown as {
-      readonly binding?: (name: 'signal_wrap') => { readonly Signal: new () => SignalHandle };
+    if (!NEEDS_INTERNALS) {
+      const { binding } = process as unknown as { readonly binding: (name: string) => SignalBinding };
+      return binding('signal_wrap').Signal;
+    }
+    const internals = createRequire(import.meta.url)('internal/test/binding') as {
+      readonly internalBinding: (name: string) => SignalBinding;
     };
-    return binding?.('signal_wrap').Signal;
+    return internals.internalBinding('signal_wrap').Signal;
   } catch {
     return undefined;
   } finally {
     process.noDeprecation = noDeprecation ?? false;
+    process.emitWarning = emitWarning;
   }
 }

@@ -12,6 +12,8 @@ import { WriteTurn } from './write-turn.js';
 
 /** How exact the timeouts of connections are. */
 const TICK_MILLISECONDS = 500;
+/** A port that is to close goes on accepting for so many turns of the event loop at most. */
+const MOST_TURNS = 100;
 
 /** A connection of some wire. */
 export interface ListenedConnection extends LimitedConnection {
@@ -85,6 +87,7 @@ export class Listener {
   readonly #sockets = new Set<Socket>();
   readonly #shared: SharedByConnections;
   readonly #memory = allocateReadMemory();
+  #accepted = 0;
   #isRetiring = false;
   #ticks: NodeJS.Timeout | undefined;
   #portClosed: Promise<void> | undefined;
@@ -143,8 +146,7 @@ export class Listener {
   /** No new connections; existing ones take nothing new and close after their last answer. */
   drain(): void {
     if (this.#portClosed !== undefined) return;
-    // Right after connections were accepted: those that the system has established by itself are reset by the close.
-    this.#portClosed = new Promise((resolve) => setImmediate(() => this.#server.close(() => resolve())));
+    this.#portClosed = new Promise((resolve) => this.#closePort(resolve, MOST_TURNS));
     for (const connection of this.#connections) connection.drain();
   }
 
@@ -178,6 +180,16 @@ export class Listener {
     clearInterval(this.#ticks);
   }
 
+  /** After a turn of the event loop without a new connection: the system resets those that it has established and nobody accepted. */
+  #closePort(onClosed: () => void, turnsLeft: number): void {
+    const before = this.#accepted;
+    setImmediate(() => {
+      if (turnsLeft > 0 && (turnsLeft === MOST_TURNS || this.#accepted > before))
+        this.#closePort(onClosed, turnsLeft - 1);
+      else this.#server.close(() => onClosed());
+    });
+  }
+
   #cutOff(): void {
     const cut = [...this.#connections].filter(({ isUnderWay }) => isUnderWay);
     if (cut.length > 0) this.#options.onCutOff?.(cut.map(cutOff));
@@ -206,6 +218,7 @@ export class Listener {
   }
 
   #connect(accepted: Socket, read: (sink: ByteSink) => Socket): void {
+    this.#accepted++;
     const { limit, takesSpare = false } = this.#options;
     const admission = limit?.admit() ?? 'whole';
     const isSpare = admission === 'spare';

@@ -69,6 +69,60 @@ function binaryOf(answer: Buffer): Buffer {
   return answer.subarray(headEnd + json);
 }
 
+/** Reads answers one by one, and nothing before it is asked to. */
+class SlowClient implements AsyncDisposable {
+  readonly socket: Socket;
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+  }
+
+  static async open(port: number): Promise<SlowClient> {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    return new SlowClient(socket);
+  }
+
+  async answer(): Promise<Buffer> {
+    for (;;) {
+      const length = this.#lengthOfFirst();
+      if (this.#bytes >= length) {
+        const all = Buffer.concat(this.#pieces);
+        this.#pieces = [all.subarray(length)];
+        this.#bytes = all.length - length;
+        return all.subarray(0, length);
+      }
+      const piece = this.socket.read() as Buffer | null;
+      if (piece === null)
+        await Promise.race([once(this.socket, 'readable'), once(this.socket, 'end').then(() => fail())]);
+      else {
+        this.#pieces.push(piece);
+        this.#bytes += piece.length;
+      }
+    }
+  }
+
+  #lengthOfFirst(): number {
+    if (this.#pieces.length > 1 && this.#pieces[0]!.length < 1000) this.#pieces = [Buffer.concat(this.#pieces)];
+    const [first = Buffer.alloc(0)] = this.#pieces;
+    const headEnd = first.indexOf('\r\n\r\n') + 4;
+    if (headEnd < 4) return Infinity;
+    return headEnd + Number(/\r\nContent-Length: (\d+)/.exec(first.toString('latin1', 0, headEnd))![1]);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.socket.destroy();
+    return Promise.resolve();
+  }
+}
+
+function fail(): never {
+  throw new Error('the server has closed the connection');
+}
+
 describe.each([{ serverThread: true }, { serverThread: false }])('a stop with %o', ({ serverThread }) => {
   async function start(config: TritonConfig = {}) {
     const lines: string[] = [];
@@ -115,6 +169,28 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a stop with %o
       expect(binaryOf(Buffer.concat(pieces)).equals(bytesOf(numbers(HTTP_NUMBERS, 7)))).toBe(true);
       await stopped;
     }
+  });
+
+  it('answers the next requests of a client whose answer did not say that the connection closes', async () => {
+    const { server, waits } = await start({ exitTimeoutSecs: FOR_EVER });
+    await using client = await SlowClient.open(server.triton.httpPort!);
+    client.socket.write(inferRequest(HTTP_NUMBERS, 19));
+    await once(client.socket, 'readable');
+    const stopped = server.triton.stop();
+    await Promise.race([waits(), stopped]);
+    const first = await client.answer();
+    expect(first.toString('latin1', 0, 300)).toContain('Connection: keep-alive');
+    client.socket.write(Buffer.concat([inferRequest(10, 23), inferRequest(20, 29), inferRequest(30, 31)]));
+    for (const [count, from, connection] of [
+      [10, 23, 'keep-alive'],
+      [20, 29, 'keep-alive'],
+      [30, 31, 'close'],
+    ] as const) {
+      const answer = await client.answer();
+      expect(binaryOf(answer).equals(bytesOf(numbers(count, from)))).toBe(true);
+      expect(answer.toString('latin1', 0, 300)).toContain(`Connection: ${connection}`);
+    }
+    await stopped;
   });
 
   it('waits until a slow reader has an answer of 32 MB whole over gRPC', async () => {

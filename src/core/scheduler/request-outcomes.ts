@@ -149,8 +149,9 @@ export class RequestOutcomes {
   /** Callables that call a model are no strangers: what they fail with because of it is masked in its turn. */
   #told(request: PendingRequest, error: TritonError): TritonError {
     const model = this.#config.name;
-    if (this.#mask === undefined || request.callers !== undefined) return executionError(error, model);
-    return this.#mask(error, { id: request.id, model });
+    const isMasked = this.#mask !== undefined && request.callers === undefined;
+    const told = isMasked ? this.#mask!(error, { id: request.id, model }) : error;
+    return executionError(told, model);
   }
 
   /** The client of an accepted request is gone. */

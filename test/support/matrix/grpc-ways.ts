@@ -6,10 +6,12 @@ import type { ClientDuplexStream } from '@grpc/grpc-js';
 
 import { GrpcService, type InferMessage, type Message, type StreamMessage } from '../grpc-client.js';
 import { datatypeOf, rawBytes, textsOf } from './http-message.js';
-import { HEADER, valuesOf, type Question, type QuestionTensor } from './question.js';
+import { HEADER, LARGE_BYTES, valuesOf, type Question, type QuestionTensor } from './question.js';
 import { ALL_MODELS, ANSWERED_ONCE, forwarded, GivenUp, type Link, type ReceivedAnswer, type Way } from './way.js';
 
 const GZIP = { 'grpc.default_compression_algorithm': 2 } as const;
+/** With the window that grpc-js has of itself, 16 MB take hundreds of turns of a client's loop: minutes on a busy machine. */
+const WIDE = { 'grpc-node.flow_control_window': 4 * 1024 * 1024 } as const;
 const TYPED_BYTES = 300_000;
 
 function requestOf(question: Question): Message {
@@ -58,16 +60,19 @@ export const grpcCalls: Way = {
   open({ grpc }) {
     const plain = new GrpcService(grpc);
     const packing = new GrpcService(grpc, { channel: GZIP });
+    const wide = new GrpcService(grpc, { channel: WIDE });
     return {
       async ask(question, signal) {
         const { header, manners, bytes } = question;
-        const service = bytes < TYPED_BYTES && manners.draw > 0.9 ? packing : plain;
+        const small = bytes < TYPED_BYTES && manners.draw > 0.9 ? packing : plain;
+        const service = bytes > LARGE_BYTES ? wide : small;
         const options = { metadata: { [HEADER]: header }, signal };
         return [answerOf(await service.call<InferMessage>('ModelInfer', requestOf(question), options))];
       },
       close() {
         plain[Symbol.dispose]();
         packing[Symbol.dispose]();
+        wide[Symbol.dispose]();
       },
     };
   },

@@ -32,11 +32,11 @@ const CROWD = 64;
 /** Questions of half a megabyte and more that are under way at once. */
 const LARGE_ONES = 4;
 const REBIND_EVERY = 400;
-const KILL_EVERY = 150;
+const ANSWERS_A_KILL = 50;
 /** Who was refused waits before the next question: a server that starts is not flooded. */
 const REFUSED_MS = 50;
 /** What takes longer hangs, however busy the machine is. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 180_000;
 const LOOK_MS = 1000;
 const MOST_VIOLATIONS = 20;
 const WAY_NAMES = Object.keys(WAYS) as readonly WayName[];
@@ -79,6 +79,8 @@ export class Matrix {
   #large = 0;
   readonly #waitingLarge: (() => void)[] = [];
   #stop: () => void = () => undefined;
+  /** Something hangs: what else fails then fails for that. */
+  #isStopped = false;
 
   constructor(options: MatrixOptions) {
     this.#options = options;
@@ -108,7 +110,9 @@ export class Matrix {
   }
 
   get #isOver(): boolean {
-    return this.counts.answered >= this.#options.answers || this.violations.length >= MOST_VIOLATIONS;
+    return (
+      this.#isStopped || this.counts.answered >= this.#options.answers || this.violations.length >= MOST_VIOLATIONS
+    );
   }
 
   async #ask(): Promise<void> {
@@ -141,7 +145,8 @@ export class Matrix {
       this.#watch(`rebinding ${name}`, this.server.rebind(name));
     }
     if (restarts === 0 || this.server.isRestarting) return;
-    if (number % KILL_EVERY === KILL_EVERY - 1) this.#watch('ending a thread', this.server.kill());
+    const killsDue = Math.floor(this.counts.answered / ANSWERS_A_KILL);
+    if (killsDue > this.server.kills) this.#watch('ending a thread', this.server.kill());
     const due = Math.floor(((restarts + 1) * this.counts.answered) / answers);
     if (due > this.server.restarts) this.#watch('restarting the server', this.server.restart());
   }
@@ -170,6 +175,7 @@ export class Matrix {
 
   /** A stop refuses what has not begun. What ran is answered. */
   async #failed(question: Question, way: WayName, { error, life }: { error: Error; life: number }): Promise<void> {
+    if (this.#isStopped) return;
     const { restarts, memory, kills, isRestarting } = this.server;
     const { model, number } = question;
     const isKilled = kills > 0 && (model === 'Threads' || model === 'Calls') && KILLED.test(error.message);
@@ -230,7 +236,9 @@ export class Matrix {
       const runs = this.server.memory.runsOf(question.number);
       this.#violated(`${nameOf(question, way)} never ended; its callable ran ${runs} times`);
     }
-    if (hanging.length > 0) this.#stop();
+    if (hanging.length === 0) return;
+    this.#isStopped = true;
+    this.#stop();
   }
 
   #violated(what: string): void {

@@ -1,0 +1,20 @@
+// One of two servers that are restarted in turns: `node rolled-server.mjs <HTTP port> <gRPC port>`, 0 for any free one. Tells its
+// ports to its parent and serves until SIGTERM, with the default `shutdownDelaySecs`.
+import { devNull } from 'node:os';
+
+import { Triton } from 'tstriton';
+
+const [httpPort = 0, grpcPort = 0] = process.argv.slice(2).map(Number);
+const triton = new Triton({ httpPort, grpcPort, allowMetrics: false, logFile: devNull });
+triton.bind({
+  modelName: 'Negate',
+  inputs: { x: { dtype: 'float32', shape: [-1] } },
+  outputs: { y: { dtype: 'float32', shape: [-1] } },
+  config: { batching: false },
+  inferFunc: (requests) => requests.map(({ inputs }) => ({ y: inputs.x.data.map((value) => -value) })),
+});
+const served = triton.serve();
+await triton.ready();
+process.send?.({ http: triton.httpPort, grpc: triton.grpcPort });
+await served;
+process.disconnect();
