@@ -76,7 +76,7 @@ const smallTables = {
   transform(code, id) {
     if (!dirname(id).endsWith(join('protobuf', 'generated'))) return null;
     const unnamed = code.replace(/(message|enumeration)\('[\w.]+'/g, "$1(''");
-    return { code: unnamed.replace(/^( ?\w+) \d+ (?=\S)/gm, '$1  '), map: null };
+    return { code: unnamed.replace(/^( ?\w+) \d+ (?=\S)/gm, '$1  ').replaceAll('`\n', '`'), map: null };
   },
 };
 

@@ -59,12 +59,12 @@ describe('the client for browsers', () => {
     for (let i = 0; i < 100; i++) {
       const controller = new AbortController();
       const answering = new Promise<void>((resolve) => (begun = resolve));
-      const call = client.inferSample({ x: new Float32Array(i + 1).fill(i) }, { signal: controller.signal });
-      const ended = expect(call).rejects.toThrow();
+      const x = new Float32Array(i + 1).fill(i);
+      const call = client.inferSample({ x }, { signal: controller.signal }).catch((error: unknown) => error);
       await answering;
       for (let turn = 0; turn < i % 20; turn++) await new Promise((resolve) => setImmediate(resolve));
       controller.abort();
-      await ended;
+      expect(await call).toBeInstanceOf(Error);
     }
   });
 
