@@ -86,7 +86,7 @@ export class FetchWire implements HttpWire {
     if (!isBinary || headers['inference-header-content-length'] !== undefined) return headers;
     throw new TritonError(
       'UNSUPPORTED',
-      `${this.address} answered with binary tensors, but without the header Inference-Header-Content-Length that says where they begin; another origin's page reads it only where Access-Control-Expose-Headers names it`,
+      `${this.address} answered with binary tensors, but without the header Inference-Header-Content-Length; pages of other origins read it only if Access-Control-Expose-Headers names it`,
     );
   }
 

@@ -54,7 +54,7 @@ function setField(type: MessageType<object>, values: Values, field: Field, { jso
     values[localName] = read(json);
   } else {
     const before = (values[oneof.localName] as Choice).case;
-    if (before !== undefined) throw new Error(`cannot decode field ${where} from JSON: ${before} is set too`);
+    if (before !== undefined) throw new Error(`cannot decode field ${where} from JSON: got ${before} too`);
     values[oneof.localName] = { case: localName, value: read(json) } satisfies Choice;
   }
 }
@@ -73,11 +73,11 @@ function readEnum(type: Enumeration, json: unknown): number {
 function readScalar(scalar: Scalar, json: unknown, where: string): unknown {
   switch (scalar) {
     case 'string':
-      if (typeof json === 'string') return json;
-      throw mismatch(where, 'string', json);
-    case 'bool':
-      if (typeof json === 'boolean') return json;
-      throw mismatch(where, 'boolean', json);
+    case 'bool': {
+      const expected = scalar === 'bool' ? 'boolean' : scalar;
+      if (typeof json === expected) return json;
+      throw mismatch(where, expected, json);
+    }
     case 'bytes':
       return readBytes(json, where);
     case 'float':
