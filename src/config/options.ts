@@ -67,7 +67,7 @@ export const OPTION_GROUPS = {
       unit: 'seconds',
       default: 0,
       effect:
-        'For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load balancers notice, and clients are told to use other connections. With 0, open connections are served on for up to half a second.',
+        'For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load balancers notice, and clients are told to use other connections. With 0, a server that `serve()` runs still serves its open connections for up to half a second.',
     },
     exitTimeoutSecs: {
       kind: [0, 2_147_483],

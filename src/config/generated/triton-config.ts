@@ -18,8 +18,8 @@ export interface TritonConfig {
   readonly maskErrors?: boolean;
   /**
    * For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load
-   * balancers notice, and clients are told to use other connections. With 0, open connections are served on for up to
-   * half a second. In seconds. Default: 0.
+   * balancers notice, and clients are told to use other connections. With 0, a server that `serve()` runs still serves
+   * its open connections for up to half a second. In seconds. Default: 0.
    */
   readonly shutdownDelaySecs?: number;
   /**
