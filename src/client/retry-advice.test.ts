@@ -13,6 +13,7 @@ describe('adviceOfRefusal', () => {
     "model 'M' is not ready: all instances have ended",
     "model 'M' is not ready: all instances ended while the request waited",
     "model 'M' is not ready: all instances are busy with batches that took too long",
+    "model 'M' is not ready: the thread that it runs in is blocked",
     'the requests of all clients together hold too many bytes: try again later',
     'there is no room for what the request inflates to: try again later',
     'there is no room for what the message inflates to: try again later',

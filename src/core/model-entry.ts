@@ -78,6 +78,7 @@ export class ModelEntry {
         model.addInstance(instance);
       },
       ended: (instance) => model.removeInstance(instance),
+      blocked: (instance, isBlocked) => model.blockInstance(instance, isBlocked),
     });
   }
 

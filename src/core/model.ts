@@ -81,6 +81,10 @@ export class Model implements RequestOwner {
     this.#runner.removeInstance(instance);
   }
 
+  blockInstance(instance: ModelInstance, isBlocked: boolean): void {
+    this.#runner.blockInstance(instance, isBlocked);
+  }
+
   /** Why no instance takes a batch; undefined while one does. */
   get interruption(): Interruption | undefined {
     return this.#runner.interruption;

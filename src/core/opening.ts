@@ -9,6 +9,8 @@ export interface InstanceListener {
   readonly started: (instance: ModelInstance) => void;
   /** One has ended. */
   readonly ended: (instance: ModelInstance) => void;
+  /** The thread that one runs in is blocked, or is not any more. */
+  readonly blocked: (instance: ModelInstance, isBlocked: boolean) => void;
 }
 
 export interface Opening {

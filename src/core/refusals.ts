@@ -30,6 +30,8 @@ export const INTERRUPTIONS = {
   ended: 'all instances have ended',
   /** Its instances live, but will not take a batch. */
   stalled: 'all instances are busy with batches that took too long',
+  /** Its instances share a thread with code that does not come to an end. */
+  blocked: 'the thread that it runs in is blocked',
 } as const;
 
 export type Interruption = keyof typeof INTERRUPTIONS;

@@ -9,7 +9,14 @@ import type { LogEntry, LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { EndedTrace } from '../model/traces.js';
-import type { ServerPorts, StopTimes } from './server-options.js';
+import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
+
+/** What the server's thread starts with. */
+export interface ServerThreadData {
+  readonly options: ServerOptions;
+  /** See `OwnerPulse`. */
+  readonly beats: Int32Array;
+}
 
 export type ControlCall =
   | { readonly kind: 'start' }

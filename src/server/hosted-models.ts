@@ -44,6 +44,8 @@ export interface HostedModelsOptions {
   readonly logger: ServerLogger;
   readonly tracing: RequestTracing | undefined;
   readonly loadFolder: FoldersOfModels['load'];
+  /** Called with each message for a callable of this thread. */
+  readonly onMessage: () => void;
 }
 
 export class HostedModels {
@@ -179,10 +181,11 @@ export class HostedModels {
   }
 
   #connect({ model, number, opening, threads }: Connection, worker: ServerWorker): readonly InstancePort[] {
-    const { logger, tracing } = this.#options;
+    const { logger, tracing, onMessage } = this.#options;
     const hosts: ChannelHost[] = [];
     const inline = opening.callables.map((callable, index): InstancePort => {
       const { port1, port2 } = new MessageChannel();
+      port1.on('message', onMessage);
       const services = {
         logger: instanceLogger(logger, opening.config, index),
         onUnrecoverable: (error: TritonError) => this.#models.get(model)?.model.onUnrecoverable(error),

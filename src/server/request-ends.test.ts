@@ -44,7 +44,7 @@ class OneModel {
     const { server } = this;
     const tensor = { dtype: 'float32', shape: [1] } as const;
     const spec = { modelName: 'm', inputs: { x: tensor }, outputs: { y: tensor }, config };
-    const surroundings = { caller: {} as never, openings: new Set<never>(), isEnding: false };
+    const surroundings = { caller: {} as never, openings: new Set<never>(), isEnding: false, isOwnerBlocked: false };
     this.served = new ServedModel(completeModelConfig(spec, 1), this.source, surroundings);
     server.models.bind(this.served);
     server.started();

@@ -46,7 +46,7 @@ async function serve() {
 
 /** What the models of a server share, by itself. */
 function surroundings() {
-  return { caller: {} as never, openings: new Set<ServedOpening>(), isEnding: false };
+  return { caller: {} as never, openings: new Set<ServedOpening>(), isEnding: false, isOwnerBlocked: false };
 }
 
 describe('a served model of a server that ends', () => {
@@ -67,6 +67,40 @@ describe('a served model of a server that ends', () => {
     shared.isEnding = true;
     await expect(opening).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'Server exiting' });
     expect([shared.openings.size, source.closes]).toEqual([0, 1]);
+  });
+});
+
+describe('a served model in a thread that is blocked', () => {
+  it('keeps what waits, refuses new requests, and is ready again when the thread goes on', async () => {
+    const { repository, shared, instance, send, works, waits } = await serve();
+    for (const opening of shared.openings) opening.ownerBlocked(true);
+    expect(repository.find('m', 1)).toMatchObject({
+      state: 'UNAVAILABLE',
+      reason: 'the thread that it runs in is blocked',
+    });
+    expect(send).toThrow("model 'm' is not ready: the thread that it runs in is blocked");
+    for (const opening of shared.openings) opening.ownerBlocked(false);
+    expect(repository.find('m', 1)?.state).toBe('READY');
+    instance.last.finish();
+    pass();
+    instance.last.finish();
+    expect([works.outcome, waits.outcome]).toEqual(['ok', 'ok']);
+  });
+
+  it('is ready where its instance has a thread of its own', async () => {
+    const { repository, shared, instance } = await serve();
+    Object.assign(instance, { end: () => undefined });
+    for (const opening of shared.openings) opening.ownerBlocked(true);
+    expect(repository.find('m', 1)?.state).toBe('READY');
+  });
+
+  it('is not ready when it was opened just before', async () => {
+    const repository = new ModelRepository();
+    const control = new ModelControl(repository, { mode: 'explicit', logger: LOGGER });
+    const shared = { ...surroundings(), isOwnerBlocked: true };
+    control.bind(new ServedModel(CONFIG, new ManualSource(new ManualInstance()), shared));
+    await control.load('m');
+    expect(repository.find('m', 1)?.state).toBe('UNAVAILABLE');
   });
 });
 

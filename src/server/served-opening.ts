@@ -32,6 +32,8 @@ export interface ServedSurroundings {
   readonly openings: Set<ServedOpening>;
   /** The server ends: what clients wanted loaded is not loaded any more. */
   isEnding: boolean;
+  /** The user's thread is blocked. */
+  isOwnerBlocked: boolean;
 }
 
 export class ServedOpening implements Opening {
@@ -55,6 +57,15 @@ export class ServedOpening implements Opening {
 
   watch(listener: InstanceListener): void {
     this.#listener = listener;
+    if (this.#surroundings.isOwnerBlocked) this.ownerBlocked(true);
+  }
+
+  /** The user's thread is blocked, or is not any more. */
+  ownerBlocked(isBlocked: boolean): void {
+    for (const instance of this.#instances) {
+      // Others have threads of their own.
+      if (instance.end === undefined) this.#listener?.blocked(instance, isBlocked);
+    }
   }
 
   async close(): Promise<void> {

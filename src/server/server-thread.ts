@@ -18,18 +18,20 @@ import type {
   LogNotice,
   LogSettingsNotice,
   ReadinessNotice,
+  ServerThreadData,
   TracesNotice,
   UserMessage,
 } from './control-messages.js';
+import { watchPulse } from './owner-pulse.js';
 import type { InstanceSource } from './served-model.js';
 import type { OpenedInstances } from './served-opening.js';
-import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
+import type { ServerPorts, StopTimes } from './server-options.js';
 import { BLOCKED_TEXT, secondsOf, watchSignals } from './signal-watch.js';
 import { Server } from './server.js';
 
 assert(parentPort !== null, 'server-thread.js runs in a worker thread only');
 const control = parentPort;
-const options = workerData as ServerOptions;
+const { options, beats } = workerData as ServerThreadData;
 const server = new Server(options, {
   loadFolder: async (name, parameters, ready) =>
     (await ask({ kind: 'load folder', name, parameters, ready })).isThere === true,
@@ -37,6 +39,8 @@ const server = new Server(options, {
   onLogSettings: (settings) => control.postMessage({ kind: 'log settings', settings } satisfies LogSettingsNotice),
   onTraces: (ended) => control.postMessage({ kind: 'traces', ended } satisfies TracesNotice),
 });
+
+watchPulse(beats, (isBlocked) => server.ownerBlocked(isBlocked));
 
 interface Waiting {
   readonly resolve: (reply: HostReply) => void;

@@ -2,13 +2,19 @@
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Worker, type Transferable } from 'node:worker_threads';
+import type { Transferable, Worker } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
 import { receiveFailure } from '../link/sent-error.js';
-import type { ControlCall, ControlReply, ControlRequest, HostReply, ServerMessage } from './control-messages.js';
-import type { ServerOptions } from './server-options.js';
-import { WATCHING_THREAD_ARGUMENTS } from './signal-watch.js';
+import type {
+  ControlCall,
+  ControlReply,
+  ControlRequest,
+  HostReply,
+  ServerMessage,
+  ServerThreadData,
+} from './control-messages.js';
+import { startWatchingThread } from './watching-thread.js';
 
 export interface ServerWorkerListeners {
   /** What the thread says beside its replies. */
@@ -33,10 +39,8 @@ export class ServerWorker {
   #over: TritonError | undefined;
 
   /** Throws UNSUPPORTED where the thread's entry is not to be found. */
-  constructor(options: ServerOptions, { onMessage, onDeath }: ServerWorkerListeners) {
-    // Flags of this process such as --import or --inspect are not meant for the thread.
-    const execArgv = [...WATCHING_THREAD_ARGUMENTS];
-    this.#worker = new Worker(threadEntry(), { workerData: options, execArgv, name: 'tstriton-server' });
+  constructor(workerData: ServerThreadData, { onMessage, onDeath }: ServerWorkerListeners) {
+    this.#worker = startWatchingThread(threadEntry(), { workerData, name: 'tstriton-server' });
     this.#worker.on('message', (message: ServerMessage) => {
       if (message.kind === 'reply') this.#answered(message);
       else onMessage(message);

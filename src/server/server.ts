@@ -80,6 +80,7 @@ export class Server {
     caller: (call, receiver) => callModel(this.#engine, call, receiver),
     openings: new Set(),
     isEnding: false,
+    isOwnerBlocked: false,
   };
   readonly #openFiles: OpenFiles;
   readonly #budget: ByteBudget;
@@ -246,6 +247,15 @@ export class Server {
     if (now) await models.loadVersion(config.name, config.version);
     else if (modelControlMode !== 'explicit' || loadModel.includes('*') || loadModel.includes(config.name))
       await models.applyVersionPolicy(config.name, config.version);
+  }
+
+  /** The user's thread is blocked, or is not any more. */
+  ownerBlocked(isBlocked: boolean): void {
+    const thread = 'the thread that the server was started in';
+    if (isBlocked) this.#logger.warn(`${thread} is blocked: models that run in it are not ready until it goes on`);
+    else this.#logger.info(`${thread} goes on`);
+    this.#served.isOwnerBlocked = isBlocked;
+    for (const opening of this.#served.openings) opening.ownerBlocked(isBlocked);
   }
 
   #tellReadiness(): void {

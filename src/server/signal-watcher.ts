@@ -2,10 +2,11 @@
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 
 import type { ServerOptions, StopTimes } from './server-options.js';
-import { secondsOf, WATCHING_THREAD_ARGUMENTS } from './signal-watch.js';
+import { secondsOf } from './signal-watch.js';
+import { startWatchingThread } from './watching-thread.js';
 
 /** What the thread starts with. */
 export interface SignalThreadData extends Pick<ServerOptions, 'logFile' | 'logSettings'> {
@@ -25,11 +26,7 @@ export class SignalWatcher {
     const entry = new URL('./signal-thread.js', import.meta.url);
     if (entry.protocol !== 'file:' || !existsSync(fileURLToPath(entry))) return;
     const workerData: SignalThreadData = { limitSecs: secondsOf(times), logFile, logSettings };
-    const worker = new Worker(entry, {
-      workerData,
-      execArgv: [...WATCHING_THREAD_ARGUMENTS],
-      name: 'tstriton-signals',
-    });
+    const worker = startWatchingThread(entry, { workerData, name: 'tstriton-signals' });
     this.watching = new Promise((resolve) => {
       worker.on('message', (message: SignalThreadMessage) => {
         if (message === 'watching') resolve();

@@ -10,6 +10,7 @@ import type { RepositoryModel } from '../model/repository-model.js';
 import type { ControlReply } from './control-messages.js';
 import { HostedModels } from './hosted-models.js';
 import { openLogSink, type ClosableLogSink, writeTo } from './log-sink.js';
+import { OwnerPulse } from './owner-pulse.js';
 import type { HostedLoad, HostedModel, ServerHandle, ServerServices } from './server-handle.js';
 import { withPorts, type ServerOptions, type ServerPorts, type StopTimes } from './server-options.js';
 import { ServerWorker } from './server-worker.js';
@@ -33,6 +34,7 @@ export class ThreadServer implements ServerHandle {
   /** Models whose load is under way: it is begun anew on a server that is started again. */
   readonly #loading = new Set<number>();
   readonly #pauses = new RestartPauses();
+  readonly #pulse = new OwnerPulse();
   #options: ServerOptions;
   #worker: ServerWorker;
   #broken: readonly RepositoryModel[] = [];
@@ -52,7 +54,12 @@ export class ThreadServer implements ServerHandle {
     this.tracing = tracing;
     this.#sink = openLogSink(options.logFile, writeTo(logger));
     this.#logger = new ServerLogger(this.#sink, options.logSettings);
-    this.#models = new HostedModels({ logger: this.#logger, tracing, loadFolder });
+    this.#models = new HostedModels({
+      logger: this.#logger,
+      tracing,
+      loadFolder,
+      onMessage: () => this.#pulse.beat(),
+    });
     this.#worker = this.#launch();
   }
 
@@ -133,32 +140,36 @@ export class ThreadServer implements ServerHandle {
       await this.#restarting;
       // Those of models that were opened meanwhile.
       this.#models.closeHosts();
+      this.#pulse.stop();
       this.#sink.close();
     }
   }
 
   #launch(): ServerWorker {
     const options = { ...this.#options, logSettings: this.#logger.settings };
-    const worker = new ServerWorker(options, {
-      onMessage: (message) => {
-        switch (message.kind) {
-          case 'host':
-            return void this.#models.host(message, worker);
-          case 'end instance':
-            return this.#models.endInstance(message);
-          case 'readiness':
-            return this.#models.ready(message);
-          case 'traces':
-            return this.tracing?.recordEnded(message.ended, this.#logger);
-          case 'log':
-            return this.#sink.write(message.entry);
-          case 'log settings':
-            // The callables of this thread log too.
-            return this.#logger.configure(message.settings);
-        }
+    const worker = new ServerWorker(
+      { options, beats: this.#pulse.beats },
+      {
+        onMessage: (message) => {
+          switch (message.kind) {
+            case 'host':
+              return void this.#models.host(message, worker);
+            case 'end instance':
+              return this.#models.endInstance(message);
+            case 'readiness':
+              return this.#models.ready(message);
+            case 'traces':
+              return this.tracing?.recordEnded(message.ended, this.#logger);
+            case 'log':
+              return this.#sink.write(message.entry);
+            case 'log settings':
+              // The callables of this thread log too.
+              return this.#logger.configure(message.settings);
+          }
+        },
+        onDeath: (error) => this.#died(error, worker),
       },
-      onDeath: (error) => this.#died(error, worker),
-    });
+    );
     return worker;
   }
 

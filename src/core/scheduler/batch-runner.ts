@@ -103,6 +103,13 @@ export class BatchRunner {
     this.#checkSettled();
   }
 
+  /** The thread of an instance is blocked, or is not any more. It gets no batches meanwhile; those that it has may still end. */
+  blockInstance(instance: ModelInstance, isBlocked: boolean): void {
+    this.#slots.block(instance, isBlocked);
+    this.#checkInstances();
+    if (!isBlocked) this.scheduler?.dispatch(false);
+  }
+
   /** Why no instance takes a batch; undefined while one does. */
   get interruption(): Interruption | undefined {
     return this.#interruption;
@@ -238,21 +245,33 @@ export class BatchRunner {
   }
 
   #checkInstances(): void {
-    const { working, count } = this.#slots;
-    const by = working > 0 ? undefined : count > 0 ? 'stalled' : 'ended';
+    const by = this.#whyNone();
     if (by === this.#interruption || this.#isClosed) return;
     this.#interruption = by;
     clearTimeout(this.#grace);
     this.#interrupted = undefined;
     // A queued request would wait for ever when no instance will be free, or when a thread does not start again.
     if (by === 'stalled') this.#refuse(INTERRUPTIONS.stalled);
+    // What waits may be answered yet: the thread usually goes on.
+    if (by === 'blocked') this.#interrupted = this.#notReady(INTERRUPTIONS.blocked);
     if (by === 'ended') this.#grace = setTimeout(() => this.#refuse(WAITED_IN_VAIN), RESTART_GRACE);
     this.onInterrupted?.(by);
   }
 
+  #whyNone(): Interruption | undefined {
+    const { working, count, areStuck } = this.#slots;
+    if (working > 0) return undefined;
+    if (count === 0) return 'ended';
+    return areStuck ? 'stalled' : 'blocked';
+  }
+
   /** Refuses what waits and what comes, until an instance takes a batch again. */
   #refuse(reason: string): void {
-    this.#interrupted = new TritonError('UNAVAILABLE', `model '${this.#config.name}' is not ready: ${reason}`);
+    this.#interrupted = this.#notReady(reason);
     this.scheduler?.failQueued(this.#interrupted);
+  }
+
+  #notReady(reason: string): TritonError {
+    return new TritonError('UNAVAILABLE', `model '${this.#config.name}' is not ready: ${reason}`);
   }
 }

@@ -8,6 +8,8 @@ export interface Slot {
   running: number;
   /** Those of them that will hardly come to an end. */
   stuck: number;
+  /** The thread that it runs in is blocked. */
+  isBlocked: boolean;
 }
 
 export class InstanceSlots {
@@ -27,7 +29,12 @@ export class InstanceSlots {
 
   /** Instances that have, or will have, room for a batch. */
   get working(): number {
-    return this.#slots.filter(({ stuck }) => stuck < this.#concurrency).length;
+    return this.#slots.filter((slot) => !slot.isBlocked && !this.#isStuck(slot)).length;
+  }
+
+  /** Whether no instance would have room, blocked or not. */
+  get areStuck(): boolean {
+    return this.#slots.every((slot) => this.#isStuck(slot));
   }
 
   /** Batches that instances work on, but for those that will hardly come to an end. */
@@ -36,12 +43,17 @@ export class InstanceSlots {
   }
 
   add(instance: ModelInstance): void {
-    this.#slots.push({ instance, running: 0, stuck: 0 });
+    this.#slots.push({ instance, running: 0, stuck: 0, isBlocked: false });
   }
 
   remove(instance: ModelInstance): void {
     const index = this.#slots.findIndex((slot) => slot.instance === instance);
     if (index >= 0) this.#slots.splice(index, 1);
+  }
+
+  block(instance: ModelInstance, isBlocked: boolean): void {
+    const slot = this.#slots.find((known) => known.instance === instance);
+    if (slot !== undefined) slot.isBlocked = isBlocked;
   }
 
   indexOf(slot: Slot): number {
@@ -54,7 +66,7 @@ export class InstanceSlots {
     let best: Slot | undefined;
     for (let i = 0; i < count; i++) {
       const slot = this.#slots[(this.#turn + i) % count]!;
-      if (slot.running < (best?.running ?? this.#concurrency)) best = slot;
+      if (!slot.isBlocked && slot.running < (best?.running ?? this.#concurrency)) best = slot;
     }
     return best;
   }
@@ -63,5 +75,9 @@ export class InstanceSlots {
   begin(slot: Slot): void {
     this.#turn = this.#slots.indexOf(slot) + 1;
     slot.running++;
+  }
+
+  #isStuck({ stuck }: Slot): boolean {
+    return stuck >= this.#concurrency;
   }
 }
