@@ -69,6 +69,17 @@ export async function bundle(module) {
   }
 }
 
+// The tables of messages without what only the wire and the server's errors need: numbers of fields, names of types.
+const smallTables = {
+  name: 'small tables of messages',
+  /** @param {string} code @param {string} id */
+  transform(code, id) {
+    if (!dirname(id).endsWith(join('protobuf', 'generated'))) return null;
+    const unnamed = code.replace(/(message|enumeration)\('[\w.]+'/g, "$1(''");
+    return { code: unnamed.replace(/^( ?\w+) \d+ (?=\S)/gm, '$1  ').replaceAll('`\n', '`'), map: null };
+  },
+};
+
 /**
  * Writes the client of a compiled package for where there is no Node, `client/browser.js`: its entry as it is, but for the
  * modules that have a counterpart for browsers, and Node's `Buffer`.
@@ -85,6 +96,7 @@ export async function bundleForBrowsers(folder) {
     platform: 'browser',
     transform: { inject: { Buffer: ['node:buffer', 'Buffer'] } },
     plugins: [
+      smallTables,
       sourceMaps,
       {
         name: 'counterparts for browsers',

@@ -23,6 +23,7 @@ interface Siege {
 
 const MIB = 1 << 20;
 const LENGTH = 'inference-header-content-length';
+const FLOATS = '/v2/models/floats/infer';
 
 /** A socket that counts the answers of HTTP by status, and says how it ended. */
 class Line {
@@ -207,6 +208,48 @@ export const SIEGES: Readonly<Record<string, Siege>> = {
       return hold([line], milliseconds);
     },
   },
+  claim: again('one connection that claims 2 GiB, sends a byte, and comes again', 1, (line) =>
+    line.socket.write(Buffer.concat([post(FLOATS, 2 ** 31, `${LENGTH}: 100\r\n`), Buffer.of(0)])),
+  ),
+  heads: again('140 connections with a head for 1 MB each, and no body', 140, (line) =>
+    line.socket.write(post(FLOATS, MIB)),
+  ),
+  claims: again('six connections that claim 440 MB', 6, (line) =>
+    line.socket.write(Buffer.concat([post(FLOATS, 440 * MIB, `${LENGTH}: 100\r\n`), Buffer.of(0)])),
+  ),
+  'large-heads': again('600 connections with 15 kB of a head that does not end', 600, (line, i) =>
+    line.socket.write(`POST ${FLOATS} HTTP/1.1\r\nHost: h\r\nX: ${i}${'x'.repeat(15_000)}`),
+  ),
+  prefixes: {
+    about: 'two gRPC messages of which five bytes come, that say 440 MB',
+    run({ grpc, milliseconds }) {
+      const prefix = Buffer.alloc(5);
+      prefix.writeUInt32BE(440 * MIB, 1);
+      const all = lines(2, () => new Line(grpc, { isGrpc: true }));
+      for (const { socket } of all) socket.write(Buffer.concat([greeting(), call(1), data(1, prefix)]));
+      return hold(all, milliseconds);
+    },
+  },
+  queued: {
+    about: '512 streams of gRPC with 3 MB of a message of 4 MB each, on eight connections',
+    async run({ grpc, milliseconds }) {
+      const prefix = Buffer.alloc(5);
+      prefix.writeUInt32BE(4 * MIB, 1);
+      const part = Buffer.alloc(16_384);
+      const all = lines(8, () => new Line(grpc, { isGrpc: true }));
+      await Promise.all(
+        all.map(async (line) => {
+          line.socket.write(greeting());
+          for (let stream = 1; stream < 128 && !line.isClosed; stream += 2) {
+            line.socket.write(Buffer.concat([call(stream), data(stream, prefix)]));
+            // oxlint-disable-next-line no-await-in-loop -- as fast as it is taken
+            for (let sent = 0; sent < 192; sent++) await line.write(data(stream, part));
+          }
+        }),
+      );
+      return hold(all, milliseconds);
+    },
+  },
   silent: {
     about: '1,100 connections to the gRPC port that say nothing, the server at 1,024 files',
     async run({ grpc, milliseconds }) {
@@ -232,6 +275,30 @@ export const SIEGES: Readonly<Record<string, Siege>> = {
     run: (target) => tinyFrames(target, Buffer.concat([Buffer.of(200), Buffer.alloc(201)]), FLAG.PADDED),
   },
 };
+
+/** Connections that come again when they are ended, a moment later. */
+function again(about: string, count: number, begin: (line: Line, i: number) => void): Siege {
+  return {
+    about,
+    async run({ http, milliseconds }) {
+      const end = performance.now() + milliseconds;
+      let ended = 0;
+      const attack = async (i: number) => {
+        while (performance.now() < end) {
+          const line = new Line(http);
+          begin(line, i);
+          // oxlint-disable no-await-in-loop -- one connection after the other
+          while (performance.now() < end && !line.isClosed) await sleep(50);
+          // oxlint-enable no-await-in-loop
+          if (line.isClosed) ended++;
+          line.socket.destroy();
+        }
+      };
+      await Promise.all(Array.from({ length: count }, (_, i) => attack(i)));
+      return `${count} connections, ended ${ended} times`;
+    },
+  };
+}
 
 function frames(about: string, bytes: number): Siege {
   return { about, run: (target) => tinyFrames(target, Buffer.alloc(bytes), 0) };

@@ -18,7 +18,15 @@ export interface HostileReport {
   readonly peak: number;
 }
 
-const triton = new Triton({ httpPort: 0, grpcPort: 0, metricsPort: 0, serverThread: false, logInfo: false });
+const triton = new Triton({
+  httpPort: 0,
+  grpcPort: 0,
+  metricsPort: 0,
+  serverThread: false,
+  logInfo: false,
+  // The same on every machine.
+  maxInflightBytes: 2 ** 30,
+});
 for (const [modelName, { dtype, shape, batching }] of Object.entries(HOSTILE_MODELS)) {
   triton.bind({
     modelName,

@@ -86,7 +86,7 @@ export class FetchWire implements HttpWire {
     if (!isBinary || headers['inference-header-content-length'] !== undefined) return headers;
     throw new TritonError(
       'UNSUPPORTED',
-      `${this.address} answered with binary tensors, but without the header Inference-Header-Content-Length that says where they begin; another origin's page reads it only where Access-Control-Expose-Headers names it`,
+      `${this.address} answered with binary tensors, but without the header Inference-Header-Content-Length; pages of other origins read it only if Access-Control-Expose-Headers names it`,
     );
   }
 
@@ -136,11 +136,22 @@ class FetchedParts implements PartedResponse {
     // Not a loop over the body: Safari has none.
     const reader = this.#response.body?.getReader();
     for (;;) {
-      const step = await reader?.read();
+      const step = reader && (await this.#unlessAborted(reader.read()));
       if (step === undefined || step.done) break;
       yield step.value as Uint8Array;
     }
     this.complete = true;
+  }
+
+  /** The fetch of Node 20 and 22 may never settle a read of an encoded body after an abort. */
+  #unlessAborted<T>(read: Promise<T>): Promise<T> {
+    const { signal } = this.#controller;
+    return new Promise((resolve, reject) => {
+      const onAbort = () => reject(TritonError.from(signal.reason));
+      if (signal.aborted) onAbort();
+      signal.addEventListener('abort', onAbort);
+      void read.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    });
   }
 
   cancel(): void {

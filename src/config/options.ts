@@ -6,6 +6,7 @@ import { invalidArg, TritonError } from '../errors.js';
 import { LOG_FORMATS } from '../logger.js';
 import { nearest } from '../model/nearest.js';
 import { COMPRESSION_LEVELS } from '../protocol/grpc/message-compression.js';
+import { defaultInflightBytes } from './default-inflight-bytes.js';
 import type { TritonConfig } from './generated/triton-config.js';
 import type { OptionKind } from './option-value.js';
 import { parseHosts } from './parse-hosts.js';
@@ -66,7 +67,7 @@ export const OPTION_GROUPS = {
       unit: 'seconds',
       default: 0,
       effect:
-        'For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load balancers notice, and clients are told to use other connections. With 0, open connections are served on for up to half a second.',
+        'For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load balancers notice, and clients are told to use other connections. With 0, a server that `serve()` runs still serves its open connections for up to half a second.',
     },
     exitTimeoutSecs: {
       kind: [0, 2_147_483],
@@ -89,9 +90,10 @@ export const OPTION_GROUPS = {
     maxInflightBytes: {
       kind: [MEGABYTE, Number.MAX_SAFE_INTEGER],
       unit: 'bytes',
-      default: 2 ** 30,
+      default: () => defaultInflightBytes(),
+      defaultText: 'a quarter of the memory that the process may have beyond 128 MiB, from 16 MiB to 8 GiB',
       effect:
-        'How many bytes of clients the server holds at once: requests until they are answered, what they inflate to, and answers that are not read. Beyond it requests are refused, over HTTP with 503, over gRPC with RESOURCE_EXHAUSTED; one alone may be larger.',
+        'How many bytes of clients the server holds at once: requests until they are answered, what they inflate to, and answers that are not read. What has come counts, not what is announced. Beyond it requests are refused, over HTTP with 503, over gRPC with RESOURCE_EXHAUSTED. One request may have seven sixteenths.',
     },
     allowedHosts: {
       kind: { separator: ',' },

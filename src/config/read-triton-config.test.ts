@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { defaultInflightBytes } from './default-inflight-bytes.js';
 import { readTritonConfig } from './read-triton-config.js';
 import type { TritonConfig } from './generated/triton-config.js';
 
@@ -42,7 +43,7 @@ const DEFAULTS = {
   allowCpuMetrics: true,
   allowGpuMetrics: false,
   allowClientShm: false,
-  maxInflightBytes: 2 ** 30,
+  maxInflightBytes: defaultInflightBytes(),
   maxConnections: 16_384,
   strictReadiness: true,
   maskErrors: false,

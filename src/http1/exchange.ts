@@ -2,6 +2,7 @@
 // answer waits here.
 
 import { lowerCase } from '../ascii.js';
+import type { HeldRequest } from '../sockets/byte-budget.js';
 import { ANSWER_BEGINNING, CONTINUE, dateLine, headerLines, statusLine } from './answer-head.js';
 import { faultText, NO_ROOM_FOR_ANSWER, type Fault } from './fault.js';
 import type { BodyReader, HttpAnswer, HttpHeaders, HttpRequest } from './http-exchange.js';
@@ -21,8 +22,10 @@ export interface ExchangeConnection {
   answerEnded(exchange: Exchange): void;
   /** Nothing comes after the answers to the requests that have come. */
   closeWhenAnswered(): void;
-  /** A request is to hold `after` bytes instead of `before`. False: there is no room. */
-  hold(before: number, after: number): boolean;
+  /** No request may hold more. */
+  readonly largestRequest: number;
+  /** A request is to hold so many bytes, of `whole` as it says. False: there is no room. */
+  hold(exchange: HeldRequest, bytes: number, whole?: number): boolean;
   /** Whether there is room for an answer of so many bytes. */
   admitsAnswer(bytes: number): boolean;
   /** So many more bytes of answers wait for their turn; negative: fewer. */
@@ -31,6 +34,8 @@ export interface ExchangeConnection {
 
 /** Smaller answers are not worth asking whether there is room for them. */
 const SMALLEST_ASKED = 65_536;
+/** Smaller heads are not counted: the connection itself costs more. */
+const SMALLEST_COUNTED_HEAD = 1024;
 
 const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=620\r\n`;
 const CLOSE = 'Connection: close\r\n';
@@ -38,7 +43,7 @@ const LAST_CHUNK = '0\r\n\r\n';
 /** Readers take sizes of 16 digits. */
 const MOST_ZEROS = 8;
 
-export class Exchange implements HttpRequest, HttpAnswer {
+export class Exchange implements HttpRequest, HttpAnswer, HeldRequest {
   readonly #connection: ExchangeConnection;
   readonly #head: RequestHead;
   /** The one after it on the connection. */
@@ -52,8 +57,10 @@ export class Exchange implements HttpRequest, HttpAnswer {
   /** Its answer has no other end than that of the connection. */
   isOpenEnded = false;
   aborted = false;
-  /** Bytes that are counted for the request. */
+  // Bytes that are counted for the request, kept by the budget.
   heldBytes = 0;
+  wholeBytes = 0;
+  isLarge = false;
   commonHeaders: HttpHeaders = NONE;
   reader: BodyReader | undefined;
   #expectsContinue: boolean;
@@ -79,6 +86,10 @@ export class Exchange implements HttpRequest, HttpAnswer {
 
   get target(): string {
     return this.#head.target;
+  }
+
+  get largestBody(): number {
+    return this.#connection.largestRequest;
   }
 
   get bodyLength(): number | undefined {
@@ -108,9 +119,24 @@ export class Exchange implements HttpRequest, HttpAnswer {
   }
 
   hold(bytes: number): boolean {
-    if (this.aborted || this.ended || !this.#connection.hold(this.heldBytes, bytes)) return false;
-    this.heldBytes = bytes;
-    return true;
+    return !this.aborted && !this.ended && this.#connection.hold(this, this.#headBytes + bytes);
+  }
+
+  /** So many more bytes of its body have come. False: there is no room for them. */
+  holdBody(bytes: number): boolean {
+    const { bodyLength = Infinity } = this.#head;
+    return this.#connection.hold(this, this.heldBytes + bytes, this.#headBytes + bodyLength);
+  }
+
+  /** Its head has come. False: there is no room for it. */
+  holdHead(): boolean {
+    const bytes = this.#headBytes;
+    return bytes === 0 || this.#connection.hold(this, bytes);
+  }
+
+  get #headBytes(): number {
+    const { length } = this.#head.text;
+    return length < SMALLEST_COUNTED_HEAD ? 0 : length;
   }
 
   /** Asks for the body where the client waits for that. */
@@ -282,9 +308,7 @@ export class Exchange implements HttpRequest, HttpAnswer {
   }
 
   #release(): void {
-    if (this.heldBytes === 0) return;
-    this.#connection.hold(this.heldBytes, 0);
-    this.heldBytes = 0;
+    if (this.heldBytes > 0) this.#connection.hold(this, 0);
   }
 }
 
@@ -292,8 +316,12 @@ export class Exchange implements HttpRequest, HttpAnswer {
 export function refuse(exchange: HttpAnswer, fault: Fault): void {
   const body = Buffer.from(faultText(fault));
   const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
+  if (fault.isTransient === true) headers.push('Retry-After', RETRY_AFTER_SECONDS);
   exchange.respond(fault.status, headers, [body]);
 }
+
+/** When to try again what nothing was done for. */
+export const RETRY_AFTER_SECONDS = '1';
 
 const NONE: HttpHeaders = [];
 const NO_PARTS: readonly Uint8Array[] = [];

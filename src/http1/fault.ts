@@ -8,6 +8,8 @@ export interface Fault {
   readonly message: string;
   /** What is wrong, whichever message it is. */
   readonly detail: string;
+  /** Nothing was done, and it may go well a moment later. */
+  readonly isTransient?: boolean;
 }
 
 export function malformed(detail: string): Fault {
@@ -21,6 +23,11 @@ export function refused(status: number, message: string, detail = message): Faul
 export const TOO_LARGE_HEAD = refused(431, 'Request Header Fields Too Large', 'a head that is too large');
 export const TOO_LARGE_EXTENSIONS = refused(413, 'Payload Too Large', 'chunk extensions that are too large');
 export const TOO_SLOW = refused(408, 'Request Timeout');
+/** The request has not been executed: it may be sent again. */
+export const NO_ROOM: Fault = {
+  ...refused(503, 'the requests of all clients together hold too many bytes: try again later'),
+  isTransient: true,
+};
 /** The request may have been executed: nothing in this answer asks for it again. */
 export const NO_ROOM_FOR_ANSWER = refused(
   503,

@@ -32,6 +32,11 @@ export class HeadReceiver<Head extends MessageHead> {
     return this.#partial !== undefined;
   }
 
+  /** What keeping it costs. */
+  get heldBytes(): number {
+    return this.#partial?.length ?? 0;
+  }
+
   /** What has come of a head is of no interest. */
   stop(): void {
     this.#partial = undefined;

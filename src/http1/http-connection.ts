@@ -1,13 +1,13 @@
 // A connection of HTTP/1.1 without its socket: it is given bytes and gives bytes. Requests that come are served at once, whatever
 // those before them wait for, up to a bound; answers leave in the order of their requests.
 
-import type { ByteShare } from '../sockets/byte-budget.js';
+import type { ByteShare, HeldRequest } from '../sockets/byte-budget.js';
 import type { Output } from '../sockets/output.js';
-import { Standstill } from '../sockets/standstill.js';
+import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import { lastWords } from './answer-head.js';
 import { BodyReceiver } from './body-receiver.js';
 import { Exchange, refuse, type ExchangeConnection } from './exchange.js';
-import { faultText, malformed, refused, TOO_SLOW, type Fault } from './fault.js';
+import { faultText, malformed, NO_ROOM, refused, TOO_SLOW, type Fault } from './fault.js';
 import { HeadReceiver } from './head-receiver.js';
 import type { ServeRequest } from './http-exchange.js';
 import type { RequestHead } from './request-head.js';
@@ -26,8 +26,10 @@ const MAX_UNANSWERED = 128;
 const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
 /** Until the first answer, that of which nothing is known. */
 const MOST_AT_FIRST = 16;
-/** A body of which nothing has come for so long is given up when others need the room. */
-const STALLED_MILLISECONDS = 5000;
+/** A body of which hardly anything has come for so long is given up. */
+const STILL_BODY_MILLISECONDS = 60_000;
+/** The same when others need the room. */
+const STALLED_MILLISECONDS = 2000;
 /** Of requests that are held back, so much is read all the same: the end of the connection may be behind it. */
 const MAX_HELD_BACK_BYTES = 16 * 1024;
 /** Of answers that the client has not taken; nothing more is read from it, and nothing more sent. */
@@ -70,8 +72,12 @@ export class HttpConnection implements ExchangeConnection {
   #largestAnswer = 0;
   /** Of answers that wait for their turn. */
   #queuedBytes = 0;
-  readonly #upload = new Standstill();
-  /** Of the body that is coming, nothing has come for a while, or less than would have it whole in time. */
+  readonly #upload = new Standstill(LEAST_PROGRESS);
+  /** How long it has stood still, in milliseconds. */
+  #stillFor = 0;
+  /** What a head that has not come whole holds. */
+  readonly #partialHead: HeldRequest = { heldBytes: 0, wholeBytes: 0, isLarge: false };
+  /** Of the head or the body that is coming, nothing has come for a while, or less than would have it whole in time. */
   isUploadStalled = false;
   /** The client sends nothing more than {@link #rest}. */
   #isInputEnded = false;
@@ -170,6 +176,7 @@ export class HttpConnection implements ExchangeConnection {
     this.#isDeaf = true;
     this.isFinished = true;
     this.#abortAll();
+    this.#body.lost();
   }
 
   /** It waits for a request. */
@@ -177,10 +184,12 @@ export class HttpConnection implements ExchangeConnection {
     return this.#first === undefined && !this.#heads.isPartial && this.#body.exchange === undefined;
   }
 
-  /** Milliseconds for which no request has been under way; one whose head does not end is none. */
+  /** Milliseconds for which there has been nothing to do; a request that does not come any further is nothing to do. */
   get idleFor(): number {
-    const isBusy = this.#first !== undefined || this.#body.exchange !== undefined || this.isCongested;
-    return isBusy || this.isFinished ? 0 : this.#environment.clock.now - this.#since;
+    if (this.isCongested || this.isFinished) return 0;
+    const { exchange } = this.#body;
+    if (exchange !== undefined && (this.#first === undefined || this.#first === exchange)) return this.#stillFor;
+    return this.#first === undefined ? this.#environment.clock.now - this.#since : 0;
   }
 
   get hasServed(): boolean {
@@ -221,7 +230,7 @@ export class HttpConnection implements ExchangeConnection {
     this.isUploadStalled = this.#isUploadStalled(now, age);
     if (this.#isDeaf || this.#rest !== undefined || this.#isHeld) return;
     if (this.#body.exchange !== undefined) {
-      if (age > REQUEST_MILLISECONDS) this.#fail(TOO_SLOW);
+      if (age > REQUEST_MILLISECONDS || this.#stillFor > STILL_BODY_MILLISECONDS) this.#fail(TOO_SLOW);
     } else if (this.#heads.isPartial || !this.#hasServed) {
       if (age > HEAD_MILLISECONDS) this.#fail(TOO_SLOW);
     } else if (this.#first === undefined && age > IDLE_MILLISECONDS) {
@@ -235,15 +244,30 @@ export class HttpConnection implements ExchangeConnection {
     this.isUploadStalled = false;
   }
 
-  /** All that clients have not taken yet of answers. */
+  /** The request that is coming, a head included. */
+  largestUpload(isLarge: boolean): HeldRequest | undefined {
+    const upload = this.#body.exchange ?? this.#partialHead;
+    return upload.heldBytes > 0 && upload.isLarge === isLarge ? upload : undefined;
+  }
+
+  /** Others need the room of {@link largestUpload}. */
+  refuseUpload(): void {
+    if (!this.isFinished) this.#fail(NO_ROOM);
+  }
+
+  /** All that clients have not taken yet of answers, and what is not read because of that. */
   get unreadBytes(): number {
-    return this.#unsentBytes + this.#queuedBytes;
+    return this.#unsentBytes + this.#queuedBytes + (this.#rest?.length ?? 0);
   }
 
   // For exchanges.
 
-  hold(before: number, after: number): boolean {
-    return this.#environment.share?.change(before, after) ?? true;
+  get largestRequest(): number {
+    return this.#environment.share?.largestRequest ?? Infinity;
+  }
+
+  hold(request: HeldRequest, bytes: number, whole?: number): boolean {
+    return this.#environment.share?.hold(request, bytes, whole) ?? true;
   }
 
   admitsAnswer(bytes: number): boolean {
@@ -327,8 +351,9 @@ export class HttpConnection implements ExchangeConnection {
 
   #isUploadStalled(now: number, age: number): boolean {
     const { exchange, length, left } = this.#body;
-    const still = this.#upload.look(now, exchange !== undefined, left);
-    if (exchange === undefined || this.#isDeaf) return false;
+    const still = (this.#stillFor = this.#upload.look(now, exchange !== undefined, left));
+    if (this.#isDeaf) return false;
+    if (exchange === undefined) return this.#heads.isPartial && age > STALLED_MILLISECONDS;
     const isLate = age > STALLED_MILLISECONDS && length - left < (length * age) / REQUEST_MILLISECONDS;
     return isLate || still > STALLED_MILLISECONDS;
   }
@@ -346,10 +371,16 @@ export class HttpConnection implements ExchangeConnection {
     const hadBegun = heads.isPartial;
     const head = heads.receive(bytes, start, end);
     if (!hadBegun && (head !== undefined || heads.isPartial)) this.#since = this.#environment.clock.now;
-    if (head === undefined) return heads.end;
-    if ('status' in head) this.#fail(head);
+    if (!this.#holdPartialHead()) this.#fail(NO_ROOM);
+    else if (head === undefined) return heads.end;
+    else if ('status' in head) this.#fail(head);
     else this.#serve(head, end - heads.end);
     return heads.end;
+  }
+
+  #holdPartialHead(): boolean {
+    const { heldBytes } = this.#heads;
+    return heldBytes === this.#partialHead.heldBytes || this.hold(this.#partialHead, heldBytes, Infinity);
   }
 
   /** `following`: bytes that came with the head. */
@@ -374,9 +405,12 @@ export class HttpConnection implements ExchangeConnection {
     if (this.#isRetiring && isLast) this.closeWhenAnswered();
     if (head.bodyLength !== 0) this.#body.begin(exchange);
     else exchange.isReceived = true;
+    if (!exchange.holdHead()) {
+      this.#refuse(exchange, NO_ROOM);
+      return;
+    }
     if (head.expects === 'something else') {
-      this.closeWhenAnswered();
-      refuse(exchange, refused(417, 'the only expectation that is met is 100-continue'));
+      this.#refuse(exchange, refused(417, 'the only expectation that is met is 100-continue'));
       return;
     }
     if (head.bodyLength === 0) exchange.continue();
@@ -404,11 +438,11 @@ export class HttpConnection implements ExchangeConnection {
     const newest = this.#newest;
     this.#isDeaf = true;
     this.#heads.stop();
+    this.#holdPartialHead();
     this.#body.stop();
     if (receiving !== undefined && !receiving.begun) {
       receiving.dropBody();
-      this.closeWhenAnswered();
-      refuse(receiving, fault);
+      this.#refuse(receiving, fault);
     } else if (newest === undefined ? receiving === undefined : newest.begun && newest.isReceived) {
       const words = lastWords(fault.status, faultText(fault));
       if (newest === undefined) this.#endWith(words);
@@ -416,6 +450,12 @@ export class HttpConnection implements ExchangeConnection {
     } else {
       this.closeWhenAnswered();
     }
+  }
+
+  /** It is the last one that is answered. */
+  #refuse(exchange: Exchange, fault: Fault): void {
+    this.closeWhenAnswered();
+    refuse(exchange, fault);
   }
 
   #endWith(words: string): void {

@@ -10,6 +10,8 @@ export interface HttpRequest {
   header(name: string): string | undefined;
   /** The headers as they came: names and values in turn, their bytes read as Latin-1. */
   readonly rawHeaders: readonly string[];
+  /** No body may be larger: the server would have no room for it even if it held nothing else. */
+  readonly largestBody: number;
   /** The length of the body that the request declares, 0 without one; undefined for a chunked body. */
   readonly bodyLength: number | undefined;
   /**
@@ -20,18 +22,20 @@ export interface HttpRequest {
   /** Drops what still comes of the body; its reader is told nothing more. */
   dropBody(): void;
   /**
-   * Counts so many bytes as held for the request until it is answered, instead of what was counted before. False, and nothing
-   * has changed, when the server has no room for more, or nobody waits for the answer any more.
+   * Counts so many bytes as held for the request until it is answered, instead of what was counted before: that is what has come
+   * of its body. False, and nothing has changed, when the server has no room for more, or nobody waits for the answer any more.
    */
   hold(bytes: number): boolean;
 }
 
 export interface BodyReader {
   /**
-   * Asked for once, when a body of known length does not come in one piece: memory of that length, into which the body is
-   * received; then `data` is not told. Without it the body is told piece by piece.
+   * Asked for when a body of known length does not come in one piece: memory of so many bytes, into which the body is received; then
+   * `data` is not told. It is asked for more, up to the whole length, when that much has come: a length is only a claim. Then what
+   * lies in the memory that was given before has to lie in the new one. Memory of a body that never comes whole is freed with its
+   * connection. Without `memory` the body is told piece by piece.
    */
-  memory?(length: number): Buffer | undefined;
+  memory?(bytes: number): Buffer | undefined;
   /** The next bytes; nobody else writes to them. */
   data(chunk: Buffer): void;
   /** The body is here. Not told when the client hangs up before, nor when the request has been answered. */

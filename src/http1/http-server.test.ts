@@ -38,9 +38,10 @@ function respond(answer: HttpAnswer, body: Uint8Array = Buffer.alloc(0)): void {
 function echo(request: HttpRequest, answer: HttpAnswer): void {
   const pieces: Buffer[] = [];
   request.readBody({
-    memory: (length) => {
-      pieces.push(Buffer.allocUnsafeSlow(length));
-      return pieces[0];
+    memory: (bytes) => {
+      const memory = Buffer.allocUnsafeSlow(bytes);
+      pieces[0]?.copy(memory);
+      return (pieces[0] = memory);
     },
     data: (piece) => pieces.push(piece),
     end: () => respond(answer, Buffer.concat(pieces)),

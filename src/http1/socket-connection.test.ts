@@ -3,6 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { otherConnection } from '../../test/support/share-owner.js';
 import { ByteBudget } from '../sockets/byte-budget.js';
 import { BlockPool } from '../sockets/output.js';
 import { allocateReadMemory, readAccepted } from '../sockets/socket-reader.js';
@@ -91,32 +92,32 @@ describe('a socket', () => {
 
   it('whose upload stands still makes room for others, and for nobody before', async () => {
     const budget = new ByteBudget(64 * MIB);
-    const other = budget.open({ isStalled: false, evict: () => undefined });
+    const other = otherConnection(budget);
     const { client, connection, tick } = await accept((request) => {
-      request.hold(20 * MIB);
       request.readBody({ memory: (length) => Buffer.alloc(length), data: () => undefined, end: () => undefined });
     }, budget);
     let received = '';
     client.on('data', (chunk: Buffer) => (received += chunk.toString()));
-    client.write(`POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${20 * MIB}\r\n\r\nsome of it`);
-    await expect.poll(() => budget.held).toBe(20 * MIB);
+    client.write(`POST / HTTP/1.1\r\nHost: h\r\nContent-Length: ${20 * MIB}\r\n\r\n`);
+    client.write(Buffer.alloc(19 * MIB));
+    await expect.poll(() => budget.held).toBe(19 * MIB);
     tick(0);
-    tick(4900);
+    tick(1900);
     expect(connection.isStalled).toBe(false);
-    expect(other.change(0, 40 * MIB)).toBe(false);
-    tick(5100);
+    expect(other.holds(25 * MIB)).toBe(false);
+    tick(2100);
     expect(connection.isStalled).toBe(true);
     // The budget looks at connections again after a while.
-    await expect.poll(() => other.change(0, 40 * MIB)).toBe(true);
+    await expect.poll(() => other.holds(25 * MIB)).toBe(true);
     await once(client, 'end');
     expect(received).toMatch(/^HTTP\/1\.1 408 [^]*"Request Timeout"/);
-    expect(budget.held).toBe(40 * MIB);
+    expect(budget.held).toBe(25 * MIB);
     expect(connection.isStalled).toBe(false);
   });
 
   it('whose answers nobody reads makes room for others, at the cost of the connection', async () => {
     const budget = new ByteBudget(256 * MIB);
-    const other = budget.open({ isStalled: false, evict: () => undefined });
+    const other = otherConnection(budget);
     const body = Buffer.alloc(100 * MIB);
     const { client, connection, tick } = await accept(
       (_, answer) => answer.respond(200, ['Content-Length', String(body.length)], [body]),
@@ -130,9 +131,9 @@ describe('a socket', () => {
     expect(connection.isStalled).toBe(false);
     tick(5100);
     expect(connection.isStalled).toBe(true);
-    expect(other.change(0, 200 * MIB)).toBe(true);
+    expect(other.holds(100 * MIB)).toBe(true);
     expect(connection.socket.destroyed).toBe(true);
-    expect(budget.held).toBe(200 * MIB);
+    expect(budget.held).toBe(100 * MIB);
   });
 
   it('gives its place to others while it is idle', async () => {

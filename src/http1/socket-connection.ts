@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 
 import type { ListenedConnection, SharedByConnections } from '../sockets/listener.js';
 import { Output, takenBytes } from '../sockets/output.js';
-import type { ByteShare, ShareOwner } from '../sockets/byte-budget.js';
+import type { ByteShare, HeldRequest, ShareOwner } from '../sockets/byte-budget.js';
 import { Presence } from '../sockets/presence.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import { afterReading } from '../sockets/after-reading.js';
@@ -46,15 +46,18 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   #lingers = true;
   readonly #share: ByteShare | undefined;
   readonly #reader = new Standstill(LEAST_PROGRESS);
-  #isReaderIdle = false;
+  /** How long the client has taken nothing of what waits for it, in milliseconds. */
+  #idle = 0;
   readonly #presence: Presence;
 
   /** `read` gives the socket, and has it read to the sink from then on. */
   constructor(read: (sink: ByteSink) => Socket, environment: SocketEnvironment) {
     const { serve, clock, pool, budget } = environment;
-    this.#share = budget?.open(this);
     this.#environment = environment;
     this.#output = new Output(pool);
+    const socket = read(this);
+    this.socket = socket;
+    this.#share = budget?.open(this, socket.remoteAddress);
     this.#connection = new HttpConnection({
       serve,
       clock,
@@ -64,8 +67,6 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
       heldBytes: () => this.socket.writableLength,
       share: this.#share,
     });
-    const socket = read(this);
-    this.socket = socket;
     this.#presence = new Presence(socket, () => this.#connection.sendAhead());
     socket.on('drain', () => this.#drained());
     // It is followed by the end.
@@ -101,14 +102,13 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
 
   tick(now: number): void {
     const { isCongested } = this.#connection;
-    const idle = this.#reader.look(now, isCongested, takenBytes(this.socket));
-    this.#isReaderIdle = idle > IDLE_READER_MILLISECONDS;
-    if (idle > STALLED_MILLISECONDS || now - this.#endedAt > LINGER_MILLISECONDS) this.socket.destroy();
+    this.#idle = this.#reader.look(now, isCongested, takenBytes(this.socket));
+    if (this.#idle > STALLED_MILLISECONDS || now - this.#endedAt > LINGER_MILLISECONDS) this.socket.destroy();
     else this.#connection.tick();
   }
 
   get idleFor(): number {
-    return this.#connection.idleFor;
+    return this.#connection.isCongested ? this.#idle : this.#connection.idleFor;
   }
 
   get hasServed(): boolean {
@@ -133,6 +133,10 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     return this.#isReaderIdle || this.#connection.isUploadStalled;
   }
 
+  get #isReaderIdle(): boolean {
+    return this.#idle > IDLE_READER_MILLISECONDS;
+  }
+
   evict(): void {
     if (!this.#isReaderIdle) {
       this.#connection.giveUpUpload();
@@ -140,6 +144,14 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     }
     this.#lost();
     this.socket.destroy();
+  }
+
+  largestUpload(isLarge: boolean): HeldRequest | undefined {
+    return this.#connection.largestUpload(isLarge);
+  }
+
+  refuseUpload(): void {
+    this.#connection.refuseUpload();
   }
 
   retire(): void {

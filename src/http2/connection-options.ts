@@ -3,7 +3,10 @@
 import { MAX_MAX_FRAME_SIZE, MAX_WINDOW, MIN_MAX_FRAME_SIZE } from './frame.js';
 
 export interface ConnectionOptions {
-  /** Streams that the peer may have open at once; more are refused, and may be tried again. */
+  /**
+   * Streams that the peer may have open at once; more are refused, and may be tried again. With the largest heads they take 64 MB,
+   * {@link maxHeaderListSize} each.
+   */
   readonly maxConcurrentStreams?: number;
   /** Bytes that the peer may send on a stream before they are consumed. */
   readonly streamWindow?: number;

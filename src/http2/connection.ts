@@ -30,10 +30,10 @@ const LONGEST_CONTROL_FRAME = 16_384;
 const MOST_UNREAD_CONTROL_BYTES = 65_536;
 /** A client may open so many streams before it knows how many it may. */
 const STREAMS_BEFORE_SETTINGS = 100;
+/** A message of which hardly anything has come for so long is given up. */
+const STILL_MESSAGE_MILLISECONDS = 60_000;
 /** A client that connects to a server that leaves, and opens no stream for so long, is told so. */
 const UNUSED_MILLISECONDS = 1000;
-/** A message of which nothing has come for so long is given up when others need the room. */
-const STALLED_MILLISECONDS = 5000;
 
 const none = (): number => 0;
 
@@ -66,7 +66,7 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   isInOrder = false;
   receivedBytes = 0;
   receivedMessageFrames = 0;
-  /** Milliseconds for which there has been no stream, as far as ticks tell. */
+  /** Milliseconds for which there has been nothing to do, as far as ticks tell: no stream, or streams that wait for the peer. */
   idleFor = 0;
   readonly share: ByteShare | undefined;
   readonly #onOutput: () => void;
@@ -79,6 +79,8 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   readonly #goodbye: Goodbye;
   readonly #control: ControlReceiver;
   readonly #idleTime = new Stopwatch();
+  readonly #restTime = new Stopwatch();
+  #answeredFrames = 0;
   /** The end is to be announced. */
   #isLeaving = false;
 
@@ -156,7 +158,8 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   tick(now: number): void {
     if (this.isFinished) return;
     this.#guard.refill(now);
-    const idle = (this.idleFor = this.#idleTime.look(now, this.streams.size === 0));
+    const idle = this.#idleTime.look(now, this.streams.size === 0);
+    this.idleFor = this.#restTime.look(now, this.#rests());
     if (this.#isLeaving && idle > UNUSED_MILLISECONDS) this.announceEnd();
     const delay = this.#handshake.findDelay(now);
     if (delay !== undefined) {
@@ -169,11 +172,21 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
     else if (idleTimeout > 0 && idle >= idleTimeout) this.drain();
   }
 
+  #rests(): boolean {
+    const { messageFrames } = this.sender;
+    const hasAnswered = messageFrames !== this.#answeredFrames;
+    this.#answeredFrames = messageFrames;
+    if (this.streams.size === 0) return true;
+    return this.share !== undefined && !hasAnswered && this.streams.all().every(({ rests }) => rests);
+  }
+
   #lookForUploads(now: number): void {
+    let isStill = false;
     for (const stream of this.streams.all()) {
-      const { target, filled, upload } = stream;
-      stream.isUploadStalled = upload.look(now, target !== undefined, filled) > STALLED_MILLISECONDS;
+      stream.stillFor = stream.upload.look(now, stream.isComing && stream.heldBytes > 0, stream.heldBytes);
+      isStill ||= stream.stillFor > STILL_MESSAGE_MILLISECONDS;
     }
+    if (isStill) this.exchanges.giveUpUploads(STILL_MESSAGE_MILLISECONDS);
   }
 
   // For the user.

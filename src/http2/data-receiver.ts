@@ -197,9 +197,14 @@ export class DataReceiver {
     if (!isThere) bytes.copy(target, stream.filled, 0, length);
     stream.filled += length;
     this.#consumed(stream, length);
+    const { exchanges } = this.#connection;
+    if (!exchanges.hold(stream, stream.heldBytes + length, stream.wholeBytes)) {
+      exchanges.tellNoRoom(stream);
+      return length;
+    }
     if (stream.filled === target.length) {
       stream.target = undefined;
-      this.#connection.exchanges.tellFilled(stream);
+      exchanges.tellFilled(stream);
     }
     return length;
   }

@@ -12,6 +12,8 @@ import type { Sender, SenderOwner } from './sender.js';
 import { StreamState, type MessageRest, type StreamOwner } from './stream-state.js';
 import type { Role, StreamTable } from './stream-table.js';
 
+/** Smaller lists of fields are not counted: the stream itself costs as much. */
+const SMALLEST_COUNTED_HEAD = 1024;
 const FIELDS_TOO_LARGE = new HeaderTemplate([':status', '431']);
 
 /** Data that streams have received, as far as their users have not consumed it. */
@@ -71,6 +73,10 @@ export class Exchanges implements StreamOwner, SenderOwner {
       return;
     }
     const stream = this.open(streamId);
+    if (!this.#holdHead(stream, headers)) {
+      if (this.#connection.charge(1, 'streams that there is no room for')) stream.reset('REFUSED_STREAM');
+      return;
+    }
     this.#connection.streamAccepted();
     stream.headIsReceived = true;
     stream.endIsReceived = endsStream;
@@ -117,6 +123,17 @@ export class Exchanges implements StreamOwner, SenderOwner {
     } catch (error) {
       this.#listenerFailed(stream, error);
     }
+  }
+
+  /** There is no room for what comes on the stream. */
+  tellNoRoom(stream: StreamState): void {
+    stream.target = undefined;
+    try {
+      stream.listener?.onNoRoom?.();
+    } catch (error) {
+      this.#listenerFailed(stream, error);
+    }
+    if (!stream.isClosed) this.hold(stream, 0);
   }
 
   /** The message is complete, as `stream.endIsReceived` says. */
@@ -187,8 +204,8 @@ export class Exchanges implements StreamOwner, SenderOwner {
     this.#connection.changed();
   }
 
-  hold(before: number, after: number): boolean {
-    return this.#connection.share?.change(before, after) ?? true;
+  hold(stream: StreamState, bytes: number, whole?: number): boolean {
+    return this.#connection.share?.hold(stream, bytes, whole) ?? true;
   }
 
   admitsAnswer(bytes: number): boolean {
@@ -198,15 +215,25 @@ export class Exchanges implements StreamOwner, SenderOwner {
     return share.admits(bytes);
   }
 
-  /** Others need the room that streams take whose peer does nothing. */
-  giveUpUploads(): void {
+  /** Ends streams whose peer does nothing for so long. */
+  giveUpUploads(milliseconds: number): void {
     const { streams, sender } = this.#connection;
     for (const stream of streams.all()) {
-      if (!stream.isUploadStalled) continue;
+      if (stream.stillFor <= milliseconds) continue;
       sender.writeReset(stream.id, ERROR_CODE.ENHANCE_YOUR_CALM);
       this.close(stream, new Http2Error('ENHANCE_YOUR_CALM', 'the message has not come any further for long'), true);
     }
     this.#connection.changed();
+  }
+
+  /** Its largest message that has not come whole. */
+  largestUpload(isLarge: boolean): StreamState | undefined {
+    let largest: StreamState | undefined;
+    for (const stream of this.#connection.streams.all()) {
+      const isUpload = stream.isComing && stream.isLarge === isLarge && stream.heldBytes > 0;
+      if (isUpload && stream.heldBytes > (largest?.heldBytes ?? 0)) largest = stream;
+    }
+    return largest;
   }
 
   reset(stream: StreamState, code: ErrorCodeName): void {
@@ -234,7 +261,7 @@ export class Exchanges implements StreamOwner, SenderOwner {
     if (stream.isClosed) return;
     const connection = this.#connection;
     const { listener } = stream;
-    stream.hold(0);
+    this.hold(stream, 0);
     stream.isClosed = true;
     stream.listener = undefined;
     connection.streams.remove(stream, isResetByUs);
@@ -247,6 +274,12 @@ export class Exchanges implements StreamOwner, SenderOwner {
       connection.listener.onListenerError?.(failure, stream.id);
     }
     connection.streamClosed();
+  }
+
+  #holdHead(stream: StreamState, headers: HeaderList): boolean {
+    if (headers.bytes < SMALLEST_COUNTED_HEAD) return true;
+    stream.headBytes = headers.bytes;
+    return stream.hold(0, Infinity);
   }
 
   #tellBeginning(stream: StreamState, headers: HeaderList, endsStream: boolean): void {

@@ -4,6 +4,7 @@
 import { listElements, parseDigits } from '../ascii.js';
 import { findProblem, type MessagePart } from './check-fields.js';
 
+const BYTES_BESIDE_FIELD = 32;
 const NOT_CHECKED = Symbol('not checked');
 
 export class HeaderList {
@@ -18,6 +19,7 @@ export class HeaderList {
   #problem: string | undefined;
   #contentLength: number | undefined;
   #hasLookedForContentLength = false;
+  #bytes: number | undefined;
 
   constructor(
     fields: readonly string[],
@@ -37,6 +39,15 @@ export class HeaderList {
       value = value === undefined ? fields[i + 1]! : `${value}${name === 'cookie' ? '; ' : ', '}${fields[i + 1]!}`;
     }
     return value;
+  }
+
+  /** What keeping them costs, as HTTP/2 counts it: names, values, and 32 bytes for each field. */
+  get bytes(): number {
+    if (this.#bytes === undefined) {
+      this.#bytes = (this.fields.length / 2) * BYTES_BESIDE_FIELD;
+      for (const text of this.fields) this.#bytes += text.length;
+    }
+    return this.#bytes;
   }
 
   /** Of fields without a problem: how much data they announce. */

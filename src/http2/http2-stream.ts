@@ -27,10 +27,11 @@ export interface Http2Stream {
   /** Whether the server has room for a message of these bytes, which its client may not read for long. */
   hasRoom(data: readonly Uint8Array[]): boolean;
   /**
-   * Counts so many bytes as held for the stream until it is closed, instead of what was counted before. False, and nothing has
-   * changed, when there is no room for more.
+   * Counts so many bytes as held for the stream until it is closed, instead of what was counted before; what comes for
+   * {@link receiveInto} is counted beside them, as it comes. `whole`: how many it is going to hold, Infinity where nothing tells;
+   * while it holds less, it may be ended for others. False, and nothing has changed, when there is no room for more.
    */
-  hold(bytes: number): boolean;
+  hold(bytes: number, whole?: number): boolean;
   /** Ends the stream in both directions and drops what is queued. Its listener hears no more of it. */
   reset(code: ErrorCodeName): void;
 
@@ -56,6 +57,8 @@ export interface StreamListener {
   onData(chunk: Buffer): void;
   /** What {@link Http2Stream.receiveInto} asked for is complete. */
   onFilled?(): void;
+  /** There is no room for what comes, or others need it: the stream has to end, and holds nothing any more. */
+  onNoRoom?(): void;
   /** The peer's message is complete. */
   onEnd(): void;
   /** What was queued has been sent. */

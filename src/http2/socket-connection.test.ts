@@ -8,6 +8,7 @@ import { frames } from '../../test/support/tested-http2.js';
 import { HEAD, OK } from '../../test/support/http2-echo.js';
 import type { ConnectionListener } from './connection-listener.js';
 import type { Http2Stream } from './http2-stream.js';
+import { otherConnection } from '../../test/support/share-owner.js';
 import { ByteBudget } from '../sockets/byte-budget.js';
 import { BlockPool } from '../sockets/output.js';
 import { SocketConnection } from './socket-connection.js';
@@ -269,13 +270,13 @@ describe('SocketConnection', () => {
 
   it('resets the uploads that stand still when others need their room, and no other stream', async () => {
     const budget = new ByteBudget(64 * MIB);
-    const other = budget.open({ isStalled: false, evict: () => undefined });
+    const other = otherConnection(budget);
     const ends: string[] = [];
     const { bound, send, socket, streams } = bind(
       {
         onStream: (stream) => {
           streams.push(stream);
-          stream.hold(10 * MIB);
+          stream.hold(5 * MIB, 15 * MIB);
           stream.receiveInto(new Uint8Array(10 * MIB));
           return {
             onData: () => undefined,
@@ -288,16 +289,16 @@ describe('SocketConnection', () => {
     );
     send(frames.request(1), frames.request(3), frames.data(1, 'some'), frames.data(3, 'some'));
     bound.tick(0);
-    bound.tick(5000);
+    bound.tick(2000);
     expect(bound.isStalled).toBe(false);
     send(frames.data(1, 'little'), frames.data(3, 'x'.repeat(16 * 1024)));
-    bound.tick(5001);
+    bound.tick(2001);
     expect(bound.isStalled).toBe(true);
-    expect(other.change(0, 40 * MIB)).toBe(true);
+    expect(other.holds(24 * MIB)).toBe(true);
     await turn();
     expect(ends).toEqual(['1 ENHANCE_YOUR_CALM']);
     expect(streams.map(({ isClosed }) => isClosed)).toEqual([true, false]);
-    expect(budget.held).toBe(50 * MIB);
+    expect(budget.held).toBe(29 * MIB + 'some'.length + 16 * 1024);
     expect(socket.writes.at(-1)!.subarray(-13)).toEqual(
       encodeFrame({ type: FRAME.RST_STREAM, stream: 1, payload: Buffer.of(0, 0, 0, 11) }),
     );
@@ -306,7 +307,7 @@ describe('SocketConnection', () => {
 
   it('whose answers nobody reads makes room for others, at the cost of the connection', async () => {
     const budget = new ByteBudget(64 * MIB);
-    const other = budget.open({ isStalled: false, evict: () => undefined });
+    const other = otherConnection(budget);
     const { bound, send, socket, streams } = bind({}, { budget });
     send(...requests(1));
     socket.isSlow = true;
@@ -318,9 +319,9 @@ describe('SocketConnection', () => {
     expect(bound.isStalled).toBe(false);
     bound.tick(5001);
     expect(bound.isStalled).toBe(true);
-    expect(other.change(0, 50 * MIB)).toBe(true);
+    expect(other.holds(27 * MIB)).toBe(true);
     expect(socket.destroyed).toBe(true);
-    expect(budget.held).toBe(50 * MIB);
+    expect(budget.held).toBe(27 * MIB);
     socket.emit('close');
   });
 

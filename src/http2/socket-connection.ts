@@ -7,10 +7,11 @@ import type { ConnectionListener } from './connection-listener.js';
 import type { ConnectionOptions } from './connection-options.js';
 import { Http2Connection } from './connection.js';
 import type { ListenedConnection } from '../sockets/listener.js';
-import type { ByteBudget, ByteShare, ShareOwner } from '../sockets/byte-budget.js';
+import type { ByteBudget, ByteShare, HeldRequest, ShareOwner } from '../sockets/byte-budget.js';
 import { type BlockPool, takenBytes } from '../sockets/output.js';
 import type { ByteSink } from '../sockets/socket-reader.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
+import type { StreamState } from './stream-state.js';
 import type { Role } from './stream-table.js';
 import type { Writing, WriteTurn } from '../sockets/write-turn.js';
 
@@ -23,6 +24,8 @@ const UNREAD_MILLISECONDS = 300_000;
 const LEAST_UNREAD = 65_536;
 /** The same when others need the room. */
 const IDLE_READER_MILLISECONDS = 5000;
+/** A message of which hardly anything has come for so long is given up when others need the room. */
+const STALLED_MILLISECONDS = 2000;
 
 export interface SocketEnvironment {
   readonly role: Role;
@@ -55,7 +58,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     const socket = read(this);
     this.socket = socket;
     this.#turn = environment.turn;
-    this.#share = environment.budget?.open(this);
+    this.#share = environment.budget?.open(this, socket.remoteAddress);
     this.connection = new Http2Connection({
       ...environment,
       share: this.#share,
@@ -118,7 +121,8 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
 
   get idleFor(): number {
     // One that says nothing is idle from its beginning.
-    return this.hasServed ? this.connection.idleFor : performance.now() - this.#openedAt;
+    if (!this.hasServed) return performance.now() - this.#openedAt;
+    return this.connection.unreadBytes > 0 ? this.#idle : this.connection.idleFor;
   }
 
   get hasServed(): boolean {
@@ -140,17 +144,26 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   get isStalled(): boolean {
-    return this.#idle > IDLE_READER_MILLISECONDS || this.connection.streams.all().some((one) => one.isUploadStalled);
+    return this.#idle > IDLE_READER_MILLISECONDS || this.connection.streams.all().some(isUploadStalled);
   }
 
   evict(): void {
     if (this.#idle <= IDLE_READER_MILLISECONDS) {
-      this.connection.exchanges.giveUpUploads();
+      this.connection.exchanges.giveUpUploads(STALLED_MILLISECONDS);
       return;
     }
     this.connection.close('ENHANCE_YOUR_CALM', 'answers were not read for long, and others need the room');
     this.#share?.close();
     this.socket.destroy();
+  }
+
+  largestUpload(isLarge: boolean): HeldRequest | undefined {
+    return this.connection.exchanges.largestUpload(isLarge);
+  }
+
+  refuseUpload(upload: HeldRequest): void {
+    this.connection.exchanges.tellNoRoom(upload as StreamState);
+    this.connection.changed();
   }
 
   retire(): void {
@@ -191,4 +204,8 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.connection.lost(this.#error);
     this.#share?.close();
   }
+}
+
+function isUploadStalled({ stillFor }: StreamState): boolean {
+  return stillFor > STALLED_MILLISECONDS;
 }

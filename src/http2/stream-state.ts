@@ -1,6 +1,7 @@
 // What a connection knows of one stream: a record that the connection's parts share (receiver.ts, sender.ts) and at the same
 // time what the stream's user holds. The contract with the user is in http2-stream.ts.
 
+import type { HeldRequest } from '../sockets/byte-budget.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import type { ErrorCodeName } from './http2-error.js';
 import type { Http2Stream, StreamListener } from './http2-stream.js';
@@ -16,7 +17,7 @@ export interface StreamOwner {
   sendMessage(stream: StreamState, head: OutgoingHeaders, rest: MessageRest): void;
   reset(stream: StreamState, code: ErrorCodeName): void;
   consume(stream: StreamState, bytes: number): void;
-  hold(before: number, after: number): boolean;
+  hold(stream: StreamState, bytes: number, whole?: number): boolean;
   admitsAnswer(bytes: number): boolean;
 }
 
@@ -32,7 +33,7 @@ export interface MessageRest {
 /** `onDrain` is promised when more than this is queued. */
 const MUCH_QUEUED = 65_536;
 
-export class StreamState implements Http2Stream, Waiting<StreamState> {
+export class StreamState implements Http2Stream, HeldRequest, Waiting<StreamState> {
   readonly id: number;
   listener: StreamListener | undefined = undefined;
   isClosed = false;
@@ -64,11 +65,15 @@ export class StreamState implements Http2Stream, Waiting<StreamState> {
   target: Uint8Array | undefined = undefined;
   /** How much of `target` is there. */
   filled = 0;
-  /** Bytes that are counted for the stream. */
+  // Bytes that are counted for the stream, kept by the budget.
   heldBytes = 0;
+  wholeBytes = 0;
+  isLarge = false;
+  /** Of these, its head's. */
+  headBytes = 0;
   readonly upload = new Standstill(LEAST_PROGRESS);
-  /** Nothing has come of what is to fill the target for a while. */
-  isUploadStalled = false;
+  /** Hardly anything has come of its message for so many milliseconds. */
+  stillFor = 0;
 
   readonly #owner: StreamOwner;
 
@@ -108,15 +113,23 @@ export class StreamState implements Http2Stream, Waiting<StreamState> {
     let bytes = 0;
     for (let i = 0; i < data.length; i++) bytes += data[i]!.length;
     // With its answer here, what the request holds is of no use any more.
-    this.hold(0);
+    this.#owner.hold(this, 0);
     return bytes < SMALLEST_ASKED || this.#owner.admitsAnswer(bytes);
   }
 
-  hold(bytes: number): boolean {
-    if (bytes === this.heldBytes) return true;
-    if (this.isClosed || !this.#owner.hold(this.heldBytes, bytes)) return false;
-    this.heldBytes = bytes;
-    return true;
+  hold(bytes: number, whole = bytes): boolean {
+    const here = this.headBytes + (this.target === undefined ? 0 : this.filled);
+    return !this.isClosed && this.#owner.hold(this, here + bytes, this.headBytes + Math.max(whole, bytes));
+  }
+
+  /** Its client has sent a part of a message, or nothing but its head. */
+  get isComing(): boolean {
+    return this.wholeBytes > this.heldBytes;
+  }
+
+  /** Nothing is done for it: it waits for its client, or for an event. */
+  get rests(): boolean {
+    return this.heldBytes === this.headBytes || this.isComing;
   }
 
   reset(code: ErrorCodeName): void {

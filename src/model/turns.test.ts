@@ -28,6 +28,7 @@ it('tells when nothing is left to do', async () => {
     await new Promise((resolve) => setImmediate(resolve));
     isDone = true;
   });
+  expect(turns.busy).toEqual(['a']);
   await turns.idle();
-  expect(isDone).toBe(true);
+  expect([isDone, turns.busy]).toEqual([true, []]);
 });

@@ -16,6 +16,11 @@ export class Turns {
     return done;
   }
 
+  /** The keys under which something is done, or is to be. */
+  get busy(): readonly string[] {
+    return [...this.#last.keys()];
+  }
+
   /** Resolves when all that was asked for until now is done. */
   async idle(): Promise<void> {
     await Promise.all(this.#last.values());

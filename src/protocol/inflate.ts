@@ -38,8 +38,6 @@ const LARGEST_CHUNK = 256 * 1024;
 const CHUNK_TIMES_COMPRESSED = 64;
 /** Half of the threads that Node has for such work. */
 const MOST_AT_ONCE = 2;
-/** The pieces are there until they are joined. */
-const COPIES = 2;
 
 type Done = (result: Buffer | InflateFault) => void;
 
@@ -82,7 +80,7 @@ function inflate(compressed: Buffer, form: CompressedForm, { maxSize, hold }: In
   stream.on('data', (piece: Buffer) => {
     size += piece.length;
     if (size > maxSize) fail({ kind: 'too large' });
-    else if (!hold(compressed.length + COPIES * size)) fail({ kind: 'no room' });
+    else if (!hold(compressed.length + size)) fail({ kind: 'no room' });
     else pieces.push(piece);
   });
   stream.on('end', () => {

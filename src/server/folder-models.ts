@@ -7,6 +7,7 @@ import type { LoadParameters } from '../core/inference-server.js';
 import { invalidArg, TritonError } from '../errors.js';
 import type { Logger } from '../model/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
+import { Turns } from '../model/turns.js';
 import { readFolderModel } from '../repository/folder-model.js';
 import { GivenFiles } from '../repository/given-files.js';
 import { modelNamesIn } from '../repository/model-names.js';
@@ -35,8 +36,8 @@ const MOST_AT_ONCE = 4;
 export class FolderModels {
   readonly #options: FolderModelsOptions;
   readonly #known = new Map<string, KnownModel>();
-  /** What happens to a model now; never rejects. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  /** What happens to each model. */
+  readonly #turns = new Turns();
   #polling: Promise<void> = Promise.resolve();
 
   constructor(options: FolderModelsOptions) {
@@ -45,7 +46,7 @@ export class FolderModels {
 
   /** The models that are read or loaded now. */
   get busy(): readonly string[] {
-    return [...this.#turns.keys()];
+    return this.#turns.busy;
   }
 
   /** What could not be bound, as the index shows it. */
@@ -70,7 +71,7 @@ export class FolderModels {
       if (!places.has(name) && this.#options.bindings.find(name).length === 0) this.#missing(name);
     const gone = [...this.#known.keys()].filter((name) => wanted === undefined && !places.has(name));
     await inTurns([...names, ...gone], (name) =>
-      this.#inTurn(name, () => this.#refresh(name, places.get(name) ?? [], again).catch(() => undefined)),
+      this.#turns.take(name, () => this.#refresh(name, places.get(name) ?? [], again).catch(() => undefined)),
     );
   }
 
@@ -122,7 +123,7 @@ export class FolderModels {
    * as they are. False when no folder has it, and the client brings none. Rejects in Triton's words.
    */
   load(name: string, { config, files }: LoadParameters, ready: readonly string[]): Promise<boolean> {
-    return this.#inTurn(name, async () => {
+    return this.#turns.take(name, async () => {
       const isBound = this.#isOfProgram(name);
       const repositories = this.#places().get(name) ?? [];
       const bringsFiles = Object.keys(files).length > 0;
@@ -167,7 +168,7 @@ export class FolderModels {
   /** Nothing serves any more: removes what clients have brought. */
   async close(): Promise<void> {
     await this.#polling.catch(() => undefined);
-    await Promise.all(this.#turns.values());
+    await this.#turns.idle();
     // They are not there for the next run.
     const brought = [...this.#known].filter(([, { files }]) => files !== undefined);
     for (const [name] of brought) await this.#remove(name);
@@ -253,17 +254,6 @@ export class FolderModels {
 
   #log(name: string, error: TritonError): void {
     this.#options.logger()?.error(`failed to load '${name}': ${error.message}`);
-  }
-
-  #inTurn<T>(name: string, action: () => Promise<T>): Promise<T> {
-    const done = (this.#turns.get(name) ?? Promise.resolve()).then(action);
-    const turn = done
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#turns.get(name) === turn) this.#turns.delete(name);
-      });
-    this.#turns.set(name, turn);
-    return done;
   }
 }
 

@@ -240,7 +240,9 @@ export class ServerLife {
 
   get #stopTimes(): StopTimes {
     const { shutdownDelaySecs: delaySecs, exitTimeoutSecs: timeoutSecs } = this.#config;
-    return { delaySecs, graceSecs: Math.min(LONGEST_GRACE_SECS, timeoutSecs), timeoutSecs };
+    // Where nobody waits for the end, as in tests and scripts, stop() is to be quick.
+    const graceSecs = this.#awaited ? Math.min(LONGEST_GRACE_SECS, timeoutSecs) : 0;
+    return { delaySecs, graceSecs, timeoutSecs };
   }
 
   async #stop(times: StopTimes): Promise<void> {

@@ -94,6 +94,11 @@ export class LargeMemory {
     for (const chunk of chunks) this.sent(chunk);
   }
 
+  /** Gives back memory of a request that nobody needs any more, the socket that it was read from included. */
+  abandon({ buffer }: Uint8Array): void {
+    if (buffer.byteLength >= LEAST_LARGE_BYTES) this.#free(buffer as ArrayBuffer);
+  }
+
   #keep(memory: ArrayBuffer): void {
     if (this.#keptBytes + memory.byteLength > MOST_KEPT_BYTES) {
       this.#free(memory);

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from 'node:tls';
 
 import type { ByteBudget } from './byte-budget.js';
-import type { ConnectionLimit, LimitedConnection } from './connection-limit.js';
+import type { Admission, ConnectionLimit, LimitedConnection } from './connection-limit.js';
 import { BlockPool } from './output.js';
 import { allocateReadMemory, readAccepted, readByEvents, type ByteSink } from './socket-reader.js';
 import { WriteTurn } from './write-turn.js';
@@ -85,6 +85,8 @@ export class Listener {
   readonly #connections = new Set<ListenedConnection>();
   /** Sockets in their handshake of TLS too. */
   readonly #sockets = new Set<Socket>();
+  /** Of TLS, by the client's address and port. */
+  readonly #handshakes = new Map<string, Handshake>();
   readonly #shared: SharedByConnections;
   readonly #memory = allocateReadMemory();
   #accepted = 0;
@@ -101,17 +103,19 @@ export class Listener {
     this.#options = options;
     const { allowHalfOpen = false, tls, onHandshakeError, budget } = options;
     this.#shared = { pool: new BlockPool(), turn: new WriteTurn(), budget };
-    const sockets = { noDelay: true, keepAlive: true, allowHalfOpen };
+    const sockets = { noDelay: true, keepAlive: true };
     if (tls === undefined) {
-      this.#server = createServer({ ...sockets, pauseOnConnect: true }, (accepted) =>
+      this.#server = createServer({ ...sockets, allowHalfOpen, pauseOnConnect: true }, (accepted) =>
         this.#connect(accepted, (sink) => readAccepted(accepted, this.#memory, sink)),
       );
       return;
     }
-    this.#server = createTlsServer({ minVersion: OLDEST_TLS, ...tls, ...sockets }, (socket) =>
-      this.#connectSecure(socket),
-    );
-    this.#server.on('connection', (socket: Socket) => this.#keep(socket));
+    // Whoever closes its half during the handshake has gone.
+    this.#server = createTlsServer({ minVersion: OLDEST_TLS, ...tls, ...sockets }, (socket) => {
+      socket.allowHalfOpen = allowHalfOpen;
+      this.#connectSecure(socket);
+    });
+    this.#server.on('connection', (socket: Socket) => this.#beginHandshake(socket));
     this.#server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
       onHandshakeError?.(error);
       // Node leaves that to us.
@@ -207,10 +211,36 @@ export class Listener {
     });
   }
 
+  /** It takes a place from now on. */
+  #beginHandshake(socket: Socket): void {
+    const admission = this.#admit();
+    if (admission === 'refused') {
+      socket.destroy();
+      return;
+    }
+    const handshake = new Handshake(socket, admission);
+    const name = nameOf(socket);
+    this.#handshakes.set(name, handshake);
+    this.#options.limit?.add(handshake);
+    this.#keep(socket);
+    socket.once('close', () => this.#endHandshake(name));
+  }
+
+  #endHandshake(name: string): Handshake | undefined {
+    const handshake = this.#handshakes.get(name);
+    if (handshake === undefined) return undefined;
+    this.#handshakes.delete(name);
+    this.#options.limit?.remove(handshake);
+    return handshake;
+  }
+
   #connectSecure(socket: TLSSocket): void {
+    const handshake = this.#endHandshake(nameOf(socket));
+    // Its place has gone to another one just now.
+    if (handshake === undefined) return;
     const refusal = this.#options.refuseSecure?.(socket);
     if (refusal === undefined) {
-      this.#connect(socket, (sink) => readByEvents(socket, sink));
+      this.#open((sink) => readByEvents(socket, sink), handshake.admission);
       return;
     }
     this.#options.onHandshakeError?.(refusal);
@@ -218,14 +248,21 @@ export class Listener {
   }
 
   #connect(accepted: Socket, read: (sink: ByteSink) => Socket): void {
+    const admission = this.#admit();
+    if (admission === 'refused') accepted.destroy();
+    else this.#open(read, admission);
+  }
+
+  #admit(): Admission {
     this.#accepted++;
     const { limit, takesSpare = false } = this.#options;
     const admission = limit?.admit() ?? 'whole';
+    return admission === 'spare' && !takesSpare ? 'refused' : admission;
+  }
+
+  #open(read: (sink: ByteSink) => Socket, admission: Admission): void {
+    const { limit } = this.#options;
     const isSpare = admission === 'spare';
-    if (admission === 'refused' || (isSpare && !takesSpare)) {
-      accepted.destroy();
-      return;
-    }
     const one = this.#options.connect(read, { ...this.#shared, isSpare });
     this.#connections.add(one);
     limit?.add(one);
@@ -255,6 +292,31 @@ export class Listener {
     for (const one of this.#connections) one.tick(now);
     this.#lookSoon();
   }
+}
+
+/** A client that is to say how it speaks TLS. */
+class Handshake implements LimitedConnection {
+  readonly admission: Admission;
+  readonly hasServed = false;
+  readonly #socket: Socket;
+  readonly #since = performance.now();
+
+  constructor(socket: Socket, admission: Admission) {
+    this.#socket = socket;
+    this.admission = admission;
+  }
+
+  get idleFor(): number {
+    return performance.now() - this.#since;
+  }
+
+  closeIdle(): void {
+    this.#socket.destroy();
+  }
+}
+
+function nameOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 function cutOff({ socket, unreadBytes }: ListenedConnection): CutOff {

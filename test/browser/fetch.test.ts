@@ -1,5 +1,7 @@
 // The client built for browsers, over Node's `fetch`, against servers that play what real ones may do.
+import { randomBytes } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 
 import { defineModel, ModelClient, ServerClient, TritonConnectionError } from 'tstriton/client/browser';
@@ -43,6 +45,27 @@ describe('the client for browsers', () => {
     }
     expect(seen[0]).toMatchObject({ method: 'POST', path: '/prefix/v2/models/Double/infer' });
     expect(seen[0]!.headers).toMatchObject({ 'x-a': 'b', 'content-type': 'application/octet-stream' });
+  });
+
+  it('ends a call that is aborted while its compressed answer comes, whenever that is', async () => {
+    let begun: () => void = () => undefined;
+    await using server = await startHttp(({ body }, response) => {
+      const packed = gzipSync(randomBytes(60_000 + body.length), { level: 1 });
+      response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': packed.length });
+      response.end(packed);
+      begun();
+    });
+    await using client = new ModelClient(`http://${server.authority}`, double, { retry: false });
+    for (let i = 0; i < 100; i++) {
+      const controller = new AbortController();
+      const answering = new Promise<void>((resolve) => (begun = resolve));
+      const x = new Float32Array(i + 1).fill(i);
+      const call = client.inferSample({ x }, { signal: controller.signal }).catch((error: unknown) => error);
+      await answering;
+      for (let turn = 0; turn < i % 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      controller.abort();
+      expect(await call).toBeInstanceOf(Error);
+    }
   });
 
   it('refuses gRPC and certificates, and says why', () => {

@@ -108,6 +108,9 @@ const HELD = {
   config: { maxBatchSize: 1 },
 } as const;
 
+/** Of the 56 MiB that large requests and answers have, requests to these models leave 20. */
+const HOLDING = { Held1: 18 * MIB, Held2: 18 * MIB };
+
 const messageOf = (outcome: Promise<unknown>) =>
   outcome.then(
     () => 'answered',
@@ -123,19 +126,18 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a server with 
         client.inferSample({ charge: Int32Array.of(number), bytes: Int32Array.of(bytes) }, options);
       expect((await charge(1, 3)).receipt!.data).toEqual(Uint8Array.of(1, 1, 1));
 
-      // They hold 50 MiB of the 56 that large requests and answers have.
-      const holders = ['Held1', 'Held2'].map(async (modelName) => {
+      const holders = Object.entries(HOLDING).map(async ([modelName, size]) => {
         await using holder = new ModelClient(server[protocol], modelName);
-        return (await holder.inferSample({ x: new Uint8Array(25 * MIB) })).y!.data[0];
+        return (await holder.inferSample({ x: new Uint8Array(size) })).y!.data[0];
       });
       await server.held(2);
-      expect(await messageOf(charge(2, 10 * MIB))).toContain(NO_ROOM_FOR_ANSWER);
+      expect(await messageOf(charge(2, 22 * MIB))).toContain(NO_ROOM_FOR_ANSWER);
       expect(server.executions.get(2)).toBe(1);
-      expect(await messageOf(charge(3, 10 * MIB, { retry: { idempotent: true } }))).toContain(NO_ROOM_FOR_ANSWER);
+      expect(await messageOf(charge(3, 22 * MIB, { retry: { idempotent: true } }))).toContain(NO_ROOM_FOR_ANSWER);
       expect(server.executions.get(3)).toBe(3);
       server.release();
       expect(await Promise.all(holders)).toEqual([1, 1]);
-      expect((await charge(4, 10 * MIB)).receipt!.data).toEqual(new Uint8Array(10 * MIB).fill(4));
+      expect((await charge(4, 22 * MIB)).receipt!.data).toEqual(new Uint8Array(22 * MIB).fill(4));
       expect(server.executions.get(4)).toBe(1);
     });
 
@@ -171,12 +173,15 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a server with 
       await using server = await start(serverThread);
       await using first = new ModelClient(server[protocol], 'Held1');
       await using second = new ModelClient(server[protocol], 'Held2');
-      const holders = [first, second].map((client) => client.inferSample({ x: new Uint8Array(25 * MIB) }));
+      const holders = [
+        first.inferSample({ x: new Uint8Array(HOLDING.Held1) }),
+        second.inferSample({ x: new Uint8Array(HOLDING.Held2) }),
+      ];
       await server.held(2);
       const attempts: number[] = [];
       await using client = new ModelClient(server[protocol], 'Held1', { retry: { ...RETRY, maxAttempts: 1000 } });
       const refused = client.inferSample(
-        { x: new Uint8Array(10 * MIB) },
+        { x: new Uint8Array(22 * MIB) },
         {
           onTimings: ({ attempt }) => {
             attempts.push(attempt);
@@ -193,14 +198,14 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a server with 
 
   it('says when to come again only where it has executed nothing', async () => {
     await using server = await start(serverThread);
-    const holders = ['Held1', 'Held2'].map(async (modelName) => {
+    const holders = Object.entries(HOLDING).map(async ([modelName, size]) => {
       await using holder = new ModelClient(server.http, modelName);
-      await holder.inferSample({ x: new Uint8Array(25 * MIB) });
+      await holder.inferSample({ x: new Uint8Array(size) });
     });
     await server.held(2);
     const inputs = [
       { name: 'charge', datatype: 'INT32', shape: [1], bytes: new Uint8Array(Int32Array.of(1).buffer) },
-      { name: 'bytes', datatype: 'INT32', shape: [1], bytes: new Uint8Array(Int32Array.of(10 * MIB).buffer) },
+      { name: 'bytes', datatype: 'INT32', shape: [1], bytes: new Uint8Array(Int32Array.of(22 * MIB).buffer) },
     ];
     const { body, headers } = binaryBody(inputs);
     const executed = await post(server.http, 'Charge', body, {
@@ -211,7 +216,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a server with 
       null,
       expect.stringContaining(NO_ROOM_FOR_ANSWER),
     ]);
-    const large = binaryBody([{ name: 'x', datatype: 'UINT8', shape: [1, 10 * MIB], bytes: new Uint8Array(10 * MIB) }]);
+    const large = binaryBody([{ name: 'x', datatype: 'UINT8', shape: [1, 22 * MIB], bytes: new Uint8Array(22 * MIB) }]);
     const refused = await post(server.http, 'Held1', large.body, { headers: large.headers });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     server.release();

@@ -62,6 +62,20 @@ async function servesOn(server: RunningServer): Promise<void> {
   expect((await fetch(`${server.http}/v2/health/ready`)).status).toBe(200);
 }
 
+/** How many requests wait for the model `held`, beside the one that runs. */
+async function waiting(server: RunningServer): Promise<number> {
+  const text = await (await fetch(server.metrics)).text();
+  const [, pending] = /pending_request_count\{model="held",version="1"\} (\d+)/.exec(text) ?? [];
+  return Number(pending);
+}
+
+/** How many requests it has and has not answered. */
+async function running(server: RunningServer): Promise<number> {
+  const text = await (await fetch(server.metrics)).text();
+  const [, inflight] = /tstriton_inflight_requests\{model="held",version="1"\} (\d+)/.exec(text) ?? [];
+  return Number(inflight);
+}
+
 /** A gRPC request for the model `large`. */
 function wants(bytes: number): Buffer {
   const field = (number: number, content: Buffer | string) => {
@@ -87,7 +101,8 @@ function holds(bytes: number): Buffer {
 
 /** A stream of requests, each a message, and how many answers have come. */
 function streamTo(server: RunningServer, messages: readonly Buffer[]) {
-  const session = connect(server.grpc.replace('grpc', 'http'));
+  // In megabytes: what the windows hold back waits in the client.
+  const session = connect(server.grpc.replace('grpc', 'http'), { maxSessionMemory: 100 });
   const path = '/inference.GRPCInferenceService/ModelStreamInfer';
   const stream = session.request({
     ':method': 'POST',
@@ -135,13 +150,16 @@ async function readsNothing(server: RunningServer, calls: number): Promise<RawHt
 }
 
 describe.each([{ serverThread: true }, { serverThread: false }])('a budget of bytes, with %o', ({ serverThread }) => {
-  it('refuses requests that it has no room for, over HTTP and gRPC, until others have gone', async () => {
-    await using server = await start(serverThread);
-    const first = await RawConnection.open(portOf(server.http));
-    await using second = await RawConnection.open(portOf(server.http));
-    await first.send(uploadHead(30 * MIB), Buffer.alloc(MIB));
+  it('refuses requests that it has no room for, over HTTP and gRPC, until others are answered', async () => {
+    const { open, opened } = gate();
+    await using server = await start(serverThread, opened);
+    await using first = new ModelClient(server.http, 'held', { retry: false });
+    const held = first.inferSample({ x: new Uint8Array(27 * MIB) });
+    await expect.poll(() => running(server), WAIT).toBe(1);
     await servesOn(server);
-    await second.send(uploadHead(30 * MIB));
+    await using second = await RawConnection.open(portOf(server.http));
+    await second.send(uploadHead(27 * MIB));
+    for (let i = 0; i < 27 && second.rest.length === 0; i++) await second.send(Buffer.alloc(MIB));
     const answer = await second.answer();
     expect([answer?.status, answer?.headers.get('retry-after'), answer?.body.toString()]).toEqual([
       503,
@@ -149,15 +167,35 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a budget of by
       '{"error":"the requests of all clients together hold too many bytes: try again later"}',
     ]);
     await second.closed();
-    await using client = new ModelClient(server.grpc, 'echo');
-    const large = new Float32Array(30 * (MIB / 4));
+    await using client = new ModelClient(server.grpc, 'echo', { retry: false });
+    const large = new Float32Array(25 * (MIB / 4));
     await expect(client.inferSample({ x: large })).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining('the requests of all clients together hold too many bytes: try again later'),
     });
     await servesOn(server);
-    await first[Symbol.asyncDispose]();
+    open();
+    expect((await held).y!.data).toEqual(Uint8Array.of(1));
     await expect.poll(() => client.inferSample({ x: large }).then(() => 'answered', String), WAIT).toBe('answered');
+  });
+
+  it('refuses what has no room even alone, and says how large a request may be', async () => {
+    await using server = await start(serverThread);
+    await using http = await RawConnection.open(portOf(server.http));
+    await http.send(uploadHead(28 * MIB + 1));
+    const { status, headers, body } = (await http.answer())!;
+    expect([status, headers.get('retry-after'), body.toString()]).toEqual([
+      400,
+      undefined,
+      '{"error":"request size of 29360129 bytes exceeds the maximum allowed input size of 29360128 bytes"}',
+    ]);
+    const message = framed(Buffer.alloc(1000));
+    message.writeUInt32BE(28 * MIB + 1, 1);
+    expect((await rawGrpcCall(server.grpc, INFER, message)).status).toEqual({
+      code: 8,
+      message: 'Received message larger than max (29360129 vs. 29360128)',
+    });
+    await servesOn(server);
   });
 
   it('refuses what grows beyond it: chunked bodies, and what is inflated', async () => {
@@ -213,22 +251,17 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a budget of by
     expect(await statusOf(27 * MIB)).toBe(0);
   });
 
-  it('counts the requests of a stream until they are answered', async () => {
+  it('counts the requests of a stream until they are answered, and lets the client wait with further ones', async () => {
     const { open, opened } = gate();
     await using server = await start(serverThread, opened);
     await using client = new ModelClient(server.http, 'echo', { retry: false });
-    const asked = () => client.inferSample({ x: new Float32Array(10 * (MIB / 4)) }).then(() => 'answered', String);
-    const messages = Array.from({ length: 5 }, () => holds(5 * MIB));
-    using first = streamTo(server, messages);
-    using second = streamTo(server, messages);
-    const waiting = async () =>
-      /pending_request_count\{model="held",version="1"\} (\d+)/.exec(await (await fetch(server.metrics)).text())?.[1];
-    // One runs.
-    await expect.poll(waiting, WAIT).toBe('9');
-    // They hold 50 MiB of 56.
+    const asked = () => client.inferSample({ x: new Float32Array(20 * (MIB / 4)) }).then(() => 'answered', String);
+    const messages = (count: number) => Array.from({ length: count }, () => holds(5 * MIB));
+    using first = streamTo(server, messages(6));
+    using second = streamTo(server, messages(5));
+    // Each has two, a quarter of the largest request together, and some of the third in its window. One runs.
+    await expect.poll(() => waiting(server), WAIT).toBe(3);
     expect(await asked()).toContain('hold too many bytes');
-    // One more is refused, and answered in its turn.
-    first.stream.write(framed(messages[0]!));
     await servesOn(server);
     open();
     await expect.poll(() => [first.answers, second.answers], WAIT).toEqual([6, 5]);
@@ -278,8 +311,8 @@ describe('a gRPC client that reads no answer for five minutes', () => {
     for (const client of [http, grpc]) await ask(client, 1);
     using first = await readsNothing(server, 5);
     using second = await readsNothing(server, 5);
-    // They hold 50 MiB of 56.
-    await expect(ask(grpc, 10 * MIB)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    // They hold 40 MiB of 56.
+    await expect(ask(grpc, 17 * MIB)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 
     const now = performance.now.bind(performance);
     let ahead = 0;
@@ -292,7 +325,7 @@ describe('a gRPC client that reads no answer for five minutes', () => {
     expect([first.isClosed, second.isClosed]).toEqual([false, false]);
     ahead = 302_000;
     await Promise.all([first.closed(), second.closed()]);
-    expect(await ask(grpc, 10 * MIB)).toBe(10 * MIB);
+    expect(await ask(grpc, 17 * MIB)).toBe(17 * MIB);
     expect(await ask(http, 1)).toBe(1);
     await servesOn(server);
   });

@@ -152,7 +152,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('large memory w
   });
 
   it('is not taken for messages beyond 2 GB, which are refused by their length', async () => {
-    await using server = await startServer(bindTo([]), { ...CONFIG, ...mode });
+    await using server = await startServer(bindTo([]), { ...CONFIG, ...mode, maxInflightBytes: 8 * 2 ** 30 });
     await using connection = await RawConnection.open(Number(new URL(server.http).port));
     await connection.send(`POST /v2/models/alone/infer HTTP/1.1\r\nhost: a\r\ncontent-length: ${2 ** 31 + 1}\r\n\r\n`);
     const answer = (await connection.answer())!;

@@ -8,7 +8,7 @@ import { lifeWithoutThread, lifeWithThread } from './checks/life.js';
 import { livesWithoutThread, livesWithThread } from './checks/lives.js';
 import { matrixWithoutThread, matrixWithThread } from './checks/matrix.js';
 import { overload } from './checks/overload.js';
-import { roll } from './checks/roll.js';
+import { rollWithoutThread, rollWithThread } from './checks/roll.js';
 import { soak } from './checks/soak.js';
 
 export const CHECKS: Readonly<Record<string, Check>> = {
@@ -27,6 +27,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   'cancel-inline': cancellationWithoutThread,
   overload,
   idle,
-  roll,
+  roll: rollWithThread,
+  'roll-inline': rollWithoutThread,
   soak,
 };

@@ -14,10 +14,19 @@ export interface Ports {
 
 const PROTOCOLS = { http: '', grpc: ' proto h2' } as const;
 const HEALTH_MILLISECONDS = 200;
+/**
+ * Before 2.6.17 haproxy ends a server's HTTP/2 connection (GOAWAY, INTERNAL_ERROR) when trailers have to wait while frames of other streams
+ * fill its buffer, whatever server it is. A window of a connection, 64 KiB, does not fill this one.
+ */
+const BUFFER_BYTES = 131_072;
 
 /** Whether the command is there: Debian's package `haproxy` has it. */
 export function hasHaproxy(): boolean {
   return spawnSync('haproxy', ['-v']).status === 0;
+}
+
+export function haproxyVersion(): string {
+  return /version (\S+)/.exec(spawnSync('haproxy', ['-v'], { encoding: 'utf8' }).stdout)?.[1] ?? 'unknown';
 }
 
 /** Connections that are refused are tried again on the other server; requests that were sent are not. */
@@ -41,7 +50,9 @@ ${lines.join('\n')}
   const file = join(folder, 'haproxy.cfg');
   writeFileSync(
     file,
-    `defaults
+    `global
+  tune.bufsize ${BUFFER_BYTES}
+defaults
   mode http
   timeout connect 2s
   timeout client 60s

@@ -1,11 +1,11 @@
-// One of two servers that are restarted in turns: `node rolled-server.mjs <HTTP port> <gRPC port>`, 0 for any free one. Tells its
-// ports to its parent and serves until SIGTERM, with the default `shutdownDelaySecs`.
+// One of two servers that are restarted in turns: `node rolled-server.mjs <HTTP port> <gRPC port> <serverThread>`, 0 for
+// any free port. Tells its ports to its parent and serves until SIGTERM, with the default `shutdownDelaySecs`.
 import { devNull } from 'node:os';
 
 import { Triton } from 'tstriton';
 
-const [httpPort = 0, grpcPort = 0] = process.argv.slice(2).map(Number);
-const triton = new Triton({ httpPort, grpcPort, allowMetrics: false, logFile: devNull });
+const [httpPort, grpcPort, serverThread] = process.argv.slice(2).map((text) => JSON.parse(text));
+const triton = new Triton({ httpPort, grpcPort, serverThread, allowMetrics: false, logFile: devNull });
 triton.bind({
   modelName: 'Negate',
   inputs: { x: { dtype: 'float32', shape: [-1] } },

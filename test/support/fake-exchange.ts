@@ -6,6 +6,7 @@ export class FakeRequest extends HeldRoom implements HttpRequest {
   readonly method: string;
   readonly target: string;
   readonly bodyLength: number | undefined;
+  readonly largestBody = Infinity;
   readonly rawHeaders: readonly string[];
   /** Whether the frontend wants what still comes of the body. */
   reader: BodyReader | undefined;

@@ -115,8 +115,13 @@ export class TestedHttp1 {
     const { readsBodies = true, hasMemory = true, onRequest } = this.#options;
     if (readsBodies) {
       let whole: Buffer | undefined;
+      const memory = (bytes: number) => {
+        const larger = Buffer.alloc(bytes);
+        whole?.copy(larger);
+        return (whole = larger);
+      };
       request.readBody({
-        ...(hasMemory ? { memory: (length: number) => (whole = Buffer.alloc(length)) } : {}),
+        ...(hasMemory ? { memory } : {}),
         data: (piece) => tested.pieces.push(piece),
         end: () => {
           if (whole !== undefined) tested.pieces.push(whole);

@@ -18,8 +18,8 @@ export interface TritonConfig {
   readonly maskErrors?: boolean;
   /**
    * For how long `stop()`, and a signal to `serve()`, go on serving while the server says that it is not ready: load
-   * balancers notice, and clients are told to use other connections. With 0, open connections are served on for up to
-   * half a second. In seconds. Default: 0.
+   * balancers notice, and clients are told to use other connections. With 0, a server that `serve()` runs still serves
+   * its open connections for up to half a second. In seconds. Default: 0.
    */
   readonly shutdownDelaySecs?: number;
   /**
@@ -37,8 +37,9 @@ export interface TritonConfig {
   readonly maxConnections?: number;
   /**
    * How many bytes of clients the server holds at once: requests until they are answered, what they inflate to, and
-   * answers that are not read. Beyond it requests are refused, over HTTP with 503, over gRPC with RESOURCE_EXHAUSTED;
-   * one alone may be larger. In bytes. Default: 1073741824.
+   * answers that are not read. What has come counts, not what is announced. Beyond it requests are refused, over HTTP
+   * with 503, over gRPC with RESOURCE_EXHAUSTED. One request may have seven sixteenths. In bytes. Default: a quarter of
+   * the memory that the process may have beyond 128 MiB, from 16 MiB to 8 GiB.
    */
   readonly maxInflightBytes?: number;
   /**

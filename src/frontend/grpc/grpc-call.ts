@@ -31,10 +31,11 @@ export interface GrpcCall {
   pause(): void;
   resume(): void;
   /**
-   * Counts so many bytes as held for the call until it has ended, instead of what was counted before. False, and nothing has
-   * changed, when the server has no room for more, or the call has ended.
+   * Counts so many bytes as held for the call until it has ended, instead of what was counted before; what comes for
+   * {@link receiveInto} is counted beside them. `whole`: how many it is going to hold, Infinity where nothing tells. False, and
+   * nothing has changed, when the server has no room for more, or the call has ended.
    */
-  hold(bytes: number): boolean;
+  hold(bytes: number, whole?: number): boolean;
   /**
    * The next `target.length` bytes of the request go there instead of to `onData`, and `onFilled` follows. When the call
    * ends before, that memory may still be written to.
@@ -54,6 +55,8 @@ export interface CallListener {
   onData(chunk: Buffer): void;
   /** What {@link GrpcCall.receiveInto} asked for is complete. */
   onFilled?(): void;
+  /** There is no room for the request, or others need it: the call has to end. */
+  onNoRoom?(): void;
   /** The client will send no more. */
   onHalfClose(): void;
   /** What was written has been sent: the reader is no longer slow. */

@@ -67,11 +67,12 @@ export class GrpcFrontend implements Frontend {
 
   /** Throws INVALID_ARG when the pattern for metadata cannot be read. */
   constructor(options: GrpcFrontendOptions) {
-    const { server, compressionLevel = 'none', headerForwardPattern: pattern } = options;
+    const { server, compressionLevel = 'none', headerForwardPattern: pattern, budget } = options;
     this.#options = options;
     this.#restricted = new RestrictedFeatures(options.restrictions ?? [], RESTRICTION_PREFIX);
     const forwarding = pattern === undefined ? undefined : new HeaderForwarding(pattern, 'grpcHeaderForwardPattern');
-    const methods = servedMethods({ server, forwarding, compression: compressionLevel });
+    const largestRequest = budget?.largestRequest;
+    const methods = servedMethods({ server, forwarding, compression: compressionLevel, largestRequest });
     this.#routes = new Map([...methods].map(([path, served]) => [path, this.#routeOf(served)]));
   }
 
@@ -119,11 +120,12 @@ export class GrpcFrontend implements Frontend {
   }
 
   #routeOf({ method, category, maxMessageSize = Infinity }: ServedMethod): Route {
+    const { budget } = this.#options;
     const isRestricted = category !== undefined && this.#restricted.has(category);
     return {
       method,
       restriction: isRestricted ? category : undefined,
-      maxMessageSize: Math.min(this.#options.maxMessageSize, maxMessageSize),
+      maxMessageSize: Math.min(this.#options.maxMessageSize, maxMessageSize, budget?.largestRequest ?? Infinity),
     };
   }
 

@@ -9,13 +9,8 @@ import type { PortTls } from '../port-tls.js';
 import { GrpcConnection, type GrpcConnectionOptions } from './grpc-connection.js';
 
 const CONNECTION: ConnectionOptions = {
-  // Wide, because what arrives is nearly always read at once; how much one call may send is limited by its messages' size.
-  streamWindow: 16 << 20,
-  connectionWindow: 256 << 20,
   // Larger than the 16 kB that HTTP/2 begins with: fewer frames for large tensors.
   maxFrameSize: 1 << 20,
-  // Clients keep further calls back until earlier ones end.
-  maxConcurrentStreams: 4096,
   // Answers of any size may wait for their readers; streams are held back where they are produced.
   maxQueuedBytes: Infinity,
   // As HTTP's requests have it; gRPC's own library waits for twice as long.
@@ -23,6 +18,14 @@ const CONNECTION: ConnectionOptions = {
   // Clients connect again when they need to. As long as that of keepalive, which gives up those that are gone.
   idleTimeout: 7_200_000,
 };
+/**
+ * Wide, because what arrives is nearly always read at once; how much one call may send is limited by its messages' size. Narrower
+ * where the largest request is small, because what waits in windows is counted.
+ */
+const STREAM_WINDOW = 16 << 20;
+const CONNECTION_WINDOW = 256 << 20;
+const STREAM_PART_OF_LARGEST = 8;
+const LEAST_WINDOW = 65_535;
 /** How long answers may take to reach their clients when everything closes. */
 const FLUSH_MILLISECONDS = 1000;
 
@@ -42,7 +45,7 @@ export class GrpcPort {
   constructor({ open, tls, budget, limit, ...connections }: GrpcPortOptions) {
     const { logger } = connections;
     this.#port = open({
-      connection: CONNECTION,
+      connection: { ...CONNECTION, ...windows(budget?.largestRequest ?? Infinity) },
       tls,
       budget,
       limit,
@@ -89,4 +92,13 @@ export class GrpcPort {
   close(): Promise<void> {
     return this.#port.close(FLUSH_MILLISECONDS);
   }
+}
+
+function windows(largestRequest: number): Pick<ConnectionOptions, 'streamWindow' | 'connectionWindow'> {
+  const within = (most: number, part: number) =>
+    Math.max(LEAST_WINDOW, Math.min(most, Math.floor(largestRequest / part)));
+  return {
+    streamWindow: within(STREAM_WINDOW, STREAM_PART_OF_LARGEST),
+    connectionWindow: within(CONNECTION_WINDOW, 1),
+  };
 }

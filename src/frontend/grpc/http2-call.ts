@@ -6,7 +6,7 @@ import type { Http2Stream, StreamListener } from '../../http2/http2-stream.js';
 import { HeaderTemplate, type OutgoingHeaders } from '../../http2/outgoing-headers.js';
 import { encodeGrpcMessage, GRPC_STATUS, type GrpcStatus } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS } from '../../protocol/grpc/message-compression.js';
-import type { AcceptCall, CallListener, GrpcCall, ResponseHeaders } from './grpc-call.js';
+import { NO_ROOM, type AcceptCall, type CallListener, type GrpcCall, type ResponseHeaders } from './grpc-call.js';
 
 const ANSWER_FIELDS = [':status', '200', 'content-type', 'application/grpc'];
 /** Of answers that are all headers. */
@@ -107,8 +107,8 @@ export class Http2Call implements GrpcCall, StreamListener {
     stream.consume(Infinity);
   }
 
-  hold(bytes: number): boolean {
-    return !this.#hasEnded && this.#stream.hold(bytes);
+  hold(bytes: number, whole?: number): boolean {
+    return !this.#hasEnded && this.#stream.hold(bytes, whole);
   }
 
   receiveInto(target: Uint8Array): void {
@@ -121,6 +121,11 @@ export class Http2Call implements GrpcCall, StreamListener {
 
   onFilled(): void {
     this.#listener?.onFilled?.();
+  }
+
+  onNoRoom(): void {
+    if (this.#listener?.onNoRoom === undefined) this.fail(GRPC_STATUS.RESOURCE_EXHAUSTED, NO_ROOM);
+    else this.#listener.onNoRoom();
   }
 
   onEnd(): void {

@@ -19,15 +19,22 @@ import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js
 import { StreamedRequest } from './streamed-request.js';
 
 /** More requests of one stream than this are not taken at a time: as many as a connection may have calls. */
-const MAX_REQUESTS_UNDER_WAY = 4096;
+const MAX_REQUESTS_UNDER_WAY = 1000;
 
-/** With so many bytes of requests no more are taken, until some are answered. */
+/** With so many bytes of requests no more are taken, until some are answered; */
 const MANY_BYTES = 64 << 20;
+/** with fewer where that is this part of the largest request: what follows in HTTP/2's windows has to have room too. */
+const PART_OF_LARGEST = 4;
 
 const STOPPED = 'GRPC server is shutting down and has stopped accepting new requests.';
 
-export function modelStreamInferMethod(options: InferOptions, compression: CompressionLevel): StreamMethod {
-  return { compression, open: (stream) => new InferStream(stream, options) };
+export function modelStreamInferMethod(
+  options: InferOptions,
+  compression: CompressionLevel,
+  largestRequest = Infinity,
+): StreamMethod {
+  const manyBytes = Math.min(MANY_BYTES, largestRequest / PART_OF_LARGEST);
+  return { compression, open: (stream) => new InferStream(stream, options, manyBytes) };
 }
 
 /** How far a request has been read. */
@@ -41,6 +48,7 @@ interface ReadRequest {
 class InferStream implements StreamHandler {
   readonly #stream: AnswerStream;
   readonly #options: InferOptions;
+  readonly #manyBytes: number;
   /** Whether the first error of a model ends the stream with its status. */
   readonly #errorsEndStream: boolean;
   readonly #open = new Set<StreamedRequest>();
@@ -57,9 +65,10 @@ class InferStream implements StreamHandler {
   #draining = false;
   #ended = false;
 
-  constructor(stream: AnswerStream, options: InferOptions) {
+  constructor(stream: AnswerStream, options: InferOptions, manyBytes: number) {
     this.#stream = stream;
     this.#options = options;
+    this.#manyBytes = manyBytes;
     this.#errorsEndStream = stream.header('triton_grpc_error') === 'true';
   }
 
@@ -72,12 +81,18 @@ class InferStream implements StreamHandler {
   }
 
   get #isFull(): boolean {
-    return this.#open.size >= MAX_REQUESTS_UNDER_WAY || this.#bytes >= MANY_BYTES;
+    return this.#open.size >= MAX_REQUESTS_UNDER_WAY || this.#bytes >= this.#manyBytes;
   }
 
   #read(bytes: Buffer): void {
     const read: ReadRequest = { reference: undefined, decoupled: false };
     let isLate = false;
+    // It has been counted as it came, so there is room but for what it was inflated to.
+    if (!this.#stream.keep(this.#bytes + bytes.length)) {
+      this.#fail(new TritonError('UNAVAILABLE', NO_ROOM));
+      return;
+    }
+    this.#bytes += bytes.length;
     this.#reading = startPaced(this.#complete(bytes, read), {
       done: (incoming) => {
         this.#run(read, incoming, bytes.length);
@@ -85,6 +100,7 @@ class InferStream implements StreamHandler {
       },
       failed: (thrown) => {
         const error = TritonError.from(thrown);
+        this.#release(bytes.length);
         if (read.reference !== undefined) this.#refuse(read.reference, read.decoupled, error);
         // No request at all: what follows on the stream cannot be trusted.
         else this.#fail(error);
@@ -115,18 +131,18 @@ class InferStream implements StreamHandler {
     if (this.#draining) {
       // The client would keep the stream from ending.
       incoming.release();
+      this.#release(bytes);
       this.#refuse(reference!, decoupled, serverStopping(reference!.id));
       return;
     }
-    if (!this.#stream.keep(this.#bytes + bytes)) {
-      incoming.release();
-      this.#refuse(reference!, decoupled, new TritonError('UNAVAILABLE', NO_ROOM));
-      return;
-    }
     const request = new StreamedRequest(this, reference!, incoming, bytes);
-    this.#bytes += bytes;
     this.#begin(request);
     request.started(this.#options.server.infer(incoming.request, request, incoming.load));
+  }
+
+  /** A request holds nothing any more. */
+  #release(bytes: number): void {
+    if (bytes > 0) this.#stream.keep((this.#bytes -= bytes));
   }
 
   #fail(error: TritonError): void {
@@ -178,7 +194,7 @@ class InferStream implements StreamHandler {
   #deliver(request: StreamedRequest): void {
     const { outcome } = request;
     this.#open.delete(request);
-    if (request.bytes > 0) this.#stream.keep((this.#bytes -= request.bytes));
+    this.#release(request.bytes);
     if (request === this.#first) {
       this.#first = request.next;
       if (this.#first === undefined) this.#last = undefined;

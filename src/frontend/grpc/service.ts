@@ -18,6 +18,8 @@ export interface ServiceOptions extends InferOptions {
   readonly server: ServedCore;
   /** How answers of inference are compressed. */
   readonly compression: CompressionLevel;
+  /** More bytes nobody may have the server hold in one request. Default: any number. */
+  readonly largestRequest?: number | undefined;
 }
 
 /** The services with their methods, each with the category by which it can be restricted (Triton's restricted_features.h). */
@@ -67,7 +69,7 @@ export function servedMethods(options: ServiceOptions): ReadonlyMap<string, Serv
     ...healthMethods(server),
     Watch: healthWatchMethod(server),
     ModelInfer: modelInferMethod(options, compression),
-    ModelStreamInfer: modelStreamInferMethod(options, compression),
+    ModelStreamInfer: modelStreamInferMethod(options, compression, options.largestRequest),
     RepositoryModelLoad: late.unary((all) => all.RepositoryModelLoad, true),
     ServerReflectionInfo: late.stream((all) => all.ServerReflectionInfo),
   };

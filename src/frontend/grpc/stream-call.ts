@@ -78,6 +78,8 @@ export class StreamCall implements CallListener, AnswerStream {
   /** What the handler has of messages. */
   #kept = 0;
   #inflating = false;
+  /** What the message that is inflated holds. */
+  #inflatingBytes = 0;
   /** Until the next turn of the event loop. */
   #resting = false;
   #ended = false;
@@ -120,6 +122,10 @@ export class StreamCall implements CallListener, AnswerStream {
     if (this.#ended) return;
     this.#frames.filled();
     this.#read();
+  }
+
+  onNoRoom(): void {
+    if (!this.#ended) this.#abort(GRPC_STATUS.RESOURCE_EXHAUSTED, NO_ROOM);
   }
 
   onHalfClose(): void {
@@ -168,9 +174,11 @@ export class StreamCall implements CallListener, AnswerStream {
   }
 
   keep(bytes: number): boolean {
-    if (!this.#call.hold(this.#frames.expected + bytes)) return false;
+    const before = this.#kept;
     this.#kept = bytes;
-    return true;
+    if (this.#holds()) return true;
+    this.#kept = before;
+    return false;
   }
 
   finish(): void {
@@ -198,8 +206,8 @@ export class StreamCall implements CallListener, AnswerStream {
     }
     this.#reading = false;
     if (this.#ended) return;
-    if (!this.#inflating && !this.#call.hold(this.#frames.expected + this.#kept)) {
-      this.#abort(GRPC_STATUS.RESOURCE_EXHAUSTED, NO_ROOM);
+    if (!this.#holds()) {
+      this.onNoRoom();
       return;
     }
     const target = this.#frames.target();
@@ -220,6 +228,14 @@ export class StreamCall implements CallListener, AnswerStream {
     }
   }
 
+  /** Counts all that is here of the client's messages. */
+  #holds(): boolean {
+    const { heldBytes, wholeBytes } = this.#frames;
+    const others = this.#kept + this.#inflatingBytes;
+    // With requests under way it is not to be ended for others.
+    return this.#call.hold(others + heldBytes, others > 0 ? others + heldBytes : wholeBytes);
+  }
+
   get #waits(): boolean {
     return this.#held || this.#inflating || this.#resting;
   }
@@ -237,9 +253,13 @@ export class StreamCall implements CallListener, AnswerStream {
     if (!compressed) return this.#give(bytes);
     this.#inflating = true;
     const encoding = this.#call.header('grpc-encoding') as MessageEncoding;
-    const hold = (held: number) => !this.#ended && this.#call.hold(held + this.#kept);
+    const hold = (held: number) => {
+      this.#inflatingBytes = held;
+      return !this.#ended && this.#holds();
+    };
     inflateMessage(bytes, encoding, { maxSize: this.#options.maxMessageSize, hold }, (message) => {
       this.#inflating = false;
+      this.#inflatingBytes = 0;
       if (this.#ended) return;
       if (Buffer.isBuffer(message)) this.#give(message);
       else this.#abort(message.status, message.message);
@@ -266,6 +286,7 @@ export class StreamCall implements CallListener, AnswerStream {
   /** Takes and gives no more; what was given is still sent. */
   #stop(): void {
     this.#ended = true;
+    this.#frames.close();
     this.#deadline?.clear();
     this.#options.onEnd(this);
   }

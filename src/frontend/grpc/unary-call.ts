@@ -89,11 +89,17 @@ export class UnaryCall implements CallListener, UnaryAnswer {
       }
       this.#message = message;
     }
-    if (this.#message === undefined && frames.expected > 0 && !this.#call.hold(frames.expected)) return this.#refuse();
+    const message = this.#message?.bytes.length ?? 0;
+    if (!this.#serving && !this.#call.hold(message + frames.heldBytes, message + frames.wholeBytes))
+      return this.#refuse();
     const target = frames.target();
     if (target !== undefined) return this.#call.receiveInto(target);
     if (frames.failure !== undefined) return this.#abort(frames.failure.status, frames.failure.message);
     if (this.#message !== undefined && !this.#serving && frames.idle) this.#take(this.#message);
+  }
+
+  onNoRoom(): void {
+    if (!this.#ended) this.#refuse();
   }
 
   onHalfClose(): void {

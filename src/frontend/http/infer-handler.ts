@@ -72,10 +72,13 @@ export function handleInfer(exchange: HttpExchange, route: Route, options: Infer
   if (coding !== 'identity') {
     receiveBody(exchange, { limit: maxCompressedSize(maxInputSize) }, (compressed) => {
       const hold = (bytes: number) => request.hold(bytes);
-      inflateBody(compressed, { maxSize: maxInputSize, hold }).then(received, (thrown: unknown) => {
-        const error = TritonError.from(thrown);
-        exchange.answerError(error, error.code === 'UNAVAILABLE' ? TRY_AGAIN : []);
-      });
+      inflateBody(compressed, { maxSize: Math.min(maxInputSize, request.largestBody), hold }).then(
+        received,
+        (thrown: unknown) => {
+          const error = TritonError.from(thrown);
+          exchange.answerError(error, error.code === 'UNAVAILABLE' ? TRY_AGAIN : []);
+        },
+      );
     });
     return;
   }

@@ -5,7 +5,9 @@ import { invalidArg, TritonError } from '../../errors.js';
 import { alignedMemory } from '../../model/exchange.js';
 import { assemble } from '../../model/paced-bytes.js';
 import { startPaced } from '../../model/paced-workers.js';
+import { RETRY_AFTER_SECONDS } from '../../http1/exchange.js';
 import type { HttpHeaders } from '../../http1/http-exchange.js';
+import { freeMemory } from '../../protocol/free-memory.js';
 import { largeMemory } from '../../sockets/large-memory.js';
 import type { HttpExchange } from './http-exchange.js';
 
@@ -18,8 +20,6 @@ export const MAX_BODY_BYTES = 2 ** 31;
  */
 const MAX_PIECES = 65_536;
 const TINY = 1024;
-/** Of a chunked body, so much is counted before it is here. */
-const HELD_AHEAD = 65_536;
 
 export interface ExpectedBody {
   /** Larger ones are refused. */
@@ -34,50 +34,44 @@ export interface ExpectedBody {
  */
 export function receiveBody(
   exchange: HttpExchange,
-  { limit, tensorsAt = 0 }: ExpectedBody,
+  { limit: most, tensorsAt = 0 }: ExpectedBody,
   received: (body: Buffer) => void,
 ): void {
   const { request, answer } = exchange;
+  const limit = Math.min(most, request.largestBody);
   const length = request.bodyLength;
-  const refuse = (error: TritonError, headers?: HttpHeaders) => {
+  const refuse = (error: TritonError) => {
     // Reading the rest only to drop it could take forever.
     answer.closeConnection();
-    exchange.answerError(error, headers);
+    exchange.answerError(error);
   };
   if (length !== undefined && length > limit) {
     refuse(tooLarge(String(length), limit));
     return;
   }
-  if (length !== undefined && length > 0 && !request.hold(length)) {
-    refuse(noRoom(), TRY_AGAIN);
-    return;
-  }
-  let held = length ?? 0;
   let whole: Buffer | undefined;
   const pieces: Buffer[] = [];
   let size = 0;
-  const drop = (error: TritonError, headers?: HttpHeaders) => {
+  const drop = (error: TritonError) => {
     request.dropBody();
     pieces.length = 0;
-    refuse(error, headers);
+    refuse(error);
   };
   const memory = (bytes: number) => {
+    const before = whole;
     try {
       whole = alignedMemory(bytes, tensorsAt, allocate);
     } catch (error) {
+      whole = undefined;
       drop(noMemory(bytes, error));
     }
+    if (before === undefined) return whole;
+    if (whole !== undefined) before.copy(whole);
+    freeMemory(before);
     return whole;
   };
   const data = (piece: Buffer) => {
     size += piece.length;
-    if (size > held) {
-      held = size + HELD_AHEAD;
-      if (!request.hold(held)) {
-        drop(noRoom(), TRY_AGAIN);
-        return;
-      }
-    }
     if (piece.length === length) whole = piece;
     else if (size > limit) drop(tooLarge(`more than ${limit}`, limit));
     else if (pieces.length >= MAX_PIECES && size < pieces.length * TINY) drop(tooManyChunks());
@@ -97,12 +91,8 @@ export function receiveBody(
   request.readBody({ memory, data, end });
 }
 
-function noRoom(): TritonError {
-  return new TritonError('UNAVAILABLE', 'the requests of all clients together hold too many bytes: try again later');
-}
-
 /** When to try again. Only refusals that come before an execution say so. */
-export const TRY_AGAIN: HttpHeaders = ['Retry-After', '1'];
+export const TRY_AGAIN: HttpHeaders = ['Retry-After', RETRY_AFTER_SECONDS];
 
 const allocate = (bytes: number): Buffer => largeMemory.ofRequest(bytes);
 

@@ -81,6 +81,8 @@ export class MessageFrameReader {
   /** Given and not read yet, from the offset on. */
   #chunks: Buffer[] = [];
   #offset = 0;
+  /** What is left of them. */
+  #chunkBytes = 0;
   /** Small chunks, of which `#joinedEnd` bytes are the last of the chunks. */
   #joined: Buffer | undefined;
   #joinedEnd = 0;
@@ -111,9 +113,32 @@ export class MessageFrameReader {
     return this.#prefixFilled === MESSAGE_PREFIX_BYTES && this.#failure === undefined ? this.#length : 0;
   }
 
+  /** What has come and was not read as messages, but for what lies in a {@link target}. */
+  get heldBytes(): number {
+    return this.#chunkBytes + this.#messageBytes;
+  }
+
+  /** The same once the message that has begun is here; Infinity when not even its length is. */
+  get wholeBytes(): number {
+    if (this.#prefixFilled < MESSAGE_PREFIX_BYTES) return this.#chunkBytes === 0 ? Infinity : this.#chunkBytes;
+    return Math.max(this.heldBytes, this.expected);
+  }
+
+  get #messageBytes(): number {
+    return this.#message === undefined ? 0 : this.#filled;
+  }
+
+  /** Lets go of what is not read. */
+  close(): void {
+    this.#chunks = [];
+    this.#chunkBytes = this.#prefixFilled = 0;
+    this.#message = this.#joined = undefined;
+  }
+
   /** Takes the next bytes, to be read by {@link next}. */
   add(chunk: Buffer): void {
     if (chunk.length === 0) return;
+    this.#chunkBytes += chunk.length;
     if (this.#chunks.length < MOST_SINGLE_CHUNKS || chunk.length > JOINED_BYTES / 2) {
       this.#joined = undefined;
       this.#chunks.push(chunk);
@@ -179,6 +204,7 @@ export class MessageFrameReader {
     const missing = this.#length - this.#filled;
     const taken = Math.min(missing, chunk.length - offset);
     this.#offset = offset + taken;
+    this.#chunkBytes -= taken;
     if (this.#message === undefined && taken === missing) {
       this.#prefixFilled = 0;
       return chunk.subarray(offset, offset + taken);
@@ -192,6 +218,7 @@ export class MessageFrameReader {
     chunk.copy(this.#prefix, this.#prefixFilled, this.#offset, this.#offset + taken);
     this.#prefixFilled += taken;
     this.#offset += taken;
+    this.#chunkBytes -= taken;
   }
 
   #readPrefix(): boolean {

@@ -22,17 +22,8 @@ export function messageFromJson<T extends object>(
 ): T {
   const values = emptyMessage(type);
   if (!isObject(json)) throw new Error(`cannot decode message ${type.typeName} from JSON: ${shown(json)}`);
-  const found = new Map(
-    type.fields.flatMap(
-      (field) =>
-        [
-          [field.localName, field],
-          [field.name, field],
-        ] as const,
-    ),
-  );
   for (const [key, value] of Object.entries(json)) {
-    const field = found.get(key);
+    const field = type.fields.find(({ name, localName }) => key === name || key === localName);
     if (field !== undefined) setField(type, values as Values, field, { json: value, options });
     else if (options.ignoreUnknown !== true)
       throw new Error(`cannot decode message ${type.typeName} from JSON: key ${JSON.stringify(key)} is unknown`);
@@ -57,14 +48,13 @@ function setField(type: MessageType<object>, values: Values, field: Field, { jso
     if (!isObject(json)) throw mismatch(where, 'an object', json);
     const entries = values[localName] as Values;
     for (const [key, each] of Object.entries(json)) {
-      setEntry(entries, String(readScalar(field.mapKey, mapKey(field.mapKey, key), where)), read(each));
+      setEntry(entries, String(readScalar(field.mapKey, key, where)), read(each));
     }
   } else if (oneof === undefined) {
     values[localName] = read(json);
   } else {
     const before = (values[oneof.localName] as Choice).case;
-    if (before !== undefined)
-      throw new Error(`cannot decode field ${where} from JSON: ${before} of the same oneof ${oneof.name} is set too`);
+    if (before !== undefined) throw new Error(`cannot decode field ${where} from JSON: got ${before} too`);
     values[oneof.localName] = { case: localName, value: read(json) } satisfies Choice;
   }
 }
@@ -80,22 +70,14 @@ function readEnum(type: Enumeration, json: unknown): number {
   throw new Error(`cannot decode enum ${type.typeName} from JSON: ${shown(json)}`);
 }
 
-/** The least and the most that each kind of integer holds. */
-const RANGES = {
-  int32: [-(2n ** 31n), 2n ** 31n - 1n],
-  uint32: [0n, 2n ** 32n - 1n],
-  int64: [-(2n ** 63n), 2n ** 63n - 1n],
-  uint64: [0n, 2n ** 64n - 1n],
-} as const;
-
 function readScalar(scalar: Scalar, json: unknown, where: string): unknown {
   switch (scalar) {
     case 'string':
-      if (typeof json === 'string') return json;
-      throw mismatch(where, 'string', json);
-    case 'bool':
-      if (typeof json === 'boolean') return json;
-      throw mismatch(where, 'boolean', json);
+    case 'bool': {
+      const expected = scalar === 'bool' ? 'boolean' : scalar;
+      if (typeof json === expected) return json;
+      throw mismatch(where, expected, json);
+    }
     case 'bytes':
       return readBytes(json, where);
     case 'float':
@@ -105,11 +87,15 @@ function readScalar(scalar: Scalar, json: unknown, where: string): unknown {
     }
     default: {
       const integer = integerIn(json);
-      const [least, most] = RANGES[scalar];
-      if (integer === undefined || integer < least || integer > most) throw mismatch(where, `number (${scalar})`, json);
+      if (integer === undefined || !fits(scalar, integer)) throw mismatch(where, `number (${scalar})`, json);
       return scalar === 'int32' || scalar === 'uint32' ? Number(integer) : integer;
     }
   }
+}
+
+function fits(scalar: Scalar, integer: bigint): boolean {
+  const bits = scalar.endsWith('64') ? 64 : 32;
+  return (scalar.startsWith('u') ? BigInt.asUintN(bits, integer) : BigInt.asIntN(bits, integer)) === integer;
 }
 
 /** Integers may be numbers or decimal texts, which keep 64 bits. */
@@ -121,27 +107,14 @@ function integerIn(json: unknown): bigint | undefined {
 
 function readNumber(json: unknown, where: string, scalar: Scalar): number {
   if (typeof json === 'number') return json;
-  if (json === 'NaN' || json === 'Infinity' || json === '-Infinity') return Number(json);
-  if (typeof json === 'string' && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(json)) return Number(json);
+  if (typeof json === 'string' && /^(NaN|-?Infinity|-?\d+(\.\d+)?([eE][+-]?\d+)?)$/.test(json)) return Number(json);
   throw mismatch(where, `number (${scalar})`, json);
 }
 
 function readBytes(json: unknown, where: string): Uint8Array {
-  try {
-    if (typeof json === 'string') {
-      const base64 = json.replaceAll('-', '+').replaceAll('_', '/');
-      return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-    }
-  } catch {
-    // The error below says what was expected.
-  }
-  throw mismatch(where, 'base64', json);
-}
-
-/** Keys are texts in JSON, whatever they are in the message. */
-function mapKey(scalar: Scalar, key: string): unknown {
-  if (scalar !== 'bool') return key;
-  return key === 'true' ? true : key === 'false' ? false : key;
+  if (typeof json !== 'string' || !/^[\w+/-]*={0,2}$/.test(json)) throw mismatch(where, 'base64', json);
+  const base64 = json.replaceAll('-', '+').replaceAll('_', '/');
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
 /** Every member without presence is there, by the names of proto/; integers of 64 bits are texts. */
@@ -185,10 +158,7 @@ function mismatch(where: string, expected: string, got: unknown): Error {
 
 /** What is shown of a wrong value; long ones are cut. */
 function shown(json: unknown): string {
-  if (Array.isArray(json)) return 'array';
-  if (typeof json === 'object' && json !== null) return 'object';
-  const text = typeof json === 'bigint' ? String(json) : (JSON.stringify(json) ?? 'undefined');
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  return (typeof json === 'bigint' ? String(json) : String(JSON.stringify(json))).slice(0, LONGEST_SHOWN);
 }
 
 const LONGEST_SHOWN = 100;

@@ -2,31 +2,12 @@
 // `scripts/generate-messages.js` writes those lines from proto/. Values are plain objects: members in camelCase, 64-bit integers
 // as bigints, a oneof as `{ case, value }`.
 
-import { FIXED32, FIXED64, LENGTH_DELIMITED, VARINT } from './wire-types.js';
-
-/** The scalar kinds that proto/ uses, each with its wire type and its default. */
-export const SCALARS = {
-  string: { wireType: LENGTH_DELIMITED, zero: '' },
-  bytes: { wireType: LENGTH_DELIMITED, zero: undefined },
-  bool: { wireType: VARINT, zero: false },
-  int32: { wireType: VARINT, zero: 0 },
-  uint32: { wireType: VARINT, zero: 0 },
-  int64: { wireType: VARINT, zero: 0n },
-  uint64: { wireType: VARINT, zero: 0n },
-  float: { wireType: FIXED32, zero: 0 },
-  double: { wireType: FIXED64, zero: 0 },
-} as const;
-
-export type Scalar = keyof typeof SCALARS;
+/** The scalar kinds that proto/ uses. */
+export type Scalar = 'string' | 'bytes' | 'bool' | 'int32' | 'uint32' | 'int64' | 'uint64' | 'float' | 'double';
 
 /** What a field, an element of a list, or the value of a map holds. */
 export type Kind =
   { readonly scalar: Scalar } | { readonly message: MessageType<object> } | { readonly enum: Enumeration };
-
-export function wireTypeOf(kind: Kind): number {
-  if ('scalar' in kind) return SCALARS[kind.scalar].wireType;
-  return 'enum' in kind ? VARINT : LENGTH_DELIMITED;
-}
 
 interface FieldOf<Form> {
   readonly form: Form;
@@ -41,7 +22,8 @@ interface FieldOf<Form> {
 }
 
 export interface MapField extends FieldOf<'map'> {
-  readonly mapKey: Exclude<Scalar, 'bytes' | 'float' | 'double'>;
+  /** Of the kinds that protobuf allows, those of proto/. */
+  readonly mapKey: 'string' | 'uint64';
 }
 
 /** `optional` fields, messages and members of a oneof have no default: undefined means that they are not set. */
@@ -100,8 +82,6 @@ export class MessageType<T extends object> {
   readonly #table: string;
   readonly #references: References;
   #fields: readonly Field[] | undefined;
-  #byNumber: ReadonlyMap<number, Field> | undefined;
-  #inOrder: readonly Field[] | undefined;
   #members: readonly (Field | OneOf)[] | undefined;
 
   /** `table`: a line for each field, `name number kind`; those of a oneof are indented under `oneof name`. */
@@ -115,19 +95,9 @@ export class MessageType<T extends object> {
     return (this.#fields ??= this.#parse());
   }
 
-  /** As they are written: by their numbers. */
-  get fieldsInOrder(): readonly Field[] {
-    return (this.#inOrder ??= this.fields.toSorted((a, b) => a.number - b.number));
-  }
-
   /** The fields as proto/ has them, with each oneof in the place of its first field. */
   get members(): readonly (Field | OneOf)[] {
     return (this.#members ??= [...new Set(this.fields.map((field) => field.oneof ?? field))]);
-  }
-
-  field(number: number): Field | undefined {
-    this.#byNumber ??= new Map(this.fields.map((field) => [field.number, field]));
-    return this.#byNumber.get(number);
   }
 
   #parse(): readonly Field[] {

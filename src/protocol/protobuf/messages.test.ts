@@ -119,18 +119,18 @@ describe('the tables of messages', () => {
 
 describe('JSON that is no message', () => {
   it.each([
-    ['[]', 'cannot decode message inference.ModelConfig from JSON: array'],
+    ['[]', 'cannot decode message inference.ModelConfig from JSON: []'],
     ['null', 'cannot decode message inference.ModelConfig from JSON: null'],
     ['{"foo":1}', 'cannot decode message inference.ModelConfig from JSON: key "foo" is unknown'],
     ['{"name":1}', 'cannot decode field inference.ModelConfig.name from JSON: expected string, got 1'],
     ['{"max_batch_size":"many"}', 'cannot decode field inference.ModelConfig.max_batch_size from JSON: expected number (int32), got "many"'],
     ['{"max_batch_size":1.5}', 'expected number (int32), got 1.5'],
     ['{"max_batch_size":2147483648}', 'expected number (int32), got 2147483648'],
-    ['{"input":{}}', 'cannot decode field inference.ModelConfig.input from JSON: expected an array, got object'],
+    ['{"input":{}}', 'cannot decode field inference.ModelConfig.input from JSON: expected an array, got {}'],
     ['{"input":[null]}', 'cannot decode message inference.ModelInput from JSON: null'],
     ['{"input":[{"data_type":"TYPE_WRONG"}]}', 'cannot decode enum inference.DataType from JSON: "TYPE_WRONG"'],
     ['{"input":[{"optional":"true"}]}', 'cannot decode field inference.ModelInput.optional from JSON: expected boolean, got "true"'],
-    ['{"parameters":[]}', 'expected an object, got array'],
+    ['{"parameters":[]}', 'expected an object, got []'],
     ['{"dynamic_batching":{},"sequence_batching":{}}', 'cannot decode field inference.ModelConfig.'],
     ['{"dynamic_batching":{"priority_queue_policy":{"-1":{}}}}', 'expected number (uint64), got "-1"'],
   ])('%s is refused', (json, message) => {

@@ -1,16 +1,9 @@
 // Reads messages of any type by its table: those that are not inference, so that clarity counts for more than speed. A field of
 // another wire type than the schema's is an unknown one, and unknown fields are left out, as protobuf demands of proto3 readers.
 
-import {
-  type Field,
-  type Kind,
-  type MapField,
-  type MessageType,
-  type Scalar,
-  SCALARS,
-  wireTypeOf,
-} from './message-type.js';
-import { emptyMessage, emptyValue, setEntry, type Values } from './values.js';
+import type { Field, Kind, MapField, MessageType, Scalar } from './message-type.js';
+import { emptyMessage, emptyValue, setEntry, type Values, zeroOf } from './values.js';
+import { wireFormOf, wireTypeOf } from './wire-form.js';
 import type { WireReader } from './wire-reader.js';
 import { LENGTH_DELIMITED } from './wire-types.js';
 
@@ -31,9 +24,10 @@ export function readMessage<T extends object>(type: MessageType<T>, bytes: Uint8
 /** Reads up to the reader's limit. `values` may hold what an earlier part of the same message said. */
 function readFields(reader: WireReader, type: MessageType<object>, values: Values, depth: number): void {
   if (depth > MOST_DEPTH) reader.malformed();
+  const { byNumber } = wireFormOf(type);
   while (reader.position < reader.limit) {
     const tag = reader.tag();
-    const field = type.field(tag >>> 3);
+    const field = byNumber.get(tag >>> 3);
     if (field === undefined || !readField(reader, field, { wireType: tag & 7, values, depth })) reader.skip(tag);
   }
 }
@@ -80,13 +74,14 @@ function readEntry(reader: WireReader, field: MapField, entries: Values, depth: 
   while (reader.position < reader.limit) {
     const tag = reader.tag();
     const [number, wireType] = [tag >>> 3, tag & 7];
-    if (number === 1 && wireType === SCALARS[field.mapKey].wireType) key = String(readScalar(reader, field.mapKey));
+    if (number === 1 && wireType === wireTypeOf({ scalar: field.mapKey }))
+      key = String(readScalar(reader, field.mapKey));
     else if (number === 2 && wireType === wireTypeOf(field.kind))
       value = readValue(reader, field.kind, value, depth + 1);
     else reader.skip(tag);
   }
   reader.leave(outer);
-  setEntry(entries, key ?? String(SCALARS[field.mapKey].zero), value ?? emptyValue(field.kind));
+  setEntry(entries, key ?? String(zeroOf(field.mapKey)), value ?? emptyValue(field.kind));
 }
 
 /** `before`: the message that an earlier field set, which this one is merged into. */

@@ -1,6 +1,6 @@
 // Values of message types: what an empty one holds, and what a caller may leave out.
 
-import { type Choice, type Field, type Kind, type MessageType, SCALARS } from './message-type.js';
+import type { Choice, Field, Kind, MessageType, Scalar } from './message-type.js';
 
 /** A value under construction, by the local names of its members. */
 export type Values = Record<string, unknown>;
@@ -28,17 +28,24 @@ function emptyField(field: Field): unknown {
   return field.form === 'optional' || 'message' in field.kind ? undefined : emptyValue(field.kind);
 }
 
+/** What a scalar holds when nothing set it. */
+export function zeroOf(scalar: Scalar): unknown {
+  if (scalar === 'string') return '';
+  if (scalar === 'bytes') return new Uint8Array();
+  if (scalar === 'bool') return false;
+  return scalar === 'int64' || scalar === 'uint64' ? 0n : 0;
+}
+
 /** An element or a map's value that the wire or the text leaves out. */
 export function emptyValue(kind: Kind): unknown {
   if ('message' in kind) return emptyMessage(kind.message);
-  if ('enum' in kind) return 0;
-  return kind.scalar === 'bytes' ? new Uint8Array() : SCALARS[kind.scalar].zero;
+  return 'enum' in kind ? 0 : zeroOf(kind.scalar);
 }
 
 /** Whether a field without presence holds its default, which the wire leaves out. */
 export function isEmptyValue(kind: Kind, value: unknown): boolean {
   if (value instanceof Uint8Array) return value.length === 0;
-  return 'scalar' in kind ? Object.is(value, SCALARS[kind.scalar].zero) : value === 0;
+  return Object.is(value, emptyValue(kind));
 }
 
 /** Sets a map's entry, whatever its key: `__proto__` is a name like any other. */

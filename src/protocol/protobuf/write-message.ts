@@ -1,7 +1,8 @@
 // Writes messages of any type by its table, fields by their numbers, defaults left out.
 
-import { type Choice, type Field, type Kind, type MessageType, type Scalar, wireTypeOf } from './message-type.js';
+import type { Choice, Field, Kind, MessageType, Scalar } from './message-type.js';
 import { type Init, isEmptyValue, type Values } from './values.js';
+import { wireFormOf, wireTypeOf } from './wire-form.js';
 import { LENGTH_DELIMITED } from './wire-types.js';
 
 /** The bytes of a message of which any member may be left out. */
@@ -12,7 +13,7 @@ export function writeMessage<T extends object>(type: MessageType<T>, values: Ini
 }
 
 function writeFields(parts: Uint8Array[], type: MessageType<object>, values: Values): void {
-  for (const field of type.fieldsInOrder) {
+  for (const field of wireFormOf(type).inOrder) {
     const { localName, oneof } = field;
     if (oneof === undefined) {
       writeField(parts, field, values[localName]);
@@ -31,7 +32,7 @@ function writeField(parts: Uint8Array[], field: Field, value: unknown): void {
   else if (field.form === 'map') {
     for (const [key, each] of Object.entries(value as Values)) {
       const entry: Uint8Array[] = [];
-      writeValue(entry, 1, { scalar: field.mapKey }, keyOf(field.mapKey, key));
+      writeValue(entry, 1, { scalar: field.mapKey }, field.mapKey === 'string' ? key : BigInt(key));
       writeValue(entry, 2, kind, each);
       writeBytes(parts, number, Buffer.concat(entry));
     }
@@ -77,9 +78,4 @@ function varint(value: bigint): Uint8Array {
   let rest = BigInt.asUintN(64, value);
   for (; rest > 0x7fn; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
   return Uint8Array.from([...bytes, Number(rest)]);
-}
-
-function keyOf(scalar: Scalar, key: string): unknown {
-  if (scalar === 'string') return key;
-  return scalar === 'bool' ? key === 'true' : BigInt(key);
 }

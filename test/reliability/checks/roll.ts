@@ -1,15 +1,16 @@
 // Two processes that SIGTERM ends and that are started again in turns, under load, behind haproxy: no request fails (R7). Requests
-// differ, and each answer is checked whole. Some answers are of 1 to 50 MB and are read slowly.
+// differ, and each answer is checked whole. Some answers are of 1 to 50 MB and are read slowly. Without haproxy the clients go to the
+// servers themselves, and to the other one where nobody listens.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 
 import { defineModel } from 'tstriton';
-import { ModelClient } from 'tstriton/client';
+import { ModelClient, TritonConnectionError } from 'tstriton/client';
 
-import { type Check, pause, plain } from '../check.js';
-import { hasHaproxy, type Ports, startHaproxy } from '../haproxy.js';
+import { type Check, type Figure, pause, plain } from '../check.js';
+import { hasHaproxy, haproxyVersion, type Ports, startHaproxy } from '../haproxy.js';
 
 const SERVER = fileURLToPath(new URL('../rolled-server.mjs', import.meta.url));
 const RESTARTS = 10;
@@ -19,6 +20,7 @@ const LARGE = [1, 8, 50];
 /** A balancer has to see that a server is there again before the other one ends. */
 const SETTLE_MILLISECONDS = 1000;
 const SLOW_READ_MILLISECONDS = 2;
+const SHOWN_FAILURES = 3;
 
 const negate = defineModel({
   modelName: 'Negate',
@@ -27,13 +29,16 @@ const negate = defineModel({
   config: { batching: false },
 });
 
+const connect = (url: string) => new ModelClient(url, negate, { retry: false, maxConcurrency: 64 });
+type Client = ReturnType<typeof connect>;
+
 interface Rolled {
   readonly child: ChildProcess;
   readonly ports: Ports;
 }
 
-async function start(ports: Ports = { http: 0, grpc: 0 }): Promise<Rolled> {
-  const child = fork(SERVER, [String(ports.http), String(ports.grpc)], { execArgv: [] });
+async function start(serverThread: boolean, { http, grpc }: Ports = { http: 0, grpc: 0 }): Promise<Rolled> {
+  const child = fork(SERVER, [http, grpc, serverThread].map(String), { execArgv: [] });
   const [told] = (await once(child, 'message')) as [Ports];
   return { child, ports: told };
 }
@@ -82,68 +87,140 @@ function askSlowly(port: number, sent: Float32Array, agent: Agent): Promise<void
   });
 }
 
-export const roll: Check = {
-  about: `two processes behind haproxy, ${RESTARTS} restarts by SIGTERM under load, no request tried again, default shutdownDelaySecs`,
-  async run() {
-    if (!hasHaproxy()) {
-      throw new Error("roll needs haproxy, which is not installed: Debian's package haproxy has it");
+/** Whether nobody listens there: the request has not been sent. */
+function isUnreachable(error: unknown): boolean {
+  if (TritonConnectionError.is(error)) return !error.requestSent;
+  return (error as { readonly code?: unknown }).code === 'ECONNREFUSED';
+}
+
+/** What callers ask: a balancer, or servers of which one may be away. */
+class Target {
+  readonly #ports: Ports;
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #http: Client;
+  readonly #grpc: Client;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+    this.#http = connect(`http://127.0.0.1:${ports.http}`);
+    this.#grpc = connect(`grpc://127.0.0.1:${ports.grpc}`);
+  }
+
+  http = (sent: Float32Array) => checkSample(this.#http, sent);
+  grpc = (sent: Float32Array) => checkSample(this.#grpc, sent);
+  slowly = (sent: Float32Array) => askSlowly(this.#ports.http, sent, this.#agent);
+
+  async close(): Promise<void> {
+    await Promise.all([this.#http.close(), this.#grpc.close()]);
+    this.#agent.destroy();
+  }
+}
+
+type Way = 'http' | 'grpc' | 'slowly';
+
+const WAYS: Readonly<Record<Way, string>> = { http: 'HTTP', grpc: 'gRPC', slowly: 'HTTP, large and read slowly' };
+
+async function checkSample(client: Client, sent: Float32Array): Promise<void> {
+  checkNegated((await client.inferSample({ x: sent })).y!.data, sent);
+}
+
+/** Callers that ask without a pause until they are told to stop. */
+class Load {
+  readonly #targets: readonly Target[];
+  readonly #counts = { http: [0, 0], grpc: [0, 0], slowly: [0, 0] } as Record<Way, [answered: number, failed: number]>;
+  readonly #callers: readonly Promise<void>[];
+  #seed: number;
+  #isOver = false;
+
+  constructor(targets: readonly Target[], seed: number) {
+    this.#targets = targets;
+    this.#seed = seed;
+    const small = () => 1 + (this.#seed % 5000);
+    this.#callers = [
+      ...Array.from({ length: CALLERS }, () => [this.#call('http', small), this.#call('grpc', small)]).flat(),
+      ...LARGE.map((megabytes) => this.#call('slowly', () => megabytes * MEGABYTE)),
+    ];
+  }
+
+  async stop(): Promise<readonly Figure[]> {
+    this.#isOver = true;
+    await Promise.all(this.#callers);
+    await Promise.all(this.#targets.map((target) => target.close()));
+    return (Object.keys(WAYS) as Way[]).flatMap((way) => {
+      const [answered, failed] = this.#counts[way];
+      return [
+        plain(`${WAYS[way]}: answered`, answered),
+        { what: `${WAYS[way]}: failed`, got: String(failed), wanted: '0', isMet: failed === 0 },
+      ];
+    });
+  }
+
+  async #call(way: Way, size: () => number): Promise<void> {
+    const count = this.#counts[way];
+    while (!this.#isOver) {
+      const number = this.#seed++;
+      try {
+        await this.#ask(way, values(size(), number), number);
+        count[0]++;
+      } catch (error) {
+        if (count[1]++ < SHOWN_FAILURES) console.error(WAYS[way], error);
+      }
     }
-    const servers = [await start(), await start()];
-    const balancer = await startHaproxy(servers.map(({ ports }) => ports));
-    await pause(SETTLE_MILLISECONDS);
-    const options = { retry: false, maxConcurrency: 64 } as const;
-    const clients = [
-      new ModelClient(`http://127.0.0.1:${balancer.http}`, negate, options),
-      new ModelClient(`grpc://127.0.0.1:${balancer.grpc}`, negate, options),
-    ] as const;
-    const agent = new Agent({ keepAlive: true });
-    const counts = ['HTTP', 'gRPC', 'HTTP, large and read slowly'].map((what) => ({ what, answered: 0, failed: 0 }));
-    let seed = 0;
-    let isOver = false;
-    const ask = async (kind: number, one: () => Promise<void>) => {
-      const count = counts[kind]!;
-      while (!isOver) {
-        await one().then(
-          () => count.answered++,
-          (error: unknown) => {
-            if (count.failed++ < 3) console.error(count.what, error);
-          },
+  }
+
+  async #ask(way: Way, sent: Float32Array, number: number): Promise<void> {
+    const { length } = this.#targets;
+    for (let tried = 1; ; tried++) {
+      try {
+        await this.#targets[(number + tried) % length]![way](sent);
+        return;
+      } catch (error) {
+        if (tried >= length || !isUnreachable(error)) throw error;
+      }
+    }
+  }
+}
+
+function roll(serverThread: boolean): Check {
+  return {
+    about: `two processes behind haproxy, ${RESTARTS} restarts by SIGTERM under load, no retries, default shutdownDelaySecs, serverThread: ${serverThread}`,
+    async run({ seed }) {
+      const servers = [await start(serverThread), await start(serverThread)];
+      const ports = servers.map((server) => server.ports);
+      const balancer = hasHaproxy() ? await startHaproxy(ports) : undefined;
+      if (balancer === undefined) {
+        console.log(
+          "haproxy is not installed (Debian's package haproxy has it): the clients go to the servers themselves",
         );
       }
-    };
-    const small = (client: (typeof clients)[number]) => async () => {
-      const sent = values(1 + (seed++ % 5000), seed);
-      checkNegated((await client.inferSample({ x: sent })).y!.data, sent);
-    };
-    const large = (megabytes: number) => () => askSlowly(balancer.http, values(megabytes * MEGABYTE, seed++), agent);
-    const callers = [
-      ...Array.from({ length: 2 * CALLERS }, (_, i) => ask(i % 2, small(clients[i % 2]!))),
-      ...LARGE.map((megabytes) => ask(2, large(megabytes))),
-    ];
-    const codes: (number | string)[] = [];
-    for (let i = 0; i < RESTARTS; i++) {
-      const { ports } = servers[i % 2]!;
-      codes.push(await end(servers[i % 2]!));
-      servers[i % 2] = await start(ports);
       await pause(SETTLE_MILLISECONDS);
-    }
-    isOver = true;
-    await Promise.all(callers);
-    await Promise.all(clients.map((client) => client.close()));
-    agent.destroy();
-    balancer.stop();
-    for (const server of servers) codes.push(await end(server));
-    return [
-      {
-        what: 'exit codes',
-        got: [...new Set(codes)].join(', '),
-        wanted: '0',
-        isMet: codes.every((code) => code === 0),
-      },
-      ...counts.flatMap(({ what, answered, failed }) => [
-        plain(`${what}: answered`, answered),
-        { what: `${what}: failed`, got: String(failed), wanted: '0', isMet: failed === 0 },
-      ]),
-    ];
-  },
-};
+      const targets = balancer === undefined ? ports : [balancer];
+      const load = new Load(
+        targets.map((one) => new Target(one)),
+        seed,
+      );
+      const codes: (number | string)[] = [];
+      for (let i = 0; i < RESTARTS; i++) {
+        codes.push(await end(servers[i % 2]!));
+        servers[i % 2] = await start(serverThread, ports[i % 2]);
+        await pause(SETTLE_MILLISECONDS);
+      }
+      const figures = await load.stop();
+      balancer?.stop();
+      for (const server of servers) codes.push(await end(server));
+      return [
+        plain('in front of the servers', balancer === undefined ? 'nothing' : `haproxy ${haproxyVersion()}`),
+        {
+          what: `exit codes of ${codes.length} ends`,
+          got: [...new Set(codes)].join(', '),
+          wanted: '0',
+          isMet: codes.every((code) => code === 0),
+        },
+        ...figures,
+      ];
+    },
+  };
+}
+
+export const rollWithThread = roll(true);
+export const rollWithoutThread = roll(false);

@@ -213,7 +213,7 @@ export class Matrix {
     if (used === undefined) return;
     this.#links.delete(way);
     used.isRetired = true;
-    if ((atOnce && !(WAYS[way] as Way).isPatient) || used.uses === 0) this.#close(used);
+    if (atOnce || used.uses === 0) this.#close(used);
   }
 
   #close(used: UsedLink): void {
@@ -246,8 +246,8 @@ export class Matrix {
   }
 }
 
-function givesUp({ isShared, isPatient }: Way, { draw }: Manners): boolean {
-  return !isPatient && (!isShared || draw < SHARED_GIVE_UP);
+function givesUp({ isShared }: Way, { draw }: Manners): boolean {
+  return isShared !== true || draw < SHARED_GIVE_UP;
 }
 
 function giveUp({ givesUpAfter }: Manners, controller: AbortController): void {

@@ -13,15 +13,12 @@ type AnyClient = Pick<ModelClient, 'inferSample' | 'inferBatch' | 'streamSample'
 
 const JSON_BYTES = 1_100_000;
 const STREAMED = { http: { mostStreamed: JSON_BYTES }, grpc: {} } as const;
-/** The fetch of these may never settle a read of a compressed answer after an abort; our client does not guard against that. */
-const HANGS_AFTER_ABORT = Number.parseInt(process.versions['undici'] ?? '', 10) < 7;
 
 export function ourWay(kind: ClientKind, weight: number, binaryData = true): Way {
   const form = CLIENTS[kind];
   return {
     limits: { models: ALL_MODELS, mostBytes: binaryData ? 20_000_000 : JSON_BYTES, ...STREAMED[form.protocol] },
     weight,
-    isPatient: kind === 'browser' && HANGS_AFTER_ABORT,
     // Streams over HTTP are generate requests.
     adds: (question) =>
       form.protocol === 'http' && question.model === 'Stream' ? generated(question) : forwarded(question),
