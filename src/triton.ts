@@ -138,7 +138,7 @@ export class Triton {
     } finally {
       process.off('SIGINT', onSignal);
       process.off('SIGTERM', onSignal);
-      if (isSignalled && this.#life.leavesBehind) setTimeout(() => process.exit(), LEFT_BEHIND_MILLISECONDS).unref();
+      if (isSignalled) setTimeout(() => this.#life.leavesBehind && process.exit(), LEFT_BEHIND_MILLISECONDS).unref();
     }
   }
 

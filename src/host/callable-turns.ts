@@ -16,18 +16,24 @@ export function hostedCallable(callable: Callable, concurrency: number): HostedC
 }
 
 export class CallableTurns {
-  #free: number;
+  readonly #concurrency: number;
+  #running = 0;
   readonly #waiting: (() => void)[] = [];
 
   constructor(concurrency: number) {
-    this.#free = concurrency;
+    this.#concurrency = concurrency;
+  }
+
+  /** Whether the callable works on a batch. */
+  get isWorking(): boolean {
+    return this.#running > 0;
   }
 
   /** Calls `execute` when there is room for a batch, usually at once; `ended` is to be called once, when the batch has ended. */
   begin(execute: (ended: () => void) => HostExecution): HostExecution {
     const ended = () => this.#next();
-    if (this.#free > 0) {
-      this.#free--;
+    if (this.#running < this.#concurrency) {
+      this.#running++;
       return execute(ended);
     }
     const waiting = new WaitingExecution();
@@ -37,7 +43,7 @@ export class CallableTurns {
 
   #next(): void {
     const begin = this.#waiting.shift();
-    if (begin === undefined) this.#free++;
+    if (begin === undefined) this.#running--;
     else begin();
   }
 }

@@ -11,6 +11,7 @@ import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InstanceGroup } from '../model/instance-group.js';
 import { INTERRUPTION_GRACE } from '../model/interrupted-load.js';
+import { TEARDOWN_GRACE } from '../model/run-setup.js';
 import type { ServerLogger } from '../logger.js';
 import { Life } from '../model/lives.js';
 import { RestartPauses } from './restart-pauses.js';
@@ -44,7 +45,6 @@ export interface SupervisorOptions {
 }
 
 /** How long `teardown` may take. */
-const TEARDOWN_MILLISECONDS = 5_000;
 
 export class InstanceSupervisor {
   readonly #options: SupervisorOptions;
@@ -83,7 +83,7 @@ export class InstanceSupervisor {
   }
 
   async #stop(): Promise<void> {
-    const limit = this.#life.state === 'living' ? TEARDOWN_MILLISECONDS : INTERRUPTION_GRACE;
+    const limit = this.#life.state === 'living' ? TEARDOWN_GRACE : INTERRUPTION_GRACE;
     this.#life.on('stopping');
     clearTimeout(this.#timer);
     const worker = this.#worker;

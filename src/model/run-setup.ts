@@ -20,6 +20,9 @@ export interface SetupContext {
   readonly signal: AbortSignal;
 }
 
+/** For how long a stop waits for `teardown`, in milliseconds. */
+export const TEARDOWN_GRACE = 5000;
+
 export type Setup = (context: SetupContext) => Awaitable<void>;
 
 /**

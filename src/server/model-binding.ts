@@ -11,7 +11,7 @@ import { completeModelConfig } from '../model/complete-model.js';
 import { type InstanceGroup, isInstanceGroup } from '../model/instance-group.js';
 import { INTERRUPTION_GRACE, loadInterrupted, unlessInterrupted } from '../model/interrupted-load.js';
 import { instanceLogger, type Logger } from '../model/logger.js';
-import { runSetup, type Setup } from '../model/run-setup.js';
+import { runSetup, type Setup, TEARDOWN_GRACE } from '../model/run-setup.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import { ModelOpening } from './model-opening.js';
 import type { HostedLoad, HostedModel, ServerHandle } from './server-handle.js';
@@ -45,6 +45,8 @@ export class ModelBinding implements HostedModel {
   #hooks: Promise<void> = Promise.resolve();
   /** A `setup` did not heed its signal: nothing waits for it, nor for the `teardown` after it. */
   #isLeftBehind = false;
+  /** Calls of `teardown` that go on though nothing waits for them any more. */
+  #endlessTeardowns = 0;
   /** Why it could not be opened the last time, as it was thrown. */
   #failure: TritonError | undefined;
   #isSetUp = false;
@@ -135,9 +137,9 @@ export class ModelBinding implements HostedModel {
     if (!this.#isLeftBehind) await this.#hooks;
   }
 
-  /** Whether a `setup` goes on that nothing waits for. */
+  /** Whether code of the user's goes on in this thread, after the server has gone, that nothing waits for. */
   get isLeftBehind(): boolean {
-    return this.#isLeftBehind;
+    return this.#isLeftBehind || this.#endlessTeardowns > 0 || this.#callables.some(({ turns }) => turns.isWorking);
   }
 
   /** Ends the loads that are under way, because the server stops. False when there are none. */
@@ -226,13 +228,35 @@ export class ModelBinding implements HostedModel {
     return this.#inTurn(async () => {
       if (--this.#users > 0 || !this.#isSetUp) return;
       this.#isSetUp = false;
-      const teardown = this.#teardown;
-      try {
-        if (teardown !== undefined) await this.#logged(Promise.resolve(teardown()), 'is torn down');
-      } catch (error) {
-        this.#logger?.error(`teardown of model '${this.config.name}' failed: ${TritonError.from(error).message}`);
-      }
+      if (this.#teardown !== undefined) await this.#logged(this.#tearDown(this.#teardown), 'is torn down');
     });
+  }
+
+  /** Resolves when it is over, or has taken too long. */
+  async #tearDown(teardown: () => Awaitable<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    let isLate = false;
+    const { name, version } = this.config;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        isLate = true;
+        this.#endlessTeardowns++;
+        this.#logger?.warn(
+          `teardown of '${name}' version ${version} has not ended after ${TEARDOWN_GRACE / 1000} s: nothing waits for it any more`,
+        );
+        resolve();
+      }, TEARDOWN_GRACE);
+    });
+    const tornDown = async () => {
+      try {
+        await teardown();
+      } catch (error) {
+        this.#logger?.error(`teardown of model '${name}' failed: ${TritonError.from(error).message}`);
+      }
+      clearTimeout(timer);
+      if (isLate) this.#endlessTeardowns--;
+    };
+    await Promise.race([tornDown(), late]);
   }
 
   /** A stop that waits for something of the user's says so. */

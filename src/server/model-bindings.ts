@@ -203,7 +203,7 @@ export class ModelBindings {
     return [...this.find(), ...this.#replacing, ...this.#retiring, ...this.#leftBehind];
   }
 
-  /** Whether a `setup` goes on that nothing waits for. */
+  /** Whether code of a model goes on that nothing waits for. */
   get areLeftBehind(): boolean {
     return this.#all.some(({ isLeftBehind }) => isLeftBehind);
   }

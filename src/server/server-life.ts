@@ -90,9 +90,9 @@ export class ServerLife {
     return this.serves && this.#bindings.areReady && !this.#folders?.areBroken;
   }
 
-  /** Whether code of the user's goes on that the stop did not wait for. */
+  /** Whether code of the user's goes on that the last stop did not wait for. */
   get leavesBehind(): boolean {
-    return this.#bindings.areLeftBehind;
+    return this.#running === undefined && this.#bindings.areLeftBehind;
   }
 
   get state(): string {
