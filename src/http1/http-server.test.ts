@@ -151,6 +151,30 @@ describe('a server', () => {
     server.drain();
     expect(await text(socket)).toMatch(/Connection: close[^]*served$/);
   });
+
+  it('answers who connects in a long turn of the event loop while its port closes', async () => {
+    const { server, port } = await listen((_, answer) => respond(answer));
+    const asked = new Promise<Socket>((resolve) => {
+      const ask = () => {
+        const socket = client(port);
+        socket.write(GET);
+        process.nextTick(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20));
+        resolve(socket);
+      };
+      // Just before the port would close.
+      setImmediate(() => setImmediate(ask));
+    });
+    server.drain();
+    expect(await text(await asked)).toMatch(/^HTTP\/1.1 200 /);
+  });
+
+  it('takes no connections when it is settled', async () => {
+    const { server, port } = await listen((_, answer) => respond(answer));
+    server.drain();
+    await server.settled();
+    const [error] = (await once(client(port), 'error')) as [NodeJS.ErrnoException];
+    expect(error.code).toBe('ECONNREFUSED');
+  });
 });
 
 describe('a client that does not take its answers', () => {
