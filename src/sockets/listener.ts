@@ -14,6 +14,8 @@ import { WriteTurn } from './write-turn.js';
 const TICK_MILLISECONDS = 500;
 /** A port that is to close goes on accepting for so many turns of the event loop at most. */
 const MOST_TURNS = 100;
+/** In a longer turn somebody may have connected since the event loop looked. */
+const SHORT_TURN_MILLISECONDS = 2;
 
 /** A connection of some wire. */
 export interface ListenedConnection extends LimitedConnection {
@@ -93,6 +95,7 @@ export class Listener {
   #isRetiring = false;
   #ticks: NodeJS.Timeout | undefined;
   #portClosed: Promise<void> | undefined;
+  #isPortOpen = true;
   #closed: Promise<void> | undefined;
   #onEmpty: (() => void) | undefined;
   /** Told when nothing is under way any more. */
@@ -184,13 +187,22 @@ export class Listener {
     clearInterval(this.#ticks);
   }
 
-  /** After a turn of the event loop without a new connection: the system resets those that it has established and nobody accepted. */
+  /**
+   * After a short turn of the event loop without a new connection: the system resets those that it has established and nobody
+   * accepted.
+   */
   #closePort(onClosed: () => void, turnsLeft: number): void {
     const before = this.#accepted;
+    const begin = performance.now();
     setImmediate(() => {
-      if (turnsLeft > 0 && (turnsLeft === MOST_TURNS || this.#accepted > before))
+      const isQuiet = this.#accepted === before && performance.now() - begin <= SHORT_TURN_MILLISECONDS;
+      if (turnsLeft === MOST_TURNS || (turnsLeft > 0 && !isQuiet)) {
         this.#closePort(onClosed, turnsLeft - 1);
-      else this.#server.close(() => onClosed());
+        return;
+      }
+      this.#isPortOpen = false;
+      this.#server.close(() => onClosed());
+      this.#lookSoon();
     });
   }
 
@@ -206,6 +218,7 @@ export class Listener {
     this.#isLooking = true;
     setImmediate(() => {
       this.#isLooking = false;
+      if (this.#isPortOpen) return;
       for (const { isUnderWay } of this.#connections) if (isUnderWay) return;
       for (const resolve of this.#onSettled.splice(0)) resolve();
     });
