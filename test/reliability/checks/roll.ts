@@ -95,6 +95,8 @@ function isUnreachable(error: unknown): boolean {
 
 /** What callers ask: a balancer, or servers of which one may be away. */
 class Target {
+  /** Between its end and its being ready again: a balancer would know. */
+  isAway = false;
   readonly #ports: Ports;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #http: Client;
@@ -169,13 +171,13 @@ class Load {
   }
 
   async #ask(way: Way, sent: Float32Array, number: number): Promise<void> {
-    const { length } = this.#targets;
+    const there = this.#targets.filter(({ isAway }) => !isAway);
     for (let tried = 1; ; tried++) {
       try {
-        await this.#targets[(number + tried) % length]![way](sent);
+        await there[(number + tried) % there.length]![way](sent);
         return;
       } catch (error) {
-        if (tried >= length || !isUnreachable(error)) throw error;
+        if (tried >= there.length || !isUnreachable(error)) throw error;
       }
     }
   }
@@ -194,15 +196,15 @@ function roll(serverThread: boolean): Check {
         );
       }
       await pause(SETTLE_MILLISECONDS);
-      const targets = balancer === undefined ? ports : [balancer];
-      const load = new Load(
-        targets.map((one) => new Target(one)),
-        seed,
-      );
+      const targets = (balancer === undefined ? ports : [balancer]).map((one) => new Target(one));
+      const load = new Load(targets, seed);
       const codes: (number | string)[] = [];
       for (let i = 0; i < RESTARTS; i++) {
+        const target = balancer === undefined ? targets[i % 2] : undefined;
         codes.push(await end(servers[i % 2]!));
+        if (target !== undefined) target.isAway = true;
         servers[i % 2] = await start(serverThread, ports[i % 2]);
+        if (target !== undefined) target.isAway = false;
         await pause(SETTLE_MILLISECONDS);
       }
       const figures = await load.stop();
