@@ -74,7 +74,7 @@ function rowOf(field) {
   const isOptional = field.fieldKind === 'scalar' && field.proto.proto3Optional;
   const form =
     field.fieldKind === 'list'
-      ? 'list '
+      ? '* '
       : field.fieldKind === 'map'
         ? `map:${scalarOf(field.mapKey)[0]} `
         : isOptional

@@ -86,7 +86,7 @@ export class FetchWire implements HttpWire {
     if (!isBinary || headers['inference-header-content-length'] !== undefined) return headers;
     throw new TritonError(
       'UNSUPPORTED',
-      `${this.address} answered with binary tensors, but without the header Inference-Header-Content-Length; pages of other origins read it only if Access-Control-Expose-Headers names it`,
+      `${this.address} answered with binary tensors, but without the header Inference-Header-Content-Length; other origins need it in Access-Control-Expose-Headers`,
     );
   }
 

@@ -12,8 +12,7 @@ const TEXTS = [
   'Server not ready',
   String.raw`GRPC server is shutting down and has stopped accepting new requests\.`,
   // Ours: no instance takes the request.
-  "model '[^']*' is not ready: all instances (have ended|ended while the request waited|are busy with batches that took too long)",
-  "model '[^']*' is not ready: the thread that it runs in is blocked",
+  "model '[^']*' is not ready: (all instances (have ended|ended while the request waited|are busy with batches that took too long)|the thread that it runs in is blocked)",
   // Ours: no room, before the request is decoded.
   'the requests of all clients together hold too many bytes: try again later',
   'there is no room for what the (request|message) inflates to: try again later',

@@ -31,6 +31,6 @@ function plainField({ form, kind }: Field, value: unknown): Plain {
 
 function plainValue(kind: Kind, value: unknown): Plain {
   if ('message' in kind) return plainMessage(kind.message, value as object);
-  if ('enum' in kind) return kind.enum.nameOf(value as number) ?? (value as number);
+  if ('enum' in kind) return kind.enum.names.get(value as number) ?? (value as number);
   return typeof value === 'bigint' ? Number(value) : (value as Plain);
 }

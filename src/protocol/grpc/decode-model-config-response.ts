@@ -28,6 +28,6 @@ function readConfig(bytes: Uint8Array): ModelConfig {
 }
 
 function tensorSpec({ name, dataType, dims }: ModelInput | ModelOutput, optional: boolean): CompleteTensorSpec {
-  const datatype = datatypeOfConfig(DataType.nameOf(dataType) ?? String(dataType));
+  const datatype = datatypeOfConfig(DataType.names.get(dataType) ?? String(dataType));
   return { name, datatype, dtype: dtypeOf(datatype), shape: dims.map(Number), optional };
 }

@@ -38,18 +38,18 @@ interface FileDescriptor extends Named {
 }
 
 const Named: MessageType<Named> = message('Named', 'name 1 string');
-const EnumDescriptor: MessageType<EnumDescriptor> = message('Enum', 'name 1 string\nvalue 2 list 0', () => [Named]);
+const EnumDescriptor: MessageType<EnumDescriptor> = message('Enum', 'name 1 string\nvalue 2 * 0', () => [Named]);
 const MessageDescriptor: MessageType<MessageDescriptor> = message(
   'Message',
-  'name 1 string\nfield 2 list 0\nnested_type 3 list 1\nenum_type 4 list 2\noneof_decl 8 list 0',
+  'name 1 string\nfield 2 * 0\nnested_type 3 * 1\nenum_type 4 * 2\noneof_decl 8 * 0',
   () => [Named, MessageDescriptor, EnumDescriptor],
 );
-const ServiceDescriptor: MessageType<ServiceDescriptor> = message('Service', 'name 1 string\nmethod 2 list 0', () => [
+const ServiceDescriptor: MessageType<ServiceDescriptor> = message('Service', 'name 1 string\nmethod 2 * 0', () => [
   Named,
 ]);
 const FileDescriptor: MessageType<FileDescriptor> = message(
   'File',
-  'name 1 string\npackage 2 string\ndependency 3 list string\nmessage_type 4 list 0\nenum_type 5 list 1\nservice 6 list 2',
+  'name 1 string\npackage 2 string\ndependency 3 * string\nmessage_type 4 * 0\nenum_type 5 * 1\nservice 6 * 2',
   () => [MessageDescriptor, EnumDescriptor, ServiceDescriptor],
 );
 

@@ -65,7 +65,7 @@ function readValue(kind: Kind, json: unknown, where: string, options: ReadJsonOp
 }
 
 function readEnum(type: Enumeration, json: unknown): number {
-  const number = typeof json === 'string' ? type.numberOf(json) : json;
+  const number = typeof json === 'string' ? type.numbers.get(json) : json;
   if (Number.isInteger(number)) return number as number;
   throw new Error(`cannot decode enum ${type.typeName} from JSON: ${shown(json)}`);
 }
@@ -142,7 +142,7 @@ function fieldToJson({ form, kind }: Field, value: unknown): JsonValue {
 
 function valueToJson(kind: Kind, value: unknown): JsonValue {
   if ('message' in kind) return messageToJson(kind.message, value as object);
-  if ('enum' in kind) return kind.enum.nameOf(value as number) ?? (value as number);
+  if ('enum' in kind) return kind.enum.names.get(value as number) ?? (value as number);
   if (typeof value === 'bigint') return String(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   return value instanceof Uint8Array ? btoa(String.fromCharCode(...value)) : (value as boolean | string);

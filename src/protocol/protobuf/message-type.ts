@@ -44,8 +44,10 @@ export interface Choice {
 /** An enum of proto/. Values are numbers, for a message may hold some that are not known. */
 export class Enumeration {
   readonly typeName: string;
-  readonly #names: ReadonlyMap<number, string>;
-  readonly #numbers: ReadonlyMap<string, number>;
+  /** By name. */
+  readonly numbers: ReadonlyMap<string, number>;
+  /** By number. */
+  readonly names: ReadonlyMap<number, string>;
 
   /** `table`: `NAME number`, separated by commas. */
   constructor(typeName: string, table: string) {
@@ -54,20 +56,8 @@ export class Enumeration {
       return [name, Number(number)];
     });
     this.typeName = typeName;
-    this.#numbers = new Map(values);
-    this.#names = new Map(values.map(([name, number]) => [number, name]));
-  }
-
-  get names(): readonly string[] {
-    return [...this.#numbers.keys()];
-  }
-
-  nameOf(number: number): string | undefined {
-    return this.#names.get(number);
-  }
-
-  numberOf(name: string): number | undefined {
-    return this.#numbers.get(name);
+    this.numbers = new Map(values);
+    this.names = new Map(values.map(([name, number]) => [number, name]));
   }
 }
 
@@ -84,7 +74,7 @@ export class MessageType<T extends object> {
   #fields: readonly Field[] | undefined;
   #members: readonly (Field | OneOf)[] | undefined;
 
-  /** `table`: a line for each field, `name number kind`; those of a oneof are indented under `oneof name`. */
+  /** `table`: a line for each field, `name number kind`, with `*` before the kind of a list; those of a oneof are indented under `oneof name`. */
   constructor(typeName: string, table: string, references: References) {
     this.typeName = typeName;
     this.#table = table;
@@ -111,7 +101,8 @@ export class MessageType<T extends object> {
         continue;
       }
       if (!line.startsWith(' ')) oneof = undefined;
-      const form = rest.length > 1 ? rest[0]! : 'singular';
+      const mark = rest.length > 1 ? rest[0]! : 'singular';
+      const form = mark === '*' ? 'list' : mark;
       const kind = kindOf(rest.at(-1)!, references);
       const shared = { name: first, localName: camelCase(first), number: Number(second), kind, oneof };
       const field = (

@@ -167,15 +167,15 @@ class TextFormatReader {
     const { current } = this.#tokens;
     if (current.kind === 'identifier') {
       this.#tokens.take();
-      const known = type.numberOf(current.text);
+      const known = type.numbers.get(current.text);
       if (known !== undefined) return known;
       throw new TextFormatError(
-        `Unknown enumeration value of ${clip(current.text)} for field ${path}; expected one of ${type.names.join(', ')}`,
+        `Unknown enumeration value of ${clip(current.text)} for field ${path}; expected one of ${[...type.numbers.keys()].join(', ')}`,
         current,
       );
     }
     const number = Number(this.#integer(path, [-(2n ** 31n), 2n ** 31n - 1n]));
-    if (type.nameOf(number) !== undefined) return number;
+    if (type.names.has(number)) return number;
     throw new TextFormatError(`Unknown enumeration value of "${number}" for field ${path}`, current);
   }
 

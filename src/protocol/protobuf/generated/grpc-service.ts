@@ -46,7 +46,7 @@ export interface ServerMetadataResponse {
 export const ServerMetadataResponse: MessageType<ServerMetadataResponse> = /*@__PURE__*/ message('inference.ServerMetadataResponse', `
 name 1 string
 version 2 string
-extensions 3 list string`);
+extensions 3 * string`);
 
 export interface ModelMetadataRequest {
   readonly name: string;
@@ -64,7 +64,7 @@ export interface ModelMetadataResponse_TensorMetadata {
 export const ModelMetadataResponse_TensorMetadata: MessageType<ModelMetadataResponse_TensorMetadata> = /*@__PURE__*/ message('inference.ModelMetadataResponse.TensorMetadata', `
 name 1 string
 datatype 2 string
-shape 3 list int64`);
+shape 3 * int64`);
 
 export interface ModelMetadataResponse {
   readonly name: string;
@@ -75,10 +75,10 @@ export interface ModelMetadataResponse {
 }
 export const ModelMetadataResponse: MessageType<ModelMetadataResponse> = /*@__PURE__*/ message('inference.ModelMetadataResponse', `
 name 1 string
-versions 2 list string
+versions 2 * string
 platform 3 string
-inputs 4 list 0
-outputs 5 list 0`, () => [ModelMetadataResponse_TensorMetadata]);
+inputs 4 * 0
+outputs 5 * 0`, () => [ModelMetadataResponse_TensorMetadata]);
 
 export interface InferParameter {
   readonly parameterChoice:
@@ -108,14 +108,14 @@ export interface InferTensorContents {
   readonly bytesContents: readonly Uint8Array[];
 }
 export const InferTensorContents: MessageType<InferTensorContents> = /*@__PURE__*/ message('inference.InferTensorContents', `
-bool_contents 1 list bool
-int_contents 2 list int32
-int64_contents 3 list int64
-uint_contents 4 list uint32
-uint64_contents 5 list uint64
-fp32_contents 6 list float
-fp64_contents 7 list double
-bytes_contents 8 list bytes`);
+bool_contents 1 * bool
+int_contents 2 * int32
+int64_contents 3 * int64
+uint_contents 4 * uint32
+uint64_contents 5 * uint64
+fp32_contents 6 * float
+fp64_contents 7 * double
+bytes_contents 8 * bytes`);
 
 export interface ModelInferRequest_InferInputTensor {
   readonly name: string;
@@ -127,7 +127,7 @@ export interface ModelInferRequest_InferInputTensor {
 export const ModelInferRequest_InferInputTensor: MessageType<ModelInferRequest_InferInputTensor> = /*@__PURE__*/ message('inference.ModelInferRequest.InferInputTensor', `
 name 1 string
 datatype 2 string
-shape 3 list int64
+shape 3 * int64
 parameters 4 map:string 0
 contents 5 1`, () => [InferParameter, InferTensorContents]);
 
@@ -153,9 +153,9 @@ model_name 1 string
 model_version 2 string
 id 3 string
 parameters 4 map:string 0
-inputs 5 list 1
-outputs 6 list 2
-raw_input_contents 7 list bytes`, () => [InferParameter, ModelInferRequest_InferInputTensor, ModelInferRequest_InferRequestedOutputTensor]);
+inputs 5 * 1
+outputs 6 * 2
+raw_input_contents 7 * bytes`, () => [InferParameter, ModelInferRequest_InferInputTensor, ModelInferRequest_InferRequestedOutputTensor]);
 
 export interface ModelInferResponse_InferOutputTensor {
   readonly name: string;
@@ -167,7 +167,7 @@ export interface ModelInferResponse_InferOutputTensor {
 export const ModelInferResponse_InferOutputTensor: MessageType<ModelInferResponse_InferOutputTensor> = /*@__PURE__*/ message('inference.ModelInferResponse.InferOutputTensor', `
 name 1 string
 datatype 2 string
-shape 3 list int64
+shape 3 * int64
 parameters 4 map:string 0
 contents 5 1`, () => [InferParameter, InferTensorContents]);
 
@@ -184,8 +184,8 @@ model_name 1 string
 model_version 2 string
 id 3 string
 parameters 4 map:string 0
-outputs 5 list 1
-raw_output_contents 6 list bytes`, () => [InferParameter, ModelInferResponse_InferOutputTensor]);
+outputs 5 * 1
+raw_output_contents 6 * bytes`, () => [InferParameter, ModelInferResponse_InferOutputTensor]);
 
 export interface ModelStreamInferResponse {
   readonly errorMessage: string;
@@ -301,15 +301,15 @@ last_inference 3 uint64
 inference_count 4 uint64
 execution_count 5 uint64
 inference_stats 6 0
-batch_stats 7 list 1
-memory_usage 8 list 2
+batch_stats 7 * 1
+memory_usage 8 * 2
 response_stats 9 map:string 3`, () => [InferStatistics, InferBatchStatistics, MemoryUsage, InferResponseStatistics]);
 
 export interface ModelStatisticsResponse {
   readonly modelStats: readonly ModelStatistics[];
 }
 export const ModelStatisticsResponse: MessageType<ModelStatisticsResponse> = /*@__PURE__*/ message('inference.ModelStatisticsResponse', `
-model_stats 1 list 0`, () => [ModelStatistics]);
+model_stats 1 * 0`, () => [ModelStatistics]);
 
 export interface ModelRepositoryParameter {
   readonly parameterChoice:
@@ -350,7 +350,7 @@ export interface RepositoryIndexResponse {
   readonly models: readonly RepositoryIndexResponse_ModelIndex[];
 }
 export const RepositoryIndexResponse: MessageType<RepositoryIndexResponse> = /*@__PURE__*/ message('inference.RepositoryIndexResponse', `
-models 1 list 0`, () => [RepositoryIndexResponse_ModelIndex]);
+models 1 * 0`, () => [RepositoryIndexResponse_ModelIndex]);
 
 export interface RepositoryModelLoadRequest {
   readonly repositoryName: string;
@@ -476,7 +476,7 @@ export interface TraceSettingRequest_SettingValue {
   readonly value: readonly string[];
 }
 export const TraceSettingRequest_SettingValue: MessageType<TraceSettingRequest_SettingValue> = /*@__PURE__*/ message('inference.TraceSettingRequest.SettingValue', `
-value 1 list string`);
+value 1 * string`);
 
 export interface TraceSettingRequest {
   readonly settings: Readonly<Record<string, TraceSettingRequest_SettingValue>>;
@@ -490,7 +490,7 @@ export interface TraceSettingResponse_SettingValue {
   readonly value: readonly string[];
 }
 export const TraceSettingResponse_SettingValue: MessageType<TraceSettingResponse_SettingValue> = /*@__PURE__*/ message('inference.TraceSettingResponse.SettingValue', `
-value 1 list string`);
+value 1 * string`);
 
 export interface TraceSettingResponse {
   readonly settings: Readonly<Record<string, TraceSettingResponse_SettingValue>>;

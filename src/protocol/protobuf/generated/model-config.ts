@@ -35,7 +35,7 @@ export interface ModelRateLimiter {
   readonly priority: number;
 }
 export const ModelRateLimiter: MessageType<ModelRateLimiter> = /*@__PURE__*/ message('inference.ModelRateLimiter', `
-resources 1 list 0
+resources 1 * 0
 priority 2 uint32`, () => [ModelRateLimiter_Resource]);
 
 export interface ModelInstanceGroup_SecondaryDevice {
@@ -62,9 +62,9 @@ name 1 string
 kind 4 0
 count 2 int32
 rate_limiter 6 1
-gpus 3 list int32
-secondary_devices 8 list 2
-profile 5 list string
+gpus 3 * int32
+secondary_devices 8 * 2
+profile 5 * string
 passive 7 bool
 host_policy 9 string`, () => [ModelInstanceGroup_Kind, ModelRateLimiter, ModelInstanceGroup_SecondaryDevice]);
 
@@ -72,7 +72,7 @@ export interface ModelTensorReshape {
   readonly shape: readonly bigint[];
 }
 export const ModelTensorReshape: MessageType<ModelTensorReshape> = /*@__PURE__*/ message('inference.ModelTensorReshape', `
-shape 1 list int64`);
+shape 1 * int64`);
 
 export interface ModelInput {
   readonly name: string;
@@ -89,7 +89,7 @@ export const ModelInput: MessageType<ModelInput> = /*@__PURE__*/ message('infere
 name 1 string
 data_type 2 0
 format 3 1
-dims 4 list int64
+dims 4 * int64
 reshape 5 2
 is_shape_tensor 6 bool
 allow_ragged_batch 7 bool
@@ -108,7 +108,7 @@ export interface ModelOutput {
 export const ModelOutput: MessageType<ModelOutput> = /*@__PURE__*/ message('inference.ModelOutput', `
 name 1 string
 data_type 2 0
-dims 3 list int64
+dims 3 * int64
 reshape 5 1
 label_filename 4 string
 is_shape_tensor 6 bool
@@ -122,9 +122,9 @@ export interface BatchInput {
 }
 export const BatchInput: MessageType<BatchInput> = /*@__PURE__*/ message('inference.BatchInput', `
 kind 1 0
-target_name 2 list string
+target_name 2 * string
 data_type 3 1
-source_input 4 list string`, () => [BatchInput_Kind, DataType]);
+source_input 4 * string`, () => [BatchInput_Kind, DataType]);
 
 export interface BatchOutput {
   readonly targetName: readonly string[];
@@ -132,9 +132,9 @@ export interface BatchOutput {
   readonly sourceInput: readonly string[];
 }
 export const BatchOutput: MessageType<BatchOutput> = /*@__PURE__*/ message('inference.BatchOutput', `
-target_name 1 list string
+target_name 1 * string
 kind 2 0
-source_input 3 list string`, () => [BatchOutput_Kind]);
+source_input 3 * string`, () => [BatchOutput_Kind]);
 
 export interface ModelVersionPolicy_Latest {
   readonly numVersions: number;
@@ -149,7 +149,7 @@ export interface ModelVersionPolicy_Specific {
   readonly versions: readonly bigint[];
 }
 export const ModelVersionPolicy_Specific: MessageType<ModelVersionPolicy_Specific> = /*@__PURE__*/ message('inference.ModelVersionPolicy.Specific', `
-versions 1 list int64`);
+versions 1 * int64`);
 
 export interface ModelVersionPolicy {
   readonly policyChoice:
@@ -174,7 +174,7 @@ export interface ModelOptimizationPolicy_Cuda_GraphSpec_Shape {
   readonly dim: readonly bigint[];
 }
 export const ModelOptimizationPolicy_Cuda_GraphSpec_Shape: MessageType<ModelOptimizationPolicy_Cuda_GraphSpec_Shape> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.Cuda.GraphSpec.Shape', `
-dim 1 list int64`);
+dim 1 * int64`);
 
 export interface ModelOptimizationPolicy_Cuda_GraphSpec_LowerBound {
   readonly batchSize: number;
@@ -203,7 +203,7 @@ export interface ModelOptimizationPolicy_Cuda {
 export const ModelOptimizationPolicy_Cuda: MessageType<ModelOptimizationPolicy_Cuda> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.Cuda', `
 graphs 1 bool
 busy_wait_events 2 bool
-graph_spec 3 list 0
+graph_spec 3 * 0
 output_copy_stream 4 bool`, () => [ModelOptimizationPolicy_Cuda_GraphSpec]);
 
 export interface ModelOptimizationPolicy_ExecutionAccelerators_Accelerator {
@@ -219,8 +219,8 @@ export interface ModelOptimizationPolicy_ExecutionAccelerators {
   readonly cpuExecutionAccelerator: readonly ModelOptimizationPolicy_ExecutionAccelerators_Accelerator[];
 }
 export const ModelOptimizationPolicy_ExecutionAccelerators: MessageType<ModelOptimizationPolicy_ExecutionAccelerators> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.ExecutionAccelerators', `
-gpu_execution_accelerator 1 list 0
-cpu_execution_accelerator 2 list 0`, () => [ModelOptimizationPolicy_ExecutionAccelerators_Accelerator]);
+gpu_execution_accelerator 1 * 0
+cpu_execution_accelerator 2 * 0`, () => [ModelOptimizationPolicy_ExecutionAccelerators_Accelerator]);
 
 export interface ModelOptimizationPolicy_PinnedMemoryBuffer {
   readonly enable: boolean;
@@ -270,7 +270,7 @@ export interface ModelDynamicBatching {
   readonly priorityQueuePolicy: Readonly<Record<string, ModelQueuePolicy>>;
 }
 export const ModelDynamicBatching: MessageType<ModelDynamicBatching> = /*@__PURE__*/ message('inference.ModelDynamicBatching', `
-preferred_batch_size 1 list int32
+preferred_batch_size 1 * int32
 max_queue_delay_microseconds 2 uint64
 preserve_ordering 3 bool
 priority_levels 4 uint64
@@ -287,9 +287,9 @@ export interface ModelSequenceBatching_Control {
 }
 export const ModelSequenceBatching_Control: MessageType<ModelSequenceBatching_Control> = /*@__PURE__*/ message('inference.ModelSequenceBatching.Control', `
 kind 1 0
-int32_false_true 2 list int32
-fp32_false_true 3 list float
-bool_false_true 5 list bool
+int32_false_true 2 * int32
+fp32_false_true 3 * float
+bool_false_true 5 * bool
 data_type 4 1`, () => [ModelSequenceBatching_Control_Kind, DataType]);
 
 export interface ModelSequenceBatching_ControlInput {
@@ -298,7 +298,7 @@ export interface ModelSequenceBatching_ControlInput {
 }
 export const ModelSequenceBatching_ControlInput: MessageType<ModelSequenceBatching_ControlInput> = /*@__PURE__*/ message('inference.ModelSequenceBatching.ControlInput', `
 name 1 string
-control 2 list 0`, () => [ModelSequenceBatching_Control]);
+control 2 * 0`, () => [ModelSequenceBatching_Control]);
 
 export interface ModelSequenceBatching_InitialState {
   readonly dataType: number;
@@ -311,7 +311,7 @@ export interface ModelSequenceBatching_InitialState {
 }
 export const ModelSequenceBatching_InitialState: MessageType<ModelSequenceBatching_InitialState> = /*@__PURE__*/ message('inference.ModelSequenceBatching.InitialState', `
 data_type 1 0
-dims 2 list int64
+dims 2 * int64
 oneof state_data
  zero_data 3 bool
  data_file 4 string
@@ -330,8 +330,8 @@ export const ModelSequenceBatching_State: MessageType<ModelSequenceBatching_Stat
 input_name 1 string
 output_name 2 string
 data_type 3 0
-dims 4 list int64
-initial_state 5 list 1
+dims 4 * int64
+initial_state 5 * 1
 use_same_buffer_for_input_output 6 bool
 use_growable_memory 7 bool`, () => [DataType, ModelSequenceBatching_InitialState]);
 
@@ -351,7 +351,7 @@ export interface ModelSequenceBatching_StrategyOldest {
 }
 export const ModelSequenceBatching_StrategyOldest: MessageType<ModelSequenceBatching_StrategyOldest> = /*@__PURE__*/ message('inference.ModelSequenceBatching.StrategyOldest', `
 max_candidate_sequences 1 int32
-preferred_batch_size 2 list int32
+preferred_batch_size 2 * int32
 max_queue_delay_microseconds 3 uint64
 preserve_ordering 4 bool`);
 
@@ -370,8 +370,8 @@ oneof strategy_choice
  direct 3 0
  oldest 4 1
 max_sequence_idle_microseconds 1 uint64
-control_input 2 list 2
-state 5 list 3
+control_input 2 * 2
+state 5 * 3
 iterative_sequence 6 bool`, () => [ModelSequenceBatching_StrategyDirect, ModelSequenceBatching_StrategyOldest, ModelSequenceBatching_ControlInput, ModelSequenceBatching_State]);
 
 export interface ModelEnsembling_Step {
@@ -393,7 +393,7 @@ export interface ModelEnsembling {
   readonly maxInflightRequests: number;
 }
 export const ModelEnsembling: MessageType<ModelEnsembling> = /*@__PURE__*/ message('inference.ModelEnsembling', `
-step 1 list 0
+step 1 * 0
 max_inflight_requests 2 uint32`, () => [ModelEnsembling_Step]);
 
 export interface ModelParameter {
@@ -413,7 +413,7 @@ export interface ModelWarmup_Input {
 }
 export const ModelWarmup_Input: MessageType<ModelWarmup_Input> = /*@__PURE__*/ message('inference.ModelWarmup.Input', `
 data_type 1 0
-dims 2 list int64
+dims 2 * int64
 oneof input_data_type
  zero_data 3 bool
  random_data 4 bool
@@ -435,7 +435,7 @@ export interface ModelOperations {
   readonly opLibraryFilename: readonly string[];
 }
 export const ModelOperations: MessageType<ModelOperations> = /*@__PURE__*/ message('inference.ModelOperations', `
-op_library_filename 1 list string`);
+op_library_filename 1 * string`);
 
 export interface ModelTransactionPolicy {
   readonly decoupled: boolean;
@@ -455,7 +455,7 @@ export interface ModelRepositoryAgents {
   readonly agents: readonly ModelRepositoryAgents_Agent[];
 }
 export const ModelRepositoryAgents: MessageType<ModelRepositoryAgents> = /*@__PURE__*/ message('inference.ModelRepositoryAgents', `
-agents 1 list 0`, () => [ModelRepositoryAgents_Agent]);
+agents 1 * 0`, () => [ModelRepositoryAgents_Agent]);
 
 export interface ModelResponseCache {
   readonly enable: boolean;
@@ -473,7 +473,7 @@ export interface ModelMetrics_MetricControl_HistogramOptions {
   readonly buckets: readonly number[];
 }
 export const ModelMetrics_MetricControl_HistogramOptions: MessageType<ModelMetrics_MetricControl_HistogramOptions> = /*@__PURE__*/ message('inference.ModelMetrics.MetricControl.HistogramOptions', `
-buckets 1 list double`);
+buckets 1 * double`);
 
 export interface ModelMetrics_MetricControl {
   readonly metricIdentifier: ModelMetrics_MetricControl_MetricIdentifier | undefined;
@@ -490,7 +490,7 @@ export interface ModelMetrics {
   readonly metricControl: readonly ModelMetrics_MetricControl[];
 }
 export const ModelMetrics: MessageType<ModelMetrics> = /*@__PURE__*/ message('inference.ModelMetrics', `
-metric_control 1 list 0`, () => [ModelMetrics_MetricControl]);
+metric_control 1 * 0`, () => [ModelMetrics_MetricControl]);
 
 export interface ModelConfig {
   readonly name: string;
@@ -528,21 +528,21 @@ backend 17 string
 runtime 25 string
 version_policy 3 0
 max_batch_size 4 int32
-input 5 list 1
-output 6 list 2
-batch_input 20 list 3
-batch_output 21 list 4
+input 5 * 1
+output 6 * 2
+batch_input 20 * 3
+batch_output 21 * 4
 optimization 12 5
 oneof scheduling_choice
  dynamic_batching 11 6
  sequence_batching 13 7
  ensemble_scheduling 15 8
-instance_group 7 list 9
+instance_group 7 * 9
 default_model_filename 8 string
 cc_model_filenames 9 map:string string
 metric_tags 10 map:string string
 parameters 14 map:string 10
-model_warmup 16 list 11
+model_warmup 16 * 11
 model_operations 18 12
 model_transaction_policy 19 13
 model_repository_agents 23 14

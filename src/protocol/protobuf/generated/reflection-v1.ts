@@ -52,7 +52,7 @@ export interface FileDescriptorResponse {
   readonly fileDescriptorProto: readonly Uint8Array[];
 }
 export const FileDescriptorResponse: MessageType<FileDescriptorResponse> = /*@__PURE__*/ message('grpc.reflection.v1.FileDescriptorResponse', `
-file_descriptor_proto 1 list bytes`);
+file_descriptor_proto 1 * bytes`);
 
 export interface ExtensionNumberResponse {
   readonly baseTypeName: string;
@@ -60,13 +60,13 @@ export interface ExtensionNumberResponse {
 }
 export const ExtensionNumberResponse: MessageType<ExtensionNumberResponse> = /*@__PURE__*/ message('grpc.reflection.v1.ExtensionNumberResponse', `
 base_type_name 1 string
-extension_number 2 list int32`);
+extension_number 2 * int32`);
 
 export interface ListServiceResponse {
   readonly service: readonly ServiceResponse[];
 }
 export const ListServiceResponse: MessageType<ListServiceResponse> = /*@__PURE__*/ message('grpc.reflection.v1.ListServiceResponse', `
-service 1 list 0`, () => [ServiceResponse]);
+service 1 * 0`, () => [ServiceResponse]);
 
 export interface ServiceResponse {
   readonly name: string;
