@@ -147,7 +147,7 @@ export class Matrix {
     if (restarts === 0 || this.server.isRestarting) return;
     const killsDue = Math.floor(this.counts.answered / ANSWERS_A_KILL);
     if (killsDue > this.server.kills) this.#watch('ending a thread', this.server.kill());
-    const due = Math.floor(((restarts + 1) * this.counts.answered) / answers);
+    const due = Math.min(restarts, Math.floor(((restarts + 1) * this.counts.answered) / answers));
     if (due > this.server.restarts) this.#watch('restarting the server', this.server.restart());
   }
 
@@ -213,7 +213,7 @@ export class Matrix {
     if (used === undefined) return;
     this.#links.delete(way);
     used.isRetired = true;
-    if (atOnce || used.uses === 0) this.#close(used);
+    if ((atOnce && !(WAYS[way] as Way).isPatient) || used.uses === 0) this.#close(used);
   }
 
   #close(used: UsedLink): void {
@@ -246,8 +246,8 @@ export class Matrix {
   }
 }
 
-function givesUp({ isShared }: Way, { draw }: Manners): boolean {
-  return isShared !== true || draw < SHARED_GIVE_UP;
+function givesUp({ isShared, isPatient }: Way, { draw }: Manners): boolean {
+  return !isPatient && (!isShared || draw < SHARED_GIVE_UP);
 }
 
 function giveUp({ givesUpAfter }: Manners, controller: AbortController): void {

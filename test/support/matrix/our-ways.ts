@@ -13,12 +13,15 @@ type AnyClient = Pick<ModelClient, 'inferSample' | 'inferBatch' | 'streamSample'
 
 const JSON_BYTES = 1_100_000;
 const STREAMED = { http: { mostStreamed: JSON_BYTES }, grpc: {} } as const;
+/** The fetch of Node 20 and 22 may keep its socket after an abort in the middle of a compressed answer. */
+const KEEPS_ABORTED_SOCKETS = Number.parseInt(process.versions['undici'] ?? '', 10) < 7;
 
 export function ourWay(kind: ClientKind, weight: number, binaryData = true): Way {
   const form = CLIENTS[kind];
   return {
     limits: { models: ALL_MODELS, mostBytes: binaryData ? 20_000_000 : JSON_BYTES, ...STREAMED[form.protocol] },
     weight,
+    isPatient: kind === 'browser' && KEEPS_ABORTED_SOCKETS,
     // Streams over HTTP are generate requests.
     adds: (question) =>
       form.protocol === 'http' && question.model === 'Stream' ? generated(question) : forwarded(question),

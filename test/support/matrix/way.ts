@@ -23,6 +23,8 @@ export interface Way {
   readonly weight: number;
   /** Whoever gives up takes others along, who share its connection: few do. */
   readonly isShared?: boolean;
+  /** Gives nothing up, and closes no link with questions under way. */
+  readonly isPatient?: boolean;
   /** What the callable finds among the parameters beside those of the question. */
   readonly adds: (question: Question) => Readonly<Record<string, string>>;
   /** `violated` takes what no answer of a question can tell. */
