@@ -44,8 +44,6 @@ export interface SupervisorOptions {
   readonly traces: boolean;
 }
 
-/** How long `teardown` may take. */
-
 export class InstanceSupervisor {
   readonly #options: SupervisorOptions;
   #worker: Worker | undefined;

@@ -51,10 +51,6 @@ async function start(serverThread: boolean, delaySecs: number): Promise<LeavingS
   return { child, http: ports.http, grpc: `grpc://127.0.0.1:${ports.grpc}`, exitCode };
 }
 
-function failureText(error: unknown): string {
-  return String(error);
-}
-
 /** Of one request on a connection of its own. */
 async function askOnce(port: number, request: string) {
   await using connection = await RawConnection.open(port);
@@ -153,7 +149,7 @@ describe.each([true, false])('a server that leaves, with serverThread: %s', (ser
       using service = new GrpcService(grpc);
       for (let i = 0; ; i++) {
         const id = `${client}.${i}`;
-        const answer = await service.call('ModelInfer', { ...GRPC_REQUEST, id }).catch(failureText);
+        const answer = await service.call('ModelInfer', { ...GRPC_REQUEST, id }).catch(String);
         // The port is closed, or closes: all that was served before was answered.
         if (i > 0 && typeof answer === 'string' && NOT_SERVED.test(answer)) return;
         expect(answer).toMatchObject({ id });
