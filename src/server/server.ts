@@ -166,7 +166,9 @@ export class Server {
     const server = this.#engine;
     const { logger } = server;
     const budget = this.#budget;
-    const hosts = new AllowedHosts(this.#options.allowedHosts);
+    const { allowedHosts } = this.#options;
+    // Where all are answered, no request is asked for its host.
+    const hosts = allowedHosts.length === 0 ? undefined : new AllowedHosts(allowedHosts);
     const limit = new ConnectionLimit(possibleConnections(this.#options.maxConnections));
     const connections = () => this.#frontends.map(([name, frontend]) => [name, frontend.connections] as const);
     const report = metrics && new MetricsReport({ server, logger, ...metrics, connections });

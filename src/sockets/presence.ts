@@ -27,11 +27,11 @@ export class Presence {
 
   /** Looks again and again while `isUnheard`. A socket whose client is gone is destroyed, as after any write that failed. */
   watch(isUnheard: boolean): void {
-    if (!isUnheard) this.stop();
-    else if (!this.#isWatching) {
-      this.#isWatching = true;
-      this.#round(FIRST_ROUND_MILLISECONDS);
-    }
+    if (isUnheard === this.#isWatching) return;
+    this.stop();
+    if (!isUnheard) return;
+    this.#isWatching = true;
+    this.#round(FIRST_ROUND_MILLISECONDS);
   }
 
   stop(): void {
